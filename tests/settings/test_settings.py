@@ -171,6 +171,26 @@ def test_settings_from_a_file_with_a_reference(tmp_path: Path) -> None:
     assert "s3cret" not in str(settings.values)
 
 
+PROVIDERS = {
+    "config.providers": "env,vault",
+    "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+    "config.providers.vault.class": "com.acme.VaultConfigProvider",
+}
+
+
+def test_a_provider_of_a_jar_that_the_file_does_not_refer_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_TEST_ID", "me")
+    settings = WorkerSettings.distributed_of({**BASE, **PROVIDERS, "client.id": "${env:PENSTOCK_TEST_ID}"})
+    assert settings.client_id == "me"
+
+
+def test_a_provider_of_a_jar_that_the_file_refers_to() -> None:
+    with pytest.raises(ConfigError) as caught:
+        WorkerSettings.distributed_of({**BASE, **PROVIDERS, "client.id": "${vault:a:b}"})
+    assert "The worker's own settings refer to the config provider com.acme.VaultConfigProvider." in str(caught.value)
+    assert "One of a jar or in Python is for configurations of connectors" in str(caught.value)
+
+
 def test_standalone(tmp_path: Path) -> None:
     config = {name: BASE[name] for name in ("bootstrap.servers", "key.converter", "value.converter")}
     worker = tmp_path / "worker.properties"

@@ -169,9 +169,15 @@ class ConfigTransformer:
         worker_config: Mapping[str, str],
         resolve: Callable[[str, str], type],
         seen: Callable[[Collection[str]], None] = lambda values: None,
+        only: Collection[str] | None = None,
     ) -> ConfigTransformer:
-        """With those of ``config.providers``; ``resolve(kind, name)`` finds their classes. Raises ConfigError."""
+        """With those of ``config.providers``; ``resolve(kind, name)`` finds their classes. Raises ConfigError.
+
+        ``only``: the names of those that are wanted.
+        """
         names = [name.strip() for name in worker_config.get("config.providers", "").split(",") if name.strip()]
+        if only is not None:
+            names = [name for name in names if name in only]
         return cls({name: _provider(name, worker_config, resolve) for name in names}, seen)
 
     @overload

@@ -15,6 +15,7 @@ from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 from penstock.settings.definitions import distributed_config, standalone_config
 from penstock.settings.providers import BUILT_IN, ConfigTransformer
+from penstock.settings.references import references
 from penstock.settings.telemetry import check_telemetry
 from penstock.settings.unsupported_settings import refuse_java_only, unknown_settings, without_effect
 
@@ -157,17 +158,21 @@ def load_settings(path: str | Path, standalone: bool = False) -> WorkerSettings:
 
 
 def _resolved(config: Mapping[str, str]) -> dict[str, str]:
-    """With the worker's own references resolved; only Kafka's own providers are known this early."""
+    """With the worker's own references resolved, by the providers that they name. Only Kafka's own are known this
+    early: plugins are found where these settings say.
+    """
 
     def built_in(kind: str, name: str) -> type:
         for each in BUILT_IN:
             if name in (each.java_name, each.__name__, each.__name__.removesuffix("ConfigProvider")):
                 return each
-        raise ConfigError(f"There is no config provider {name}; there are {', '.join(c.java_name for c in BUILT_IN)}")
+        raise ConfigError(
+            f"The worker's own settings refer to the config provider {name}. They can refer to Kafka's own only: "
+            f"{', '.join(c.java_name for c in BUILT_IN)}. One of a jar or in Python is for configurations of connectors"
+        )
 
-    if not any("${" in value for value in config.values()):
-        return dict(config)
-    return ConfigTransformer.of(config, built_in).transform(config)
+    names = {reference.provider for value in config.values() for reference in references(value)}
+    return ConfigTransformer.of(config, built_in, only=names).transform(config) if names else dict(config)
 
 
 def _parsed(config: Mapping[str, str], definitions: Any) -> dict[str, Any]:
