@@ -24,6 +24,7 @@ its share of the partitions; with Java's 3000 a task that starts a moment after 
 _INT_MAX = str(2**31 - 1)
 _IN_FLIGHT = ("1", "2", "3", "4", "5")
 """Requests that an idempotent producer may have in flight, the last being Java's default: the order is kept."""
+_INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 _PREFIXES = ("producer.", "consumer.", "admin.")
 
 
@@ -126,6 +127,12 @@ def max_poll_records(worker: Settings, connector: Settings) -> int | None:
     """``max.poll.records`` of a sink task; None if it is not set."""
     given = connector_consumer(worker, connector, "").get("max.poll.records")
     return None if given is None else int(given)
+
+
+def unmatched_topics(consumer: Settings) -> frozenset[str]:
+    """The topics that no ``topics.regex`` matches: Kafka's own, unless ``exclude.internal.topics`` is false."""
+    excluded = consumer.get("exclude.internal.topics", "true").strip().lower() != "false"
+    return _INTERNAL_TOPICS if excluded else frozenset()
 
 
 def with_prefix(settings: Settings, prefix: str) -> dict[str, str]:

@@ -55,7 +55,7 @@ def delivered(client: Consumer, task: SinkTask) -> dict[str, Any]:
     settings = ErrorSettings.of({})
     runtime = TaskRuntime(TaskId("c", 0), TaskControl(), MemoryHost(), metrics, ErrorHandler(settings, metrics, bool))
     member = MemberReport(client, {}, runtime.host.group_member)
-    subscription, watch = Subscription({"topics": "t"}, 1.0), PartitionWatch(client, 1.0)
+    subscription, watch = Subscription({"topics": "t"}, {}, 1.0), PartitionWatch(client, 1.0)
     consumer = GroupConsumer(client, subscription, 10, "earliest", False, watch, member)
     steps = SinkSteps([], OriginalRecords(), None)
     loop = SinkLoop(runtime, task, SinkContext({}, None), consumer, steps, SinkTaskOffsets(metrics, timing))

@@ -13,21 +13,22 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
+from penstock.kafka.client_settings import unmatched_topics
 
 log = logging.getLogger(__name__)
 
 Rebalance = Callable[[Consumer, list[TopicPartition]], None]
 
-_INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
-
 
 class Subscription:
-    """Subscribes a consumer, again whenever other topics match. ``max_age``: seconds between two look-ups."""
+    """Subscribes a consumer, again whenever other topics match."""
 
-    def __init__(self, config: Mapping[str, str], max_age: float) -> None:
+    def __init__(self, config: Mapping[str, str], consumer: Mapping[str, str], max_age: float) -> None:
+        """``consumer``: its settings, as Java's. ``max_age``: seconds between two look-ups."""
         self._topics = set(topics_of(config.get("topics")))
         regex = config.get("topics.regex", "").strip()
         self._pattern = compile_regex(regex) if regex and not self._topics else None
+        self._unmatched = unmatched_topics(consumer)
         self._max_age, self._next = max_age, 0.0
         self._subscribed: set[str] | None = None
 
@@ -46,7 +47,7 @@ class Subscription:
                 log.warning("The topics that match %s could not be listed: %s", self._pattern.pattern, e.args[0].str())
                 self._next = now + 1.0
                 return
-            wanted = {name for name in names if name not in _INTERNAL and self._pattern.fullmatch(name)}
+            wanted = {name for name in names if name not in self._unmatched and self._pattern.fullmatch(name)}
         else:
             self._next = float("inf")
         if wanted != self._subscribed:

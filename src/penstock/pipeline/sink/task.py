@@ -142,7 +142,7 @@ def _consumer(
     client = new_consumer(java, on_commit=offsets.answered, **{"enable.partition.eof": True, **statistics.settings()})
     return statistics, GroupConsumer(
         client,
-        Subscription(connector, native["metadata.max.age.ms"] / 1000),
+        Subscription(connector, java, native["metadata.max.age.ms"] / 1000),
         max_poll_records(spec.worker_config, connector) or MAX_RECORDS,
         str(native["auto.offset.reset"]),
         cooperative or native.get("group.protocol") == "consumer",

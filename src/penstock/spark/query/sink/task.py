@@ -116,7 +116,7 @@ def _input(
         requested_root(spec.connector, spec.offsets),
     )
     return Input(
-        Topics(consumer, connector, java["auto.offset.reset"], aborted),
+        Topics(consumer, connector, java, aborted),
         group,
         KafkaReader(session, kafka_options(worker, connector)),
         consumer_config(java)["metadata.max.age.ms"] / 1000,

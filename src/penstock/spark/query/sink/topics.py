@@ -18,7 +18,7 @@ from confluent_kafka.admin import TopicMetadata
 from penstock.api.errors import ConnectError
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
-from penstock.kafka.client_settings import connector_consumer
+from penstock.kafka.client_settings import connector_consumer, unmatched_topics
 from penstock.pipeline.broker_errors import broker_error
 from penstock.spark.query.asking import SECONDS, asked, failed
 from penstock.spark.query.sink.progress import Partition, Span
@@ -42,7 +42,6 @@ _OURS = frozenset(
         "group.instance.id",
     }
 )
-_INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 def kafka_options(worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[str, str]:
@@ -110,10 +109,11 @@ class Topics:
     """The partitions of the topics that ``topics`` names or ``topics.regex`` matches."""
 
     def __init__(
-        self, consumer: Consumer, connector: Mapping[str, str], reset: str, aborted: Callable[[], bool]
+        self, consumer: Consumer, connector: Mapping[str, str], java: Mapping[str, str], aborted: Callable[[], bool]
     ) -> None:
-        """``reset``: Java's ``auto.offset.reset``. ``aborted``: as that of ``GroupOffsets``."""
-        self._consumer, self._reset, self._aborted = consumer, reset, aborted
+        """``java``: the consumer's settings. ``aborted``: as that of ``GroupOffsets``."""
+        self._consumer, self._reset, self._aborted = consumer, java["auto.offset.reset"], aborted
+        self._unmatched = unmatched_topics(java)
         self._topics = topics_of(connector.get("topics"))
         regex = connector.get("topics.regex", "").strip()
         self._pattern = compile_regex(regex) if regex and not self._topics else None
@@ -123,7 +123,7 @@ class Topics:
         try:
             if self._pattern is not None:
                 found = self._listed(None)
-                wanted = [name for name in found if name not in _INTERNAL and self._pattern.fullmatch(name)]
+                wanted = [name for name in found if name not in self._unmatched and self._pattern.fullmatch(name)]
             else:
                 found = {}
                 for topic in self._topics:
