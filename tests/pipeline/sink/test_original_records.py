@@ -74,6 +74,15 @@ def test_so_many_bytes_are_kept(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     assert "its dead letter is what the converters make of the reported record" in warning
 
 
+def test_keys_and_values_that_are_null_take_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(original_records, "MOST_BYTES", 10_000)
+    fetches = Fetches()
+    for offset in range(4):
+        batch = raw(offset, b"", b" " * 2000).with_(values=[None, b" " * 2000], keys=[None, None])
+        fetches.originals.fetched(batch, {TopicPartition("t", 0): offset + 2}, fetches.committed)
+    assert fetches.original(0) is None
+
+
 def test_without_a_queue_only_the_last_fetch_is_known() -> None:
     fetches = Fetches(keeps=False)
     fetches.fetch(0, b" 1")

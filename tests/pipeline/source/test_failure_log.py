@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from penstock.api.batch import Batch
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.columns import SelectedRows
 from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import INT32, STRING
 from penstock.core.model.tasks import TaskId
@@ -71,6 +73,33 @@ def test_records_of_one_offset_are_told_apart() -> None:
     messages = failing(records, **WHOLE)
     assert [text for message in messages for text in texts if f" value={text}, " in message] == ["bad 2", "bad 4"]
     assert "headers=ConnectHeaders(headers=[ConnectHeader(key=h, value=7, schema=Schema{INT32})])" in messages[0]
+
+
+class Elsewhere(SelectedRows[dict[str, Any]]):
+    """Offsets that are elsewhere, as those of a batch in a JVM."""
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        self.rows = rows
+
+    def select(self, rows: Sequence[int]) -> Elsewhere:
+        return Elsewhere([self.rows[row] for row in rows])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, row: Any) -> Any:
+        return {"row": self.rows[row]}
+
+
+def test_records_whose_offsets_are_elsewhere_are_told_apart() -> None:
+    settings = ErrorSettings(tolerate=True, log=True, log_messages=True)
+    reporter = SourceLogReporter(TaskId("c", 0), settings, Metrics(lambda _: None, ()))
+    origin = SourceOrigin([{}] * 3, Elsewhere([5, 6, 7]))
+    polled = reporter.processed(Batch.of("t", ["a", "b", "c"], origin=origin))
+    changed = polled.with_(values=["x"] * 3).select((2, 1)).select((0,))
+    message = reporter.message(Failure(Stage.TRANSFORMATION, "x.Refuse", ValueError(), changed))
+    assert "sourceOffset={row=7}} " in message
+    assert " value=c, " in message
 
 
 @pytest.mark.parametrize("config", [{"errors_log_enable": "true"}, {"errors_log_include_messages": "true"}])

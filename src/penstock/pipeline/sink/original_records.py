@@ -10,6 +10,7 @@ import logging
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.sink import TopicPartition
@@ -102,5 +103,11 @@ def _found(raw: Batch, partition: TopicPartition, offset: int) -> Batch | None:
 
 
 def _size(raw: Batch) -> int:
-    data = sum(map(len, filter(None, raw.values))) + sum(map(len, filter(None, raw.keys)))
-    return data + len(raw) * _RECORD_BYTES
+    return _bytes(raw.values) + _bytes(raw.keys) + len(raw) * _RECORD_BYTES
+
+
+def _bytes(column: list[Any]) -> int:
+    try:
+        return sum(map(len, column))
+    except TypeError:  # of None
+        return sum(map(len, filter(None, column)))
