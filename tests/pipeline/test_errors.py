@@ -11,6 +11,8 @@ import pytest
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError, DataError, RetriableError
 from penstock.core.model.tasks import TaskId
+from penstock.hosts.errors import JavaError
+from penstock.hosts.jvm.errors import java_error
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Stage, Step, StoppedError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.trace import causes, trace
@@ -178,6 +180,21 @@ def test_the_records_before_the_culprit_are_good() -> None:
     assert batch.values == [1, 2]
     assert "Tolerance exceeded" in str(error)
     assert [failure.record.values for failure in handling.failures] == [["x"]]
+
+
+def test_an_error_of_java_ends_the_task_after_the_records_before_it() -> None:
+    def missing(batch: Batch) -> Batch:
+        if "x" in batch.values:
+            classes = ["java.lang.NoClassDefFoundError", "java.lang.LinkageError", "java.lang.Error"]
+            raise java_error({"classes": classes, "message": "a/Class", "causes": [], "trace": ""})
+        return batch
+
+    handling = Handling({**TOLERATE, "errors.retry.timeout": "-1"})
+    steps = [Step(Stage.TRANSFORMATION, "x.Missing", missing)]
+    before, error = handling.handler.run_until(steps, consumed("1", "2", "x", "3"))
+    assert before.values == ["1", "2"]
+    assert isinstance(error, JavaError)
+    assert (handling.failures, handling.slept) == ([], [])
 
 
 def test_failures_elsewhere_are_reported_and_tolerated_the_same() -> None:

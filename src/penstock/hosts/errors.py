@@ -1,6 +1,8 @@
-"""The error of a plugin's process that is gone."""
+"""The errors of plugins that no tolerance of errors takes for that of a record."""
 
 from __future__ import annotations
+
+from penstock.api.errors import KafkaError
 
 
 class HostLost(BaseException):
@@ -13,3 +15,11 @@ class HostLost(BaseException):
         """``by_itself``: nobody killed it; it crashed, exited, or ran out of memory."""
         super().__init__(reason)
         self.by_itself = by_itself
+
+
+class JavaError(KafkaError):
+    """A Java plugin has thrown an ``Error``, such as NoClassDefFoundError: it ends the task as it is, neither tolerated
+    nor reported nor tried again.
+    """
+
+    java_name = "java.lang.Error"

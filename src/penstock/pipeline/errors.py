@@ -3,6 +3,7 @@
 Every operation of the pipeline is a ``Step`` on a whole batch. If it raises, the batch is halved until the records that
 fail are alone, unless the step says which one failed (``PartlyAppliedError``). Each is retried while it raises
 RetriableError and ``errors.retry.timeout`` allows, then handed to the reporters, and then ``errors.tolerance`` decides.
+An ``Error`` of Java ends the task instead.
 Java: ``RetryWithToleranceOperator``, ``ProcessingContext``,
 ``Stage``, ``LogReporter`` (KIP-298).
 """
@@ -20,6 +21,7 @@ from typing import Protocol
 from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.core.model.tasks import TaskId
+from penstock.hosts.errors import JavaError
 from penstock.pipeline.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -124,6 +126,10 @@ class StoppedError(ConnectError):
     """The task was stopped while it retried a record, which was neither processed nor skipped."""
 
 
+Ended = ConnectError | JavaError
+"""What ends the processing of records."""
+
+
 class ErrorHandler:
     """Runs steps under the settings ``errors.*`` of one task.
 
@@ -146,14 +152,14 @@ class ErrorHandler:
         """The batch after all steps, without the records that were dropped or skipped.
 
         Raises ConnectError, ``Tolerance exceeded in error handler``, caused by the error of the first record that
-        failed.
+        failed; or JavaError.
         """
         batch, error = self.run_until(steps, batch)
         if error is not None:
             raise error
         return batch
 
-    def run_until(self, steps: list[Step], batch: Batch) -> tuple[Batch, ConnectError | None]:
+    def run_until(self, steps: list[Step], batch: Batch) -> tuple[Batch, Ended | None]:
         """As ``run``, but returns what it would raise, with the records before the one that failed.
 
         Failures are reported in the order of the records: from the step that failed on, each half of the batch passes
@@ -163,7 +169,7 @@ class ErrorHandler:
             if len(batch) == 1:
                 try:
                     batch = self._run_one(step, batch)
-                except ConnectError as e:
+                except (ConnectError, JavaError) as e:
                     return batch.select(()), e
             elif len(batch):
                 match _attempted(step, batch):
@@ -175,13 +181,13 @@ class ErrorHandler:
                         batch = made
         return batch, None
 
-    def _around(self, steps: list[Step], batch: Batch, stop: PartlyAppliedError) -> tuple[Batch, ConnectError | None]:
+    def _around(self, steps: list[Step], batch: Batch, stop: PartlyAppliedError) -> tuple[Batch, Ended | None]:
         before, error = self.run_until(steps[1:], stop.applied)
         if error is not None:
             return before, error
         try:
             alone = self._run_one(steps[0], batch.select((stop.row,)), stop.error)
-        except ConnectError as e:
+        except (ConnectError, JavaError) as e:
             return before, e
         alone, error = self.run_until(steps[1:], alone)
         if error is not None:
@@ -189,7 +195,7 @@ class ErrorHandler:
         behind, error = self._halves(steps, batch.select(range(stop.row + 1, len(batch))))
         return Batch.concat([before, alone, behind]), error
 
-    def _halves(self, steps: list[Step], batch: Batch) -> tuple[Batch, ConnectError | None]:
+    def _halves(self, steps: list[Step], batch: Batch) -> tuple[Batch, Ended | None]:
         middle = len(batch) // 2
         first, error = self.run_until(steps, batch.select(range(middle)))
         if error is not None:
@@ -206,6 +212,8 @@ class ErrorHandler:
                 if raised is not None and attempt == 1:
                     raise raised
                 return step.apply(record)
+            except JavaError:
+                raise
             except RetriableError as e:
                 self.metrics.add("total-record-failures")
                 if self._may_retry(started, attempt, e):

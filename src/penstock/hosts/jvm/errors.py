@@ -9,6 +9,7 @@ import functools
 from typing import Any
 
 from penstock.api import errors
+from penstock.hosts.errors import JavaError
 
 
 class BadRequestError(errors.ConnectError):
@@ -32,6 +33,7 @@ KNOWN: dict[str, type[errors.KafkaError]] = {
         errors.IllegalWorkerStateError,
         errors.ConfigError,
         BadRequestError,
+        JavaError,
     )
 }
 """By Java's names; what is none of them is a KafkaError here."""

@@ -23,7 +23,8 @@ import java.util.Map;
 
 /**
  * Marks a record with a text: in a header {@code mark}, in a field {@code mark} of a struct, at the end of a string.
- * Values that contain {@code drop} are dropped, {@code bad} is refused, {@code again} once.
+ * Values that contain {@code drop} are dropped, {@code bad} is refused, {@code again} once; at {@code gone} a class is
+ * missing.
  */
 public final class Mark<R extends ConnectRecord<R>> implements Transformation<R>, Versioned, Monitorable {
     private String text = "";
@@ -69,6 +70,9 @@ public final class Mark<R extends ConnectRecord<R>> implements Transformation<R>
         }
         if (shown.matches("(?s).*\\bbad\\b.*")) { // the word alone: hash codes of objects may contain it
             throw new DataException("A bad value: " + shown);
+        }
+        if (shown.contains("gone")) {
+            throw new NoClassDefFoundError("some/missing/Class");
         }
         if (shown.contains("again") && !each.value().equals(again)) {
             again = each.value();

@@ -46,7 +46,7 @@ public final class SinkMethods {
         } else {
             try {
                 records = batches.converted(args, payload, new RawConverters(session, args.get("convert")));
-            } catch (Exception | StackOverflowError | LinkageError e) {
+            } catch (Throwable e) {
                 return Reply.of(Map.of("unconverted", true));
             }
         }

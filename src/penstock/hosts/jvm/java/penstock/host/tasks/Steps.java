@@ -233,7 +233,7 @@ public final class Steps {
                 }
                 try {
                     results[i] = known == null ? operation.on(records[i]) : known == DROPPED ? null : known;
-                } catch (Exception | StackOverflowError | LinkageError e) {
+                } catch (Throwable e) {
                     if (input.kept()) {
                         for (int j = 0; j < i; j++) {
                             step.done.put(records[j], results[j] == null ? DROPPED : results[j]);
