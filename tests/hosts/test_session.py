@@ -16,12 +16,15 @@ import pytest
 
 from penstock.api.errors import KafkaError
 from penstock.hosts.errors import HostLost
+from penstock.hosts.jvm import process
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.control import ControlJvm
 from penstock.hosts.jvm.plugins.worker import JavaConfigProvider
 from penstock.hosts.jvm.process import JvmSpec, JvmStartError, how_ended, open_session
+from penstock.hosts.jvm.session import Session
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.threads import Threads
+from support.tasks.runs import eventually
 
 from .conftest import OpenSession
 
@@ -35,6 +38,38 @@ def test_sessions_of_one_key_share_a_jvm_that_ends_after_the_last(open_sessions:
     assert second.call("host.about").result["sessions"] == 1
     second.close()
     _await_end(first.pid)
+
+
+def test_what_plugins_write_in_their_directory_outlives_the_jvm(
+    open_sessions: OpenSession, jvm_spec: JvmSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for ends in (_end, _kill):
+        session = open_sessions()
+        assert Path(psutil.Process(session.pid).cwd()) == tmp_path
+        Path("written").write_text("by a plugin")
+        ends(session)
+        assert [each.name for each in tmp_path.iterdir()] == ["written"]
+    eventually(lambda: (_place(jvm_spec) / "exit").exists())
+    first = _place(jvm_spec)
+    monkeypatch.setattr(process, "END_SECONDS", -1.0)
+    _end(open_sessions())
+    eventually(lambda: [each.name for each in jvm_spec.folder().iterdir() if each.is_dir()] == [])
+    assert not first.exists()
+
+
+def _place(spec: JvmSpec) -> Path:
+    return spec.folder() / (spec.folder() / "current").read_text()
+
+
+def _end(session: Session) -> None:
+    session.close()
+    _await_end(session.pid)
+
+
+def _kill(session: Session) -> None:
+    os.kill(session.pid, signal.SIGKILL)
+    session.wait_end()
 
 
 def test_the_errors_of_java_keep_their_class_message_and_trace(open_sessions: OpenSession) -> None:

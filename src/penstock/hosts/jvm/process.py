@@ -1,7 +1,8 @@
 """Starting a JVM for plugins, or joining one that runs.
 
 JVMs have keys: who needs the JVM of a key starts it under a file lock, or joins it by its socket, from any process of
-this user on this machine. Its folder, which only this user may enter, holds the socket and what it prints. A JVM ends
+this user on this machine. Its folder, which only this user may enter, holds the socket and what it prints; plugins run
+in the directory of the process that starts it, since they may be given names of files that are relative. A JVM ends
 some seconds after its last session, so it never outlives the processes that use it for long.
 """
 
@@ -44,7 +45,7 @@ _FRAME = re.compile(r"^# Problematic frame:\n# (.+)$", re.MULTILINE)
 _MAIN = "penstock.host.Main"
 _CURRENT = "current"
 # The shell notes the exit status, which only the parent of a process gets, for all processes that have sessions.
-_NOTED = '"$@"; s=$?; if [ -e ended ]; then rm -rf "$PWD"; else echo $s > exit; fi'
+_NOTED = 'p=$1; shift; "$@"; s=$?; if [ -e "$p/ended" ]; then rm -rf "$p"; else echo $s > "$p/exit"; fi'
 
 
 class JvmStartError(ConnectError):
@@ -153,11 +154,11 @@ def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
     ]
     with (place / "output.log").open("wb") as output:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", _NOTED, "sh", *command],
+            ["/bin/sh", "-c", _NOTED, "sh", str(place), *command],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            cwd=place,
+            cwd=_directory() or place,
             env=dict(os.environ),  # without the Kerberos tickets of this process, see ``kafka.security.tickets``
             start_new_session=True,  # a signal to the group of the process that happens to start it is not meant for it
         )
@@ -173,6 +174,14 @@ def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
         time.sleep(0.01)
     (folder / _CURRENT).write_text(place.name)
     return place, connection
+
+
+def _directory() -> str | None:
+    """That of this process; None if it has been removed, where no JVM can start."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
 
 
 def _last_lines(place: Path) -> str:
