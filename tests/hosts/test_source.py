@@ -320,5 +320,27 @@ def test_lines_that_a_plugin_logs_are_lines_of_this_log(conduct: Conducted, capl
     assert any("schemas.enable = " in each for each in caplog.messages)
 
 
+@pytest.mark.parametrize("null", ["partition", "offset"])
+def test_null_as_source_partition_or_offset(
+    conduct: Conducted, kafka: Kafka, topic: str, offsets_topic: str, null: str
+) -> None:
+    """A function in Python between makes other records of them, which are acknowledged all the same."""
+    between = {
+        "transforms": "same",
+        "transforms.same.type": "penstock.transforms.PythonFunction",
+        "transforms.same.function": f"{same.__module__}:same",
+    }
+    with conduct({"records": "4", "null": null, **between}, offsets_topic=offsets_topic) as run:
+        eventually(lambda: conduct.calls("commitRecord") == [f"{i} {topic}-0@{i}" for i in range(4)])
+        eventually(lambda: stored(kafka, offsets_topic))
+    partition, offset = ("null", b'{"next":4}') if null == "partition" else ('{"task":"0"}', None)
+    assert stored(kafka, offsets_topic) == [(f'["{run.connector}",{partition}]'.encode(), offset)]
+    assert kafka.values(topic) == [b"0", b"1", b"2", b"3"]
+
+
+def same(record: Any) -> Any:
+    return record.with_(value=record.value)
+
+
 def test_an_odd_offset_ends_the_task_and_does_not_hang_it(conduct: Conducted) -> None:
     assert "What a plugin has returned can't be written" in conduct({"records": "1", "odd.offsets": "true"}).failure()

@@ -18,6 +18,9 @@ from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 CommittedOffsets = tuple[tuple[dict[str, Any], dict[str, Any], str | None], ...]
 """Of each source partition: the partition, its offset, and base64 of the stored key or None."""
 
+SourceOffsets = list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+"""Source partitions, each with its offset; a null offset deletes what is stored."""
+
 
 class FencedError(ConnectError):
     """Another run of the task has fenced its producer (KIP-618), or may have begun: this one can write nothing more."""
@@ -109,7 +112,7 @@ class TaskHost(Protocol):
         ``waits``, at intervals while a rebalance of the group takes long: it may wait for an earlier run of the task.
         """
 
-    def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    def store_offsets(self, offsets: SourceOffsets) -> None:
         """Store source offsets durably (only where ``TaskSpec.offsets_topic`` is None)."""
 
     def metrics(self, values: dict[str, Any]) -> None:

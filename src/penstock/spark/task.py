@@ -31,6 +31,7 @@ from penstock.pipeline.chain import Resolve
 from penstock.pipeline.task import (
     CommittedOffsets,
     FencedError,
+    SourceOffsets,
     TaskControl,
     TaskSpec,
 )
@@ -88,7 +89,7 @@ class ChannelHost:
     def group_member(self, id: str, waits: bool) -> None:
         self._channel.send({"say": "member", "id": id, "waits": waits})
 
-    def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    def store_offsets(self, offsets: SourceOffsets) -> None:
         self._channel.send({"say": "offsets", "offsets": offsets})
 
     def metrics(self, values: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import confluent_kafka as ck
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.source import SourceTask
-from penstock.pipeline.source.delivery_tracking import SAMPLE, SampledBatch
+from penstock.pipeline.source.delivery_tracking import SAMPLE, SampledBatch, tracked
 
 
 class Noting(SourceTask):
@@ -69,3 +69,8 @@ def test_records_whose_partition_the_producer_chooses_are_all_asked_for() -> Non
     sent = batch({None: 5})
     found, asked = heard(sent, {value: 3 * i for i, value in enumerate(sent.values)})
     assert (len(found), asked) == (5, 5)
+
+
+def test_records_without_offsets_are_told_apart() -> None:
+    without = Batch.of("t", ["0-0", "0-1"], partitions=[0, 0], origin=SourceOrigin([{}, {}], [None, None]))  # type: ignore[list-item]
+    assert heard(tracked(without), {"0-0": 5, "0-1": 6}) == ({"0-0": 5, "0-1": 6}, 2)

@@ -40,6 +40,15 @@ def test_the_last_offset_of_each_partition_counts() -> None:
     assert known.take() == []
 
 
+def test_partition_and_offset_may_be_null() -> None:
+    known = offsets(({"f": "a"}, {"p": 1}, None))
+    known.sent(SourceOrigin([None, {"f": "a"}], [{"p": 3}, None]))  # type: ignore[list-item]
+    taken = known.take()
+    assert records(taken) == [(b'["c",null]', b'{"p":3}'), (b'["c",{"f":"a"}]', None)]
+    known.committed(taken)
+    assert known.offsets([{"f": "a"}]) == [None]
+
+
 def test_stored_keys_are_written_with_their_bytes() -> None:
     key = b'["c", {"b":2, "a":1}]'
     known = offsets(({"a": 1, "b": 2}, {"p": 0}, base64.b64encode(key).decode()))

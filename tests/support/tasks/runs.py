@@ -16,7 +16,7 @@ from penstock.hosts.errors import HostLost
 from penstock.pipeline import converters, transforms
 from penstock.pipeline.sink.task import run_sink_task
 from penstock.pipeline.source.task import run_source_task
-from penstock.pipeline.task import CommittedOffsets, TaskControl, TaskSpec
+from penstock.pipeline.task import CommittedOffsets, SourceOffsets, TaskControl, TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.pipeline.transforms import predicates
 from support.waiting import pause
@@ -70,7 +70,7 @@ class MemoryHost:
         self.members: list[str] = []
         self.waiting: list[str] = []
         """The ids that the coordinator has given a sink."""
-        self.stored: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self.stored: SourceOffsets = []
         self.reported: dict[str, float] = {}
         self.committed: CommittedOffsets = ()
         """What a source with exactly once finds."""
@@ -90,7 +90,7 @@ class MemoryHost:
     def group_member(self, id: str, waits: bool) -> None:
         (self.waiting if waits else self.members).append(id)
 
-    def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    def store_offsets(self, offsets: SourceOffsets) -> None:
         self.stored += offsets
 
     def metrics(self, values: dict[str, float]) -> None:

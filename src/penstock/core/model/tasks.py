@@ -93,7 +93,7 @@ class TopicSeen(TaskEvent):
 class OffsetsReported(TaskEvent):
     """Source offsets to be stored by the worker (standalone mode); pairs of source partition and source offset."""
 
-    offsets: tuple[tuple[dict[str, Any], dict[str, Any]], ...]
+    offsets: tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
 
 
 @dataclass(frozen=True, slots=True)

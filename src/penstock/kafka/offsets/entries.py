@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from penstock.kafka.offsets import records
 
-Change = tuple[Mapping[str, Any], Mapping[str, Any] | None]
+Change = tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]
 """A source partition and its new offset; None: delete it."""
 
 

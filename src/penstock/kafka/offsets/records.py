@@ -28,10 +28,12 @@ class OffsetKey(NamedTuple):
     partition: dict[str, Any]
 
 
-def encode_key(connector: str, partition: Mapping[str, Any]) -> bytes:
-    """The bytes of a key that was never stored; a stored one is written again with its stored bytes."""
+def encode_key(connector: str, partition: Mapping[str, Any] | None) -> bytes:
+    """The bytes of a key that was never stored; a stored one is written again with its stored bytes. A partition may
+    be null.
+    """
     validate_format(partition)
-    return compact.encode([connector, dict(partition)])
+    return compact.encode([connector, None if partition is None else dict(partition)])
 
 
 def encode_value(offset: Mapping[str, Any] | None) -> bytes | None:
@@ -87,7 +89,7 @@ def decode_value(value: bytes | None) -> dict[str, Any] | None:
     return offset
 
 
-def canonical(partition: Mapping[str, Any]) -> bytes:
+def canonical(partition: Mapping[str, Any] | None) -> bytes:
     """The same bytes for the same source partition, whatever the order of its members."""
     try:
         return orjson.dumps(partition, default=_base64, option=orjson.OPT_SORT_KEYS)
@@ -111,11 +113,11 @@ def _base64(value: object) -> str:
     raise TypeError
 
 
-def validate_format(members: Mapping[str, Any]) -> None:
+def validate_format(members: Mapping[str, Any] | None) -> None:
     """Raise DataError, with Java's words, unless all keys are texts and all values null, texts, numbers, booleans or
     bytes.
     """
-    for key, value in members.items():
+    for key, value in (members or {}).items():
         if not isinstance(key, str):
             raise DataError("Offsets may only use String keys")
         if value is not None and not isinstance(value, str | int | float | bytes):

@@ -21,6 +21,7 @@ from penstock.api.columns import SelectedRows
 from penstock.api.source import SourceTask
 from penstock.pipeline.source.ledger import Submitted
 from penstock.pipeline.source.sender import Delivered, Sender
+from penstock.values.no_offset import NoOffset
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +46,12 @@ def tracked(batch: Batch) -> Batch:
         return batch
     offsets = list(origin.offsets)
     if len(set(map(id, offsets))) < len(offsets):
-        offsets = list(map(dict, offsets))
+        offsets = list(map(_own, offsets))
     return batch.with_(origin=SourceOrigin(origin.partitions, offsets))
+
+
+def _own(offset: dict[str, Any] | None) -> dict[str, Any]:
+    return NoOffset() if offset is None or isinstance(offset, NoOffset) else dict(offset)
 
 
 class TrackedBatch(Submitted):

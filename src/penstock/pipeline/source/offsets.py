@@ -13,14 +13,17 @@ from typing import Any
 from penstock.api.batch import SourceOrigin
 from penstock.kafka.offsets.records import canonical, encode_key, encode_value
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
+from penstock.values.no_offset import NoOffset
 
 
 @dataclass(frozen=True, slots=True)
 class SourceOffset:
-    """One source partition with the offset to store, and both as bytes of the offsets topic."""
+    """One source partition with the offset to store, and both as bytes of the offsets topic. Either may be null, as in
+    Java; a null offset deletes what is stored.
+    """
 
-    partition: dict[str, Any]
-    offset: dict[str, Any]
+    partition: dict[str, Any] | None
+    offset: dict[str, Any] | None
     key: bytes
     value: bytes | None
 
@@ -33,9 +36,9 @@ class SourceTaskOffsets:
 
     def __init__(self, spec: TaskSpec) -> None:
         self._connector = spec.connector
-        self._committed: dict[bytes, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._committed: dict[bytes, tuple[dict[str, Any] | None, dict[str, Any] | None]] = {}
         self._keys: dict[bytes, bytes] = {}
-        self._pending: dict[bytes, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._pending: dict[bytes, tuple[dict[str, Any] | None, dict[str, Any] | None]] = {}
         self.urgent = False
         """Whether a pending offset is to be stored before the interval is over."""
         self.load(spec.offsets)
@@ -55,7 +58,7 @@ class SourceTaskOffsets:
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
         return [self.offset(partition) for partition in partitions]
 
-    def latest(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    def latest(self) -> Iterator[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]:
         """Source partitions with the last offset of each that was sent, or else committed; the latest first."""
         yield from reversed(self._pending.values())
         yield from (self._committed[name] for name in reversed(self._committed) if name not in self._pending)
@@ -72,9 +75,9 @@ class SourceTaskOffsets:
         for i in sorted(last.values()):
             self.put(partitions[i], offsets[i])
 
-    def put(self, partition: dict[str, Any], offset: dict[str, Any], urgent: bool = False) -> None:
+    def put(self, partition: dict[str, Any] | None, offset: dict[str, Any] | None, urgent: bool = False) -> None:
         """Store this offset with the next commit; ``urgent``: commit soon."""
-        self._pending[canonical(partition)] = (partition, offset)
+        self._pending[canonical(partition)] = (partition, None if isinstance(offset, NoOffset) else offset)
         self.urgent = self.urgent or urgent
 
     def take(self, excluded: Collection[bytes] = ()) -> list[SourceOffset]:

@@ -38,8 +38,8 @@ def of_topic(
     return Place(direction, {"topic": topic, "partition": partition}, count, end)
 
 
-def of_source(partition: Mapping[str, Any], position: int | None, end: int | None, unit: str) -> Place:
-    return Place("from", {"source": json.dumps(dict(partition), default=str)}, position, end, unit)
+def of_source(partition: Mapping[str, Any] | None, position: int | None, end: int | None, unit: str) -> Place:
+    return Place("from", {"source": json.dumps(partition and dict(partition), default=str)}, position, end, unit)
 
 
 @dataclass(slots=True)

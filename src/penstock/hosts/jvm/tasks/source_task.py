@@ -22,6 +22,7 @@ from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.session import Pending
 from penstock.hosts.jvm.tasks.remote_batch import RemoteBatch, input_of, received
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
+from penstock.values.no_offset import NoOffset
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +112,7 @@ class JavaSourceTask(SourceTask):
         return max((value / 1000 for value in known if value >= 0), default=None)
 
     def _received(self, result: dict[str, Any]) -> RemoteBatch:
-        n, distinct = result["n"], [each or {} for each in result["source_partitions"]]
+        n, distinct = result["n"], result["source_partitions"]
         rows = result.get("source_partition_rows")
         partitions = distinct * n if rows is None else [distinct[row] for row in rows]
         known = dict(zip(result["last"], result["last_offsets"], strict=True))
@@ -231,8 +232,8 @@ class _Stored:
 
     batch: Any
 
-    def __init__(self, jvm: TaskJvm, known: dict[int, dict[str, Any]]) -> None:
-        self._jvm, self._known = jvm, known
+    def __init__(self, jvm: TaskJvm, known: dict[int, dict[str, Any] | None]) -> None:
+        self._jvm, self._known = jvm, _told_apart(known)
 
     def get(self, row: int) -> dict[str, Any]:
         if row not in self._known:
@@ -242,4 +243,8 @@ class _Stored:
     def _fetch(self) -> None:
         args = {"input": {"batch": self.batch.number}, "free": self._jvm.take_free()}
         found = self._jvm.session.call("batch.offsets", args, lane=self._jvm.lane).result
-        self._known = {**dict(enumerate(found)), **self._known}
+        self._known = {**_told_apart(dict(enumerate(found))), **self._known}
+
+
+def _told_apart(offsets: dict[int, dict[str, Any] | None]) -> dict[int, dict[str, Any]]:
+    return {row: NoOffset() if offset is None else offset for row, offset in offsets.items()}

@@ -27,7 +27,7 @@ from penstock.kafka.client_settings import idempotence
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.runtime import CommitTiming
 from penstock.pipeline.source.task import SourceContext, run_source_task
-from penstock.pipeline.task import CommittedOffsets, TaskControl, TaskSpec
+from penstock.pipeline.task import CommittedOffsets, SourceOffsets, TaskControl, TaskSpec
 from penstock.pipeline.telemetry.topic_schemas import REPORTED
 from penstock.pipeline.trace import trace
 from penstock.spark.parent import end_when_given_up
@@ -190,7 +190,7 @@ class _Host:
     def group_member(self, id: str, waits: bool) -> None:
         pass
 
-    def store_offsets(self, offsets: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    def store_offsets(self, offsets: SourceOffsets) -> None:
         """The connector's task does."""
 
     def metrics(self, values: dict[str, Any]) -> None:

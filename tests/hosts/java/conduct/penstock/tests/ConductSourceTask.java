@@ -21,6 +21,7 @@ public class ConductSourceTask extends SourceTask {
     private int partitions;
     private int every;
     private boolean odd;
+    private String nulls;
     private long abortAt;
     private volatile boolean stopping;
 
@@ -38,6 +39,7 @@ public class ConductSourceTask extends SourceTask {
         batch = Integer.parseInt(props.getOrDefault("batch", "10"));
         partitions = Integer.parseInt(props.getOrDefault("partitions", "-1"));
         odd = Boolean.parseBoolean(props.get("odd.offsets"));
+        nulls = props.getOrDefault("null", "");
         every = Integer.parseInt(props.getOrDefault("transaction.every", "0"));
         abortAt = Long.parseLong(props.getOrDefault("abort.at", "-1"));
         Map<String, Object> offset = context.offsetStorageReader().offset(partition);
@@ -58,7 +60,9 @@ public class ConductSourceTask extends SourceTask {
             String text = Long.toString(next);
             Integer kafkaPartition = partitions < 0 ? null : (int) (next % partitions);
             next++;
-            SourceRecord made = new SourceRecord(partition, odd ? Map.of("next", new Object()) : Map.of("next", next), topic, kafkaPartition,
+            Map<String, ?> offset = odd ? Map.of("next", new Object()) : Map.of("next", next);
+            SourceRecord made = new SourceRecord(
+                nulls.equals("partition") ? null : partition, nulls.equals("offset") ? null : offset, topic, kafkaPartition,
                 Schema.STRING_SCHEMA, text, Schema.STRING_SCHEMA, text);
             bound(made);
             polled.add(made);

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -127,8 +128,7 @@ public final class SourceTasks {
         }
         List<Object> offsets = new ArrayList<>();
         for (int each : last) {
-            Map<String, ?> offset = records[each].sourceOffset();
-            offsets.add(offset == null ? Map.of() : offset);
+            offsets.add(records[each].sourceOffset());
         }
         result.put("last", last);
         result.put("last_offsets", offsets);
@@ -139,8 +139,7 @@ public final class SourceTasks {
     static List<Object> offsets(ConnectRecord<?>[] records) {
         List<Object> offsets = new ArrayList<>();
         for (ConnectRecord<?> each : records) {
-            Map<String, ?> offset = ((SourceRecord) each).sourceOffset();
-            offsets.add(offset == null ? Map.of() : offset);
+            offsets.add(((SourceRecord) each).sourceOffset());
         }
         return offsets;
     }
@@ -222,7 +221,7 @@ public final class SourceTasks {
     private record Offsets(Session session) implements OffsetStorageReader {
         @Override
         public <T> Map<String, Object> offset(Map<String, T> partition) {
-            return offsets(List.of(partition)).get(partition);
+            return offsets(Collections.singletonList(partition)).get(partition);
         }
 
         @Override

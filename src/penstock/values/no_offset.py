@@ -1,0 +1,9 @@
+"""A source offset that is null, as Java allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class NoOffset(dict[str, Any]):
+    """Null as an object of its own: on their way, records are told apart by those of their offsets."""
