@@ -101,7 +101,7 @@ def test_what_was_polled_ahead_is_sent_before_the_end(
             def poll_and_stop() -> Batch | None:
                 batch = poll()
                 if batch is not None and not run.control.stopping:
-                    eventually(lambda: task.polled)
+                    eventually(lambda: task.awaited and task._polling.done.is_set())  # type: ignore[union-attr]
                     run.control.stop()
                 return batch
 
@@ -276,12 +276,70 @@ def test_the_trace_of_a_failure_is_javas(conduct: Conducted) -> None:
 
 def test_a_poll_that_does_not_return_is_seen_and_does_not_keep_the_task_from_ending(conduct: Conducted) -> None:
     seen: list[str] = []
-    with conduct({"at.poll@1": "hang"}) as run:
+    with conduct({"at.poll@1": "hang"}, {"task.shutdown.graceful.timeout.ms": "2000"}) as run:
         eventually(lambda: conduct.calls("poll"))
         # Poll after poll of the loop returns meanwhile.
         eventually(lambda: run.control.calls.report(1.0, lambda call: seen.append(described(call))) or seen)
     assert [each.partition(" since ")[0] for each in seen] == ["The task is stalled: poll has not returned"]
     assert conduct.calls("stop") == [""]
+
+
+LONG = {"records": "20", "at.poll@2": "sleep 2500"}
+"""Its second batch takes a while to come."""
+SELDOM = {"offset.flush.interval.ms": "600000"}
+
+
+def test_a_pause_waits_for_the_poll_that_goes_on(conduct: Conducted, kafka: Kafka, topic: str) -> None:
+    with conduct(LONG, SELDOM) as run:
+        eventually(lambda: len(conduct.calls("poll")) == 2)
+        run.control.pause()
+        eventually(lambda: run.host.states == ["running", "paused"])
+        assert kafka.values(topic) == [str(i).encode() for i in range(20)]
+        assert len(conduct.calls("poll")) == 2
+        (end,) = [i for i, line in enumerate(journal(conduct)) if line == "commit"]
+        assert len([line for line in journal(conduct)[:end] if line.startswith("commitRecord ")]) == 20
+
+
+def test_what_a_poll_returns_after_the_request_to_stop_is_sent_and_stop_comes_last(
+    conduct: Conducted, kafka: Kafka, topic: str, offsets_topic: str
+) -> None:
+    with conduct(LONG, {**SELDOM, "task.shutdown.graceful.timeout.ms": "60000"}, offsets_topic=offsets_topic):
+        eventually(lambda: len(conduct.calls("poll")) == 2)
+    assert kafka.values(topic) == [str(i).encode() for i in range(20)]
+    assert stored(kafka, offsets_topic)[-1][1] == b'{"next":20}'
+    assert len(conduct.calls("commitRecord")) == 20
+    assert journal(conduct)[-2:] == ["commit", "stop"]
+
+
+def test_a_task_commits_nothing_that_it_has_returned_and_that_is_not_sent(conduct: Conducted) -> None:
+    class Early(JavaSourceTask):
+        """Asks for a commit when the second batch has been returned, and not taken."""
+
+        def __new__(cls) -> JavaSourceTask:
+            task = JavaSourceTask()
+            poll = task.poll
+
+            def poll_and_commit() -> Batch | None:
+                batch = poll()
+                if batch is None and len(conduct.calls("poll")) == 2 and not conduct.calls("asked"):
+                    eventually(lambda: task._polling is None or task._polling.done.is_set())
+                    task.commit()
+                    with (conduct.folder / "journal").open("a") as out:
+                        out.write("asked\n")
+                return batch
+
+            task.poll = poll_and_commit  # type: ignore[method-assign]
+            return task
+
+    with conduct(LONG, SELDOM, task=Early):
+        eventually(lambda: conduct.calls("asked"))
+        assert conduct.calls("commit") == []
+        eventually(lambda: len(conduct.calls("commitRecord")) == 20)
+    assert conduct.calls("commit") == [""]
+
+
+def journal(conduct: Conducted) -> list[str]:
+    return (conduct.folder / "journal").read_text().splitlines()
 
 
 def test_a_jvm_that_ends_is_lost_and_no_failure(conduct: Conducted) -> None:

@@ -251,6 +251,10 @@ class RecordByRecord(AtLeastOnce):
         self._notify()
         return super().tick(now)
 
+    def pause(self) -> None:
+        self._sender.flush(self._timing.timeout)
+        super().pause()
+
     def finish(self, how: Ending) -> None:
         self._sender.flush(self._timing.timeout)
         super().finish(how)

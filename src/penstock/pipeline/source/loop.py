@@ -78,8 +78,8 @@ class SourceLoop:
 
     def run(self) -> None:
         control, metrics = self.runtime.control, self.runtime.metrics
-        while not control.stopping or self._polled():
-            if control.pausing and not self._polled():
+        while not control.stopping or self._waits("awaited"):
+            if control.pausing and not self._waits("begun"):
                 self._pause()
                 continue
             started = time.monotonic()
@@ -116,9 +116,11 @@ class SourceLoop:
         self.commit.finish(how)
         self._report_topics(0.0)
 
-    def _polled(self) -> bool:
-        """Whether the task has polled ahead: those records are sent before a pause or a stop."""
-        return not self.runtime.control.aborted and getattr(self.task, "polled", False)
+    def _waits(self, for_poll: str) -> bool:
+        """Whether there is such a poll of a task that polls beside the loop: its records are sent before a pause or a
+        stop.
+        """
+        return not self.runtime.control.aborted and getattr(self.task, for_poll, False)
 
     def meanwhile(self) -> None:
         """Called while a record waits for its next attempt: what was sent before is committed meanwhile."""
@@ -134,9 +136,12 @@ class SourceLoop:
         self.runtime.metrics.spent("commit", time.monotonic() - began)
 
     def _poll(self) -> Sequence[SourceRecord] | Batch | None:
+        control, poll = self.runtime.control, self.task.poll
+        if control.stopping or control.pausing:
+            poll = getattr(self.task, "poll_begun", poll)
         try:
-            with self.runtime.control.calls.entered("poll"):
-                return self.task.poll()
+            with control.calls.entered("poll"):
+                return poll()
         except RetriableError as e:
             log.warning("Failed to poll records from SourceTask. Will retry operation.", exc_info=True)
             self.runtime.metrics.survived(e)

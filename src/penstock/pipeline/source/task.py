@@ -9,6 +9,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -115,7 +116,8 @@ def run_source_task(
         task.context = SourceContext(dict(spec.config), offsets, transaction, plugins.of(), metrics)
         stop = StopOnce(task.stop, control.calls)
         stack.callback(stop)
-        control.on_stop = stop
+        end_polls = getattr(task, "end_polls", None)
+        control.on_stop = stop if end_polls is None else partial(end_polls, stop)
         if (polling_since := getattr(task, "polling_since", None)) is not None:
             control.calls.watch("poll", polling_since)
         with control.calls.entered("start"):

@@ -5,14 +5,18 @@ are committed, as in Java Connect, where another thread does that. The records t
 
 While a batch is sent the plugin is polled for the next one, no further. A plugin that overrides ``commit`` is not: it
 may commit what it has returned so far, which must have been sent then.
+
+As in Java, a poll that goes on is waited for before a pause or a stop, and its records are sent; the plugin's ``stop``
+comes last. Only if a poll does not return for long does another thread call ``stop`` meanwhile.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, overload
 
 from penstock.api.batch import Batch, SourceOrigin
@@ -28,7 +32,12 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.1
 STOP_SECONDS = 1.0
-"""How long a poll may go on after the task was asked to stop, before another thread calls the plugin's ``stop``."""
+"""How long a poll that is not awaited may go on before another thread calls the plugin's ``stop``; and how long one is
+awaited after that.
+"""
+GRACEFUL = "task.shutdown.graceful.timeout.ms"
+SHARE = 0.6
+"""The part of that time for which a poll is awaited; the rest is for its records, and for ``stop``."""
 CLOSE_SECONDS = 10.0
 TASK_CLASS = "task.class"
 _BEHIND = "_MilliSecondsBehindSource"
@@ -60,6 +69,11 @@ class JavaSourceTask(SourceTask):
         self._polls_ahead = type(self).commit is SourceTask.commit
         self._stopping = False
         self._stopped = threading.Event()
+        self._patience = SHARE * int(self._jvm.worker_config.get(GRACEFUL, "5000")) / 1000
+        self._give_up = math.inf
+        """Until when a poll is awaited, by ``time.monotonic``."""
+        self._taken = 0
+        """How many batches of the plugin have been taken."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self._jvm.before_close.append(self._await_stop)
@@ -69,11 +83,19 @@ class JavaSourceTask(SourceTask):
 
     def poll(self) -> Batch | None:
         with self._poll_lock:
-            if self._polling is None:
-                if self._stopping:
-                    return None
+            if self._polling is None and not self._stopping:
                 self._polling = self._begin_poll()
-            polling = self._polling
+        return self._take(self._polls_ahead)
+
+    def poll_begun(self) -> Batch | None:
+        """As ``poll``, but of a poll that has been begun; no other one is."""
+        return self._take(ahead=False)
+
+    def _take(self, ahead: bool) -> Batch | None:
+        """``ahead``: whether to begin the next poll if this one has brought records."""
+        polling = self._polling
+        if polling is None:
+            return None
         try:
             reply = polling.wait(POLL_SECONDS)
         except BaseException:
@@ -82,16 +104,24 @@ class JavaSourceTask(SourceTask):
         if reply is None:
             return None
         batch = self._received(reply.result) if "batch" in reply.result else None
+        self._taken += batch is not None
         with self._poll_lock:
-            ahead = batch is not None and self._polls_ahead and not self._stopping
+            ahead = ahead and batch is not None and not self._stopping
             self._polling = self._begin_poll() if ahead else None
         self._end_transactions(reply.result, batch)
         return batch
 
     @property
-    def polled(self) -> bool:
-        """Whether the next ``poll`` returns at once what the plugin has returned already."""
-        return (polling := self._polling) is not None and polling.succeeded
+    def begun(self) -> bool:
+        """Whether a poll has been begun that has not been taken."""
+        return self._polling is not None
+
+    @property
+    def awaited(self) -> bool:
+        """Whether such a poll may bring records still that are to be sent before the end."""
+        if (polling := self._polling) is None:
+            return False
+        return polling.succeeded if polling.done.is_set() else time.monotonic() < self._give_up
 
     def polling_since(self) -> float | None:
         """Since when the plugin has not returned from its poll, by ``time.monotonic``; None if it has. One that has
@@ -132,8 +162,19 @@ class JavaSourceTask(SourceTask):
         if result["abort"]:
             transaction.abort_transaction()
 
+    def end_polls(self, stop: Callable[[], None]) -> None:
+        """Called when the task is to stop, from another thread than ``poll``: no poll is begun from now on. If one goes
+        on for too long, ``stop`` is called, which calls the method of that name.
+        """
+        with self._poll_lock:
+            self._stopping = True
+            self._give_up = time.monotonic() + self._patience + STOP_SECONDS
+            polling = self._polling
+        if polling is not None and not polling.done.wait(max(self._patience - STOP_SECONDS, 0.0)):
+            stop()
+
     def stop(self) -> None:
-        """Called once; from another thread than ``poll``, perhaps while the plugin's own blocks."""
+        """Called once; perhaps from another thread than ``poll``, while the plugin's own blocks."""
         try:
             with self._poll_lock:
                 self._stopping = True
@@ -141,7 +182,7 @@ class JavaSourceTask(SourceTask):
             if (polling := self._polling) is not None and not polling.done.wait(STOP_SECONDS):
                 lane = "stop"
             if not self._jvm.session.gone:
-                self._jvm.session.call("source.stop", lane=lane)
+                self._jvm.session.call("source.stop", lane=lane, timeout=CLOSE_SECONDS)
         finally:
             self._stopped.set()
 
@@ -152,7 +193,8 @@ class JavaSourceTask(SourceTask):
 
 class _Commits(JavaSourceTask):
     def commit(self) -> None:
-        self._jvm.session.call("source.commit", lane="commit")
+        """Does nothing if the plugin has returned records that have not been taken: it might commit them, too."""
+        self._jvm.session.call("source.commit", {"taken": self._taken}, lane="commit")
 
 
 class _Acknowledges(JavaSourceTask):

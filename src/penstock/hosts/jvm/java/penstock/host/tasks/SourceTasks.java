@@ -34,6 +34,8 @@ public final class SourceTasks {
     private Map<String, String> config;
     private TransactionRequests transactions;
     private boolean stopped;
+    /** How many batches the task has returned. */
+    private int returned;
 
     private static SourceTasks of(Session session) {
         return session.state(SourceTasks.class, SourceTasks::new);
@@ -43,7 +45,7 @@ public final class SourceTasks {
         methods.put("source.create", (session, args, payload) -> of(session).create(args));
         methods.put("source.start", (session, args, payload) -> of(session).start(session, args));
         methods.put("source.poll", (session, args, payload) -> of(session).poll(session, args));
-        methods.put("source.commit", (session, args, payload) -> of(session).commit());
+        methods.put("source.commit", (session, args, payload) -> of(session).commit(args));
         methods.put("source.commitRecords", (session, args, payload) -> of(session).commitRecords(session, args, payload));
         methods.put("source.stop", (session, args, payload) -> of(session).stop());
     }
@@ -81,6 +83,11 @@ public final class SourceTasks {
         List<SourceRecord> polled;
         try (LoaderSwap swap = swap()) {
             polled = task.poll();
+        }
+        if (polled != null && !polled.isEmpty()) {
+            synchronized (this) {
+                returned++;
+            }
         }
         Map<String, Object> result = new LinkedHashMap<>();
         if (polled != null && !polled.isEmpty()) {
@@ -144,7 +151,13 @@ public final class SourceTasks {
         return offsets;
     }
 
-    private Reply commit() throws Exception {
+    /** A task may commit all it has returned: not before the other side has taken that. */
+    private Reply commit(JsonNode args) throws Exception {
+        synchronized (this) {
+            if (returned != args.get("taken").asInt()) {
+                return Reply.NONE;
+            }
+        }
         try (LoaderSwap swap = swap()) {
             task.commit();
         }
