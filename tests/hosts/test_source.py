@@ -259,9 +259,9 @@ def test_the_connector_says_where_transactions_end(
     assert kafka.values(topic) == [str(i).encode() for i in range(20) if i not in (5, 6, 7)]
 
 
-def test_a_retriable_error_is_a_poll_without_records(conduct: Conducted, kafka: Kafka, topic: str) -> None:
-    error = "throw org.apache.kafka.connect.errors.RetriableException not now"
-    with conduct({"records": "3", "at.poll@1": error}):
+@pytest.mark.parametrize("error", ["connect.errors.RetriableException", "common.errors.DisconnectException"])
+def test_a_retriable_error_is_a_poll_without_records(conduct: Conducted, kafka: Kafka, topic: str, error: str) -> None:
+    with conduct({"records": "3", "at.poll@1": f"throw org.apache.kafka.{error} not now"}):
         eventually(lambda: len(kafka.values(topic)) >= 3)
     assert kafka.values(topic) == [b"0", b"1", b"2"]
 

@@ -1,6 +1,6 @@
 """Exceptions of Java plugins as Python's: of the nearest class that the pipeline knows, under Java's class name.
 
-Each carries Java's own trace, which the status of a task shows.
+Each carries Java's own trace, which the status of a task shows, and the names of its classes there.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def java_error(document: dict[str, Any]) -> errors.KafkaError:
     """The error, with its causes, that the host has described."""
     error = _error(document)
     error.java_trace = document["trace"]  # type: ignore[attr-defined]
+    error.java_classes = document["classes"]  # type: ignore[attr-defined]
     last: BaseException = error
     for each in document["causes"]:
         last.__cause__ = cause = _error(each)

@@ -21,6 +21,7 @@ from typing import Any, Self, overload
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import SelectedRows
+from penstock.api.errors import RetriableError
 from penstock.api.source import SourceTask
 from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.session import Pending
@@ -40,6 +41,8 @@ SHARE = 0.6
 """The part of that time for which a poll is awaited; the rest is for its records, and for ``stop``."""
 CLOSE_SECONDS = 10.0
 TASK_CLASS = "task.class"
+RETRIABLE_OF_CLIENTS = "org.apache.kafka.common.errors.RetriableException"
+"""What Kafka's clients throw; of a poll, it is Connect's RetriableException, too."""
 _BEHIND = "_MilliSecondsBehindSource"
 
 
@@ -98,8 +101,10 @@ class JavaSourceTask(SourceTask):
             return None
         try:
             reply = polling.wait(POLL_SECONDS)
-        except BaseException:
+        except BaseException as error:
             self._polling = None
+            if RETRIABLE_OF_CLIENTS in getattr(error, "java_classes", ()):
+                raise RetriableError(str(error)) from error
             raise
         if reply is None:
             return None
