@@ -70,7 +70,9 @@ class SinkTaskContext(Protocol):
         """Seek: the next ``put`` continues from these offsets of these partitions."""
 
     def timeout(self, milliseconds: int) -> None:
-        """After a RetriableError: wait this long before the same records are put again."""
+        """After a RetriableError: wait this long before the same records are put again. Else: call ``put`` again within
+        this time, without records if there are none.
+        """
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Don't fetch from these partitions until ``resume``."""

@@ -52,6 +52,23 @@ def test_pauses_are_carried_out_in_order_and_end_with_the_partition(context: Sin
         context.pause(B)
 
 
+class _AsksToBeCalled(SinkTask):
+    puts = 0
+
+    def put(self, records: Any) -> None:
+        self.context.timeout(1)
+        type(self).puts += 1
+
+
+@pytest.mark.integration
+def test_a_task_that_asks_for_a_put_soon_gets_it(kafka: Kafka, bootstrap: str) -> None:
+    with TaskRun(_AsksToBeCalled, bootstrap, {"topics": kafka.create_topic()}) as run:
+        eventually(lambda: _AsksToBeCalled.puts)
+        puts, looks = _AsksToBeCalled.puts, run.control.looks["pausing"]
+        eventually(lambda: _AsksToBeCalled.puts >= puts + 30)
+        assert run.control.looks["pausing"] - looks < 150, "it is called each second, after ten turns of the loop"
+
+
 class _CommitsTwice(SinkTask):
     """Requests a commit with the first records, and another one from a thread of its own during that commit."""
 

@@ -144,7 +144,7 @@ class SinkContext:
             return {each: self._rewinds.pop(each) for each in partitions if each in self._rewinds}
 
     def take_retry_after(self) -> float | None:
-        """Seconds to wait before the next attempt, if the task said so."""
+        """Seconds to wait at most before the next put, or before the next attempt, if the task said so."""
         with self._lock:
             seconds, self._retry_after = self._retry_after, None
         return seconds

@@ -2,6 +2,7 @@
 
 Offsets are committed up to what the task has taken and its ``pre_commit`` agrees to. After a RetriableError of ``put``
 the same records are put again; meanwhile all partitions are paused, and the consumer is polled to stay in its group.
+Without records there is a put each second, and when the task has asked for one by ``timeout``.
 While a put runs in a JVM the records of the next one are fetched, and that one may be begun (``ahead``); everything
 else waits for the end of both, rebalances too.
 Java: ``WorkerSinkTask``.
@@ -83,8 +84,10 @@ class SinkLoop:
             self._rewind()
             if self.idle and not self.paused and self.consumer.watch.due(now):
                 self.consumer.watch.look(self._waited_for(), now)
+            if not self.retrying and (after := self.context.take_retry_after()):
+                self.next_put = min(self.next_put, now + after)
             if self.end_put is None:
-                raw = self._fetch(TURN_SECONDS if self.pending is None else self.pending.until_retry(now, TURN_SECONDS))
+                raw = self._fetch(self._until_put(now))
                 if raw is not None:
                     self._take(raw)
             if self.pending is not None:
@@ -93,6 +96,12 @@ class SinkLoop:
             elif not self.paused and now >= self.next_put:
                 self._put(partial(self.task.put_batch, Batch.of_sink_records([])), 0)
         self._end_put()
+
+    def _until_put(self, now: float) -> float:
+        """Seconds until something is to be put, however little is fetched; the length of a turn at most."""
+        if self.pending is not None:
+            return self.pending.until_retry(now, TURN_SECONDS)
+        return TURN_SECONDS if self.paused else min(max(self.next_put - now, 0.0), TURN_SECONDS)
 
     def _due(self, now: float) -> bool:
         """Whether something is to be done that waits for the end of the put that runs."""
@@ -231,7 +240,6 @@ class SinkLoop:
         except Exception as e:
             raise ConnectError(PUT_FAILED) from e
         self.context.check_reported()
-        self.context.take_retry_after()
         if size:
             metrics = self.runtime.metrics
             metrics.add("sink-record-send-total", size)
