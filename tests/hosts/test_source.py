@@ -400,5 +400,10 @@ def same(record: Any) -> Any:
     return record.with_(value=record.value)
 
 
+def test_jdbc_drivers_of_the_plugins_location_are_registered(conduct: Conducted) -> None:
+    with conduct({"records": "0", "driver.of": "jdbc:conduct:x"}):
+        assert conduct.calls("driver") == ["penstock.tests.ConductDriver"]
+
+
 def test_an_odd_offset_ends_the_task_and_does_not_hang_it(conduct: Conducted) -> None:
     assert "What a plugin has returned can't be written" in conduct({"records": "1", "odd.offsets": "true"}).failure()

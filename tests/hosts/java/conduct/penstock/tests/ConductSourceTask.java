@@ -6,6 +6,8 @@ import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
 import org.apache.kafka.connect.source.TransactionContext;
 
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -45,7 +47,24 @@ public class ConductSourceTask extends SourceTask {
         Map<String, Object> offset = context.offsetStorageReader().offset(partition);
         next = offset == null ? 0 : (Long) offset.get("next");
         Lag.register(props.get("topic"), props.get("task"));
+        if (props.containsKey("driver.of")) {
+            conduct.note("driver", driverOf(props.get("driver.of")));
+        }
         conduct.at("start", "from " + next + " in " + Thread.currentThread().getName());
+    }
+
+    /** The class of the driver for this address. Another location has used drivers before. */
+    private static String driverOf(String url) {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        thread.setContextClassLoader(ClassLoader.getPlatformClassLoader());
+        try {
+            return DriverManager.getDriver(url).getClass().getName();
+        } catch (SQLException e) {
+            return e.getMessage();
+        } finally {
+            thread.setContextClassLoader(before);
+        }
     }
 
     @Override

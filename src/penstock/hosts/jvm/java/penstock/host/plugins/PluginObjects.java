@@ -15,6 +15,7 @@ public final class PluginObjects {
     public static Object make(JsonNode args) throws Exception {
         Plugins plugins = Host.plugins();
         Class<?> found = plugins.pluginClass(args.get("class").asText(), version(args.get("version")));
+        JdbcDrivers.register(found.getClassLoader());
         Thread.currentThread().setContextClassLoader(found.getClassLoader());
         return plugins.newPlugin(args.get("class").asText(), version(args.get("version")));
     }

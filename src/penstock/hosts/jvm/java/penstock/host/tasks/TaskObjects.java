@@ -6,6 +6,7 @@ import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
 import org.apache.kafka.connect.runtime.isolation.Plugins;
 import penstock.host.Host;
 import penstock.host.Session;
+import penstock.host.plugins.JdbcDrivers;
 import penstock.host.plugins.PluginObjects;
 
 /** Objects of task classes, and what all tasks are given. */
@@ -17,6 +18,7 @@ final class TaskObjects {
         Plugins plugins = Host.plugins();
         ClassLoader loader = plugins.connectorLoader(
             args.get("connector").asText(), PluginObjects.version(args.get("connector_version")));
+        JdbcDrivers.register(loader);
         try (LoaderSwap swap = plugins.withClassLoader(loader)) {
             return plugins.newTask(loader.loadClass(args.get("task").asText()).asSubclass(Task.class));
         }
