@@ -249,11 +249,13 @@ def test_records_that_fail_are_dead_letters_in_their_places(
     assert [json.loads(value or b"")["payload"] for value in kafka.values(letters)] == ["128", "129"]
 
 
+@pytest.mark.parametrize("copies", ["false", "true"])
 def test_the_connector_says_where_transactions_end(
-    conduct: Conducted, kafka: Kafka, topic: str, offsets_topic: str
+    conduct: Conducted, kafka: Kafka, topic: str, offsets_topic: str, copies: str
 ) -> None:
+    """``copies``: by records that are equal to those it returns."""
     config = {"records": "20", "transaction.every": "5", "abort.at": "7", "transaction.boundary": "connector"}
-    with conduct(config, exactly_once=True, offsets_topic=offsets_topic):
+    with conduct({**config, "transaction.copies": copies}, exactly_once=True, offsets_topic=offsets_topic):
         eventually(lambda: kafka.values(topic)[-1:] == [b"19"])
     # Records 5 to 7 were aborted; those after them came with the transaction that ended with 9.
     assert kafka.values(topic) == [str(i).encode() for i in range(20) if i not in (5, 6, 7)]

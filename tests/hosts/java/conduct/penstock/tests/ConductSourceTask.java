@@ -24,6 +24,7 @@ public class ConductSourceTask extends SourceTask {
     private int every;
     private boolean odd;
     private String nulls;
+    private boolean copies;
     private long abortAt;
     private volatile boolean stopping;
 
@@ -43,6 +44,7 @@ public class ConductSourceTask extends SourceTask {
         odd = Boolean.parseBoolean(props.get("odd.offsets"));
         nulls = props.getOrDefault("null", "");
         every = Integer.parseInt(props.getOrDefault("transaction.every", "0"));
+        copies = Boolean.parseBoolean(props.get("transaction.copies"));
         abortAt = Long.parseLong(props.getOrDefault("abort.at", "-1"));
         Map<String, Object> offset = context.offsetStorageReader().offset(partition);
         next = offset == null ? 0 : (Long) offset.get("next");
@@ -83,10 +85,15 @@ public class ConductSourceTask extends SourceTask {
             SourceRecord made = new SourceRecord(
                 nulls.equals("partition") ? null : partition, nulls.equals("offset") ? null : offset, topic, kafkaPartition,
                 Schema.STRING_SCHEMA, text, Schema.STRING_SCHEMA, text);
-            bound(made);
+            bound(copies ? copy(made) : made);
             polled.add(made);
         }
         return polled;
+    }
+
+    private static SourceRecord copy(SourceRecord made) {
+        return made.newRecord(made.topic(), made.kafkaPartition(), made.keySchema(), made.key(), made.valueSchema(),
+            made.value(), made.timestamp());
     }
 
     private void bound(SourceRecord made) {
