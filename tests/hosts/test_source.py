@@ -367,6 +367,26 @@ def test_threads_that_a_plugin_leaves_behind_end_with_the_jvm(conduct: Conducted
     assert len(kafka.values(topic)) == 2
 
 
+def test_a_thread_that_tasks_share_outlives_the_one_that_has_started_it(
+    conduct: Conducted, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lines() -> int:
+        return sum(each.startswith("It serves") for each in caplog.messages)
+
+    one_jvm = {"penstock.java.process": "worker"}
+    with (
+        caplog.at_level("INFO"),
+        conduct({"records": "0", "at.start": "share"}, one_jvm) as first,
+        conduct({"records": "0", "at.poll": "share"}, one_jvm) as second,
+    ):
+        eventually(lambda: len(conduct.calls("start")) == 2)
+        first.stop()
+        first.check()
+        polls, before = len(conduct.calls("poll")), lines()
+        eventually(lambda: second.error or (len(conduct.calls("poll")) > polls + 10 and lines() > before + 2))
+        second.check()
+
+
 def test_lines_that_a_plugin_logs_are_lines_of_this_log(conduct: Conducted, caplog: pytest.LogCaptureFixture) -> None:
     config = {
         "transforms": "cast",

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Deeds: {@code throw CLASS MESSAGE}, {@code exit STATUS}, {@code halt STATUS}, {@code hang} (until interrupted),
  * {@code deaf} (hangs for ever), {@code sleep MS}, {@code memory} (fills the heap), {@code stack}, {@code leak} (leaves
- * a thread behind that is no daemon), {@code missing} (a NoClassDefFoundError), {@code log TEXT} (at DEBUG).
+ * a thread behind that is no daemon), {@code share} (uses a thread that all tasks share), {@code missing} (a NoClassDefFoundError), {@code log TEXT} (at DEBUG).
  *
  * <p>With {@code journal=FILE} every call is a line of that file.
  */
@@ -72,6 +72,7 @@ final class Conduct {
             case "sleep" -> sleep(Long.parseLong(words[1]));
             case "memory" -> fill();
             case "stack" -> recurse(0);
+            case "share" -> Shared.use();
             case "leak" -> new Thread(Conduct::deaf, "left-behind").start();
             case "log" -> LoggerFactory.getLogger(Conduct.class).debug(words[1]);
             case "missing" -> throw new NoClassDefFoundError("some/missing/Class");

@@ -88,6 +88,9 @@ public final class Host {
     static synchronized void remove(Session session) {
         if (SESSIONS.remove(session) && SESSIONS.isEmpty()) {
             idleSince = System.nanoTime();
+            if (!LeftThreads.all().isEmpty()) {
+                close();
+            }
         }
         Host.class.notifyAll();
     }

@@ -15,7 +15,7 @@ import org.apache.logging.log4j.core.config.Configuration;
 import org.apache.logging.log4j.core.config.Configurator;
 import org.apache.logging.log4j.core.config.Property;
 
-/** Lines that plugins log, or print, go to the session whose thread writes them, else to any session. */
+/** Lines that plugins log, or print, go to the session whose thread writes them, else to any that is open. */
 final class Logs {
     private static final PrintStream CONSOLE = System.err;
     private static final int LONGEST_LINE = 64 * 1024;
@@ -45,8 +45,8 @@ final class Logs {
 
     private static void send(String logger, Level level, String thread, long time, String text, String trace) {
         Session session = Session.current();
-        if (session == null) {
-            session = Host.all().stream().findFirst().orElse(null);
+        if (session == null || session.isClosed()) {
+            session = Host.all().stream().filter(each -> !each.isClosed()).findFirst().orElse(null);
         }
         if (session == null) {
             CONSOLE.println(level + " " + text + " (" + logger + ")" + (trace == null ? "" : "\n" + trace));

@@ -8,9 +8,12 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
@@ -63,6 +66,8 @@ public final class Session {
     private final Map<Long, CompletableFuture<Reply>> waiting = new ConcurrentHashMap<>();
     private final AtomicLong calls = new AtomicLong();
     private final Deque<AutoCloseable> closers = new ArrayDeque<>();
+    /** The threads that no plugin has started. */
+    private final Queue<Thread> own = new ConcurrentLinkedQueue<>();
     private Group group;
     private JsonNode about;
     private volatile boolean closed;
@@ -253,7 +258,9 @@ public final class Session {
         return lanes.computeIfAbsent(name, each -> {
             String thread = name.equals("task") ? about.path("thread").asText("task") : name + " " + group.getName();
             Lane lane = new Lane();
-            new Thread(group, lane, thread).start();
+            Thread made = new Thread(group, lane, thread);
+            own.add(made);
+            made.start();
             return lane;
         });
     }
@@ -297,29 +304,19 @@ public final class Session {
 
     // -- the end
 
-    /** Close what is open, then end the threads that are left; what does not end keeps this JVM from new sessions. */
+    /** Close what is open, then end the threads; those that should and do not keep this JVM from new sessions. */
     private void end() {
         Thread closing = new Thread(group, this::closeAll, "close " + group.getName());
+        own.add(closing);
         closing.start();
         join(closing, CLOSE_MS);
         closed = true;
         waiting.values().forEach(each -> each.completeExceptionally(new ConnectException("The task has ended")));
         outgoing.add(new Outgoing(null, Reply.EMPTY));
-        long deadline = System.nanoTime() + CLOSE_MS * 1_000_000;
-        do {
-            group.interrupt();
-            try {
-                Thread.sleep(20);
-            } catch (InterruptedException e) {
-                break;
-            }
-        } while (group.activeCount() > 0 && System.nanoTime() < deadline);
-        if (group.activeCount() > 0) {
-            Thread[] left = new Thread[group.activeCount() + 8];
-            int n = group.enumerate(left);
-            for (int i = 0; i < n; i++) {
-                log.warn("Thread {} of {} does not end; this JVM takes no new tasks", left[i].getName(), group.getName());
-            }
+        List<Thread> left = LeftThreads.end(group, own, CLOSE_MS);
+        left.forEach(each ->
+            log.warn("Thread {} of {} does not end; this JVM takes no new tasks", each.getName(), group.getName()));
+        if (!left.isEmpty()) {
             Host.close();
         }
     }
