@@ -16,18 +16,17 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.api.columns import SelectedRows
 from penstock.api.errors import RetriableError
 from penstock.api.source import SourceTask
 from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.session import Pending
+from penstock.hosts.jvm.tasks.polled_offsets import PolledOffsets, Stored
 from penstock.hosts.jvm.tasks.remote_batch import RemoteBatch, input_of, received
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
-from penstock.values.no_offset import NoOffset
 
 log = logging.getLogger(__name__)
 
@@ -151,8 +150,8 @@ class JavaSourceTask(SourceTask):
         rows = result.get("source_partition_rows")
         partitions = distinct * n if rows is None else [distinct[row] for row in rows]
         known = dict(zip(result["last"], result["last_offsets"], strict=True))
-        stored = _Stored(self._jvm, known)
-        batch = received(self._jvm, result, SourceOrigin(partitions, _Offsets(stored, range(n))))
+        stored = Stored(self._jvm, known)
+        batch = received(self._jvm, result, SourceOrigin(partitions, PolledOffsets(stored, range(n))))
         stored.batch = batch.anchor
         return batch
 
@@ -241,57 +240,3 @@ _CLASSES: dict[tuple[bool, bool], type[JavaSourceTask]] = {
     (False, True): _Acknowledges,
     (True, True): _CommitsAndAcknowledges,
 }
-
-
-class _Offsets(SelectedRows[dict[str, Any]]):
-    """The source offsets of a batch in the JVM: the last of each source partition are here, the others are fetched
-    together when one of them is read.
-    """
-
-    __slots__ = ("_stored",)
-
-    def __init__(self, stored: _Stored, rows: Sequence[int]) -> None:
-        self._stored, self.rows = stored, rows
-
-    def select(self, rows: Sequence[int]) -> Self:
-        return type(self)(self._stored, [self.rows[row] for row in rows])
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, row: int) -> dict[str, Any]: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[dict[str, Any]]: ...
-    def __getitem__(self, row: int | slice) -> Any:
-        if isinstance(row, slice):
-            return [self._stored.get(each) for each in self.rows[row]]
-        return self._stored.get(self.rows[row])
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return map(self._stored.get, self.rows)
-
-
-class _Stored:
-    """What is known of a batch's offsets. ``batch``: as polled, which must stay in the JVM as long as this does."""
-
-    __slots__ = ("_jvm", "_known", "batch")
-
-    batch: Any
-
-    def __init__(self, jvm: TaskJvm, known: dict[int, dict[str, Any] | None]) -> None:
-        self._jvm, self._known = jvm, _told_apart(known)
-
-    def get(self, row: int) -> dict[str, Any]:
-        if row not in self._known:
-            self._fetch()
-        return self._known[row]
-
-    def _fetch(self) -> None:
-        args = {"input": {"batch": self.batch.number}, "free": self._jvm.take_free()}
-        found = self._jvm.session.call("batch.offsets", args, lane=self._jvm.lane).result
-        self._known = {**_told_apart(dict(enumerate(found))), **self._known}
-
-
-def _told_apart(offsets: dict[int, dict[str, Any] | None]) -> dict[int, dict[str, Any]]:
-    return {row: NoOffset() if offset is None else offset for row, offset in offsets.items()}
