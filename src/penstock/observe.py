@@ -57,6 +57,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
         "penstock.connectors.file",
         "penstock.connectors.file_source",
         "penstock.connectors.file_sink",
+        "penstock.connectors.lines",
     ),
     "org.apache.kafka.connect.json": ("penstock.pipeline.converters",),
     "org.apache.kafka.connect.mirror": ("penstock.connectors.mirror",),
