@@ -170,7 +170,7 @@ def test_a_target_does_not_go_on_with_records_of_partitions_that_were_taken_away
     rows, log, go = orders(6), tmp_path / "log", tmp_path / "go"
     with started(config(target, every=1000, waits=str(go), log=str(log)) | {"singer.state.timeout.ms": "0"}) as task:
         put(task, rows)
-        until(log.exists, "the target reads", PATIENCE)
+        until(lambda: log.exists() and log.read_text(), "the target reads", PATIENCE)
         process = psutil.Process(int(log.read_text().split()[0]))
         assert not commits or task.pre_commit(ends(rows)) == {}
         task.close([ZERO, ONE])
