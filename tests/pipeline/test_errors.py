@@ -11,7 +11,7 @@ import pytest
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError, DataError, RetriableError
 from penstock.core.model.tasks import TaskId
-from penstock.hosts.errors import JavaError
+from penstock.hosts.errors import FatalJavaError
 from penstock.hosts.jvm.errors import java_error
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Stage, Step, StoppedError
 from penstock.pipeline.metrics import Metrics
@@ -193,7 +193,7 @@ def test_an_error_of_java_ends_the_task_after_the_records_before_it() -> None:
     steps = [Step(Stage.TRANSFORMATION, "x.Missing", missing)]
     before, error = handling.handler.run_until(steps, consumed("1", "2", "x", "3"))
     assert before.values == ["1", "2"]
-    assert isinstance(error, JavaError)
+    assert isinstance(error, FatalJavaError)
     assert (handling.failures, handling.slept) == ([], [])
 
 

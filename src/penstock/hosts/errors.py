@@ -17,7 +17,7 @@ class HostLost(BaseException):
         self.by_itself = by_itself
 
 
-class JavaError(KafkaError):
+class FatalJavaError(KafkaError):
     """A Java plugin has thrown an ``Error``, such as NoClassDefFoundError: it ends the task as it is, neither tolerated
     nor reported nor tried again.
     """

@@ -51,7 +51,7 @@ def await_done(start: Callable[[Callable[[Exception | None], None]], None], what
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """After it whoever asked for a change has been told that it has failed, and may have gone on."""
+    """After it the change has been answered with an error, and the client may have continued."""
 
     at: float = math.inf
     """Of the monotonic clock."""

@@ -21,7 +21,7 @@ from typing import Protocol
 from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.core.model.tasks import TaskId
-from penstock.hosts.errors import JavaError
+from penstock.hosts.errors import FatalJavaError
 from penstock.pipeline.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class StoppedError(ConnectError):
     """The task was stopped while it retried a record, which was neither processed nor skipped."""
 
 
-Ended = ConnectError | JavaError
+Ended = ConnectError | FatalJavaError
 """What ends the processing of records."""
 
 
@@ -152,7 +152,7 @@ class ErrorHandler:
         """The batch after all steps, without the records that were dropped or skipped.
 
         Raises ConnectError, ``Tolerance exceeded in error handler``, caused by the error of the first record that
-        failed; or JavaError.
+        failed; or FatalJavaError.
         """
         batch, error = self.run_until(steps, batch)
         if error is not None:
@@ -169,7 +169,7 @@ class ErrorHandler:
             if len(batch) == 1:
                 try:
                     batch = self._run_one(step, batch)
-                except (ConnectError, JavaError) as e:
+                except (ConnectError, FatalJavaError) as e:
                     return batch.select(()), e
             elif len(batch):
                 match _attempted(step, batch):
@@ -187,7 +187,7 @@ class ErrorHandler:
             return before, error
         try:
             alone = self._run_one(steps[0], batch.select((stop.row,)), stop.error)
-        except (ConnectError, JavaError) as e:
+        except (ConnectError, FatalJavaError) as e:
             return before, e
         alone, error = self.run_until(steps[1:], alone)
         if error is not None:
@@ -212,7 +212,7 @@ class ErrorHandler:
                 if raised is not None and attempt == 1:
                     raise raised
                 return step.apply(record)
-            except JavaError:
+            except FatalJavaError:
                 raise
             except RetriableError as e:
                 self.metrics.add("total-record-failures")

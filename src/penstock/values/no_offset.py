@@ -6,4 +6,4 @@ from typing import Any
 
 
 class NoOffset(dict[str, Any]):
-    """Null as an object of its own: on their way, records are told apart by those of their offsets."""
+    """Null as an object of its own: the pipeline distinguishes records by the objects of their offsets."""

@@ -13,7 +13,7 @@ from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, DataError
 from penstock.api.record import Header
 from penstock.api.schema import INT64, STRING, struct
-from penstock.hosts.errors import JavaError
+from penstock.hosts.errors import FatalJavaError
 from penstock.hosts.jvm.tasks.remote_batch import RemoteBatch, remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm, task_jvm
 from penstock.pipeline.chain import Chain
@@ -68,7 +68,7 @@ def test_an_error_of_java_is_that_of_no_record(jvm: TaskJvm) -> None:
     chain = Chain.build(MARK, resolve_all)
     batch = Batch.of("t", ["a", "b", "gone", "c"], value_schema=STRING)
     for given_batch in (batch, remote(jvm, batch), batch.select((2,))):
-        with pytest.raises(JavaError, match="some/missing/Class") as raised:
+        with pytest.raises(FatalJavaError, match="some/missing/Class") as raised:
             handled(chain.steps, given_batch, tolerate=True, retry_timeout=60.0)
         assert trace(raised.value).startswith(
             "java.lang.NoClassDefFoundError: some/missing/Class\n\tat penstock.tests.chain.Mark.apply(Mark.java:"

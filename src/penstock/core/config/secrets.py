@@ -5,7 +5,7 @@ Secrets are settings of type PASSWORD, those whose names look like it, and refer
 passwords: of users (``://me:password@host``), Oracle's (``oracle:thin:me/password@``), and parameters.
 
 Texts come from clients, and a regular expression that is applied to a text lets no other thread run meanwhile. So each
-is applied to at most ``LONGEST`` characters, for a time in proportion to them; what is too long to be looked at is
+is applied to at most ``LONGEST`` characters, for a time in proportion to them; what is too long to be searched is
 masked.
 """
 
@@ -28,7 +28,7 @@ LOOKS_SECRET = (
 _LOOKS_SECRET = re.compile(LOOKS_SECRET)
 LONGEST, OVERLAP = 2**16, 2**10
 MOST_TEXT = 2**20
-"""Of one configuration: this much text is looked at, names and values."""
+"""Characters of one configuration that are searched, names and values."""
 _USER = re.compile(r"://[^/:;?\[\s]*:(?!\d+(?:[/?;,]|$))")
 """Up to a password; but no host:port."""
 _END = re.compile(r"[/?\s]")
@@ -108,7 +108,7 @@ def without_passwords(text: str, mask: str = MASK) -> str:
 
 
 def passwords_of(text: str) -> set[str]:
-    """Those that are in a text of any length. A longer text is looked at in pieces that overlap."""
+    """Those that are in a text of any length. A longer text is searched in pieces that overlap."""
     pieces = (text[at : at + LONGEST] for at in range(0, max(len(text) - OVERLAP, 1), LONGEST - OVERLAP))
     return {secret for piece in pieces for secret in _passwords(piece)}
 

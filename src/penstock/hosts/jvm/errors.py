@@ -9,7 +9,7 @@ import functools
 from typing import Any
 
 from penstock.api import errors
-from penstock.hosts.errors import JavaError
+from penstock.hosts.errors import FatalJavaError
 
 
 class BadRequestError(errors.ConnectError):
@@ -33,7 +33,7 @@ KNOWN: dict[str, type[errors.KafkaError]] = {
         errors.IllegalWorkerStateError,
         errors.ConfigError,
         BadRequestError,
-        JavaError,
+        FatalJavaError,
     )
 }
 """By Java's names; what is none of them is a KafkaError here."""

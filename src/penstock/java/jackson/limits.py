@@ -1,6 +1,6 @@
 """How long and how deep JSON may be. Java: ``StreamReadConstraints`` of Jackson, with its defaults.
 
-They are looked at where orjson has refused a text or cannot tell its numbers; numbers of many digits that orjson takes
+They are checked where orjson has refused a text or cannot tell its numbers; numbers of many digits that orjson takes
 for a double, and what it takes for granted, are not measured.
 """
 

@@ -73,7 +73,10 @@ class OriginalRecords:
             if self.raw is not None and (found := _found(self.raw, partition, offset)) is not None:
                 return found
             for fetch in tuple(self._before):
-                if fetch.ends.get(partition, -1) > offset and (found := _found(fetch.raw, partition, offset)):
+                if (
+                    fetch.ends.get(partition, -1) > offset
+                    and (found := _found(fetch.raw, partition, offset)) is not None
+                ):
                     return found
         return self._converted(record)
 

@@ -13,12 +13,12 @@ from penstock.pipeline.transforms.record_text import record_text
 
 
 class SourceLogReporter(LogReporter):
-    """A reporter of failures. It is told each batch before its steps, if its messages include records."""
+    """A reporter of failures. It gets each batch before its steps, if its messages include records."""
 
     _polled: Batch | None = None
 
     def processed(self, polled: Batch) -> Batch:
-        """The same batch, as ``tracked`` returns it if its records must be told apart."""
+        """The same batch, as ``tracked`` returns it if its records must be distinguished."""
         if not (self.settings.log and self.settings.log_messages):
             return polled
         self._polled = tracked(polled)

@@ -36,7 +36,7 @@ RETRY_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SourceSteps:
-    """What turns a polled batch into bytes, and who is told of records that fail on the way."""
+    """What turns a polled batch into bytes, and who reports records that fail on the way."""
 
     steps: list[Step]
     dead_letters: SourceDeadLetters | None
