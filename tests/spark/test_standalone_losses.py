@@ -1,5 +1,6 @@
-"""On a standalone cluster of Spark an executor is killed, a worker is killed, and a worker is decommissioned: the task
-there is lost, its process ends before its lease does, and it runs again on what is left of the cluster.
+"""On a standalone cluster of Spark an executor is killed, a worker is killed, a worker is decommissioned, and the
+application is killed: the task there is lost, its process ends before its lease does, and it runs again on what is left
+of the cluster.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from penstock.core.model.tasks import SparkReady, TaskEnded, TaskLost, TaskRunning
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskLost, TaskRunning
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.settings import HostSettings
 from support.process_tree import alive, command
@@ -107,6 +108,23 @@ def test_a_task_of_a_decommissioned_spark_worker_runs_again_on_another(
     cluster.kill(worker)
     lost(hosted, one, process)
     assert cluster.worker_of(run(hosted, replace(one, run=2))) != worker
+    stop(hosted, one)
+
+
+def test_the_tasks_of_an_application_that_is_killed_run_again_in_another(
+    hosted: Hosted, cluster: SparkCluster, spec: Callable[..., TaskSpec]
+) -> None:
+    """Spark's Java lives on then, without an application."""
+    one = spec()
+    process, driver = run(hosted, one), hosted.driver.process_id
+    cluster.kill_applications()
+    lost(hosted, one, process)
+    died = hosted.events.until(SparkDied)[-1]
+    assert isinstance(died, SparkDied)
+    assert "has stopped the application" in died.reason
+    hosted.events.until(SparkReady)
+    assert hosted.driver.process_id != driver
+    run(hosted, replace(one, run=2))
     stop(hosted, one)
 
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Self
 
+import httpx
 import psutil
 import pyspark
 
@@ -37,7 +38,7 @@ class SparkCluster:
 
     def __enter__(self) -> Self:
         with self._stack:
-            master = self._start("master", "master.Master", "--port", "0")
+            master = self._master = self._start("master", "master.Master", "--port", "0")
             self.url = self._said("master", master, r"Starting Spark master at (spark://\S+)")
             self.add_workers(self._count)
             self._stack = self._stack.pop_all()
@@ -74,6 +75,13 @@ class SparkCluster:
         master = self._log("master").read_text().count(_TOLD)
         worker.send_signal(signal.SIGPWR)
         until(lambda: self._log("master").read_text().count(_TOLD) > master, "the decommissioning", SECONDS)
+
+    def kill_applications(self) -> None:
+        """As by the links of the master's page. Returns when the master has removed them."""
+        page = self._said("master", self._master, r"Bound MasterWebUI to \S+, and started at (http://\S+)")
+        for each in httpx.get(f"{page}/json/").json()["activeapps"]:
+            httpx.post(f"{page}/app/kill/", params={"id": each["id"], "terminate": "true"})
+            self._said("master", self._master, f"(Removing app {each['id']})")
 
     def python_processes(self) -> list[list[int]]:
         """For each worker those of its executors: the one that tasks are forked from, and the tasks."""

@@ -164,7 +164,8 @@ class Driver:
             self.sc.setJobGroup(command["group"], command["description"], interruptOnCancel=False)
             self.one.mapPartitions(functools.partial(task.host, command["payload"])).collect()
         except Exception as problem:
-            if getattr(problem, "java_exception", None) is None and self._java_is_gone():
+            of_java = getattr(problem, "java_exception", None) is not None
+            if (not of_java or "SparkContext" in str(problem)) and self._java_is_gone():
                 return
             error = _sentence(problem)
         finally:
@@ -204,7 +205,8 @@ class Driver:
             with suppress(Exception):  # Java is gone, and so is this process soon
                 figures = {}
                 if self._jvm is not None:
-                    self._jvm.java.lang.System.nanoTime()
+                    if self._is_stopped() and (reason := self._end_of_java()) is not None:
+                        self.end(reason)
                     if ping["number"] % PINGS_OF_FIGURES == 0:
                         figures = {"java": java_figures(self._jvm)}
                 self._say({"say": "pong", "number": ping["number"], **figures})
@@ -223,7 +225,17 @@ class Driver:
         try:
             return _ended(java, java.wait(2.0))
         except subprocess.TimeoutExpired:
+            with suppress(Exception):  # it ends just now; the next who asks learns how
+                if self._is_stopped():
+                    return f"Spark's Java (process {java.pid}) has stopped the application; its log says why."
             return None
+
+    def _is_stopped(self) -> bool:
+        """Whether Spark takes no jobs any more: Java is about to end, or a cluster has removed the application.
+
+        Raises what Py4J raises if Java has ended.
+        """
+        return bool(self.sc._jsc.sc().isStopped())
 
     def _java(self) -> subprocess.Popen[bytes] | None:
         # Not by an import: if the worker ends while PySpark is still being imported, this would wait for it.

@@ -188,7 +188,7 @@ class Queries:
                 channel.send({"say": "lost", "reason": str(lost), "died": lost.by_itself})
         except BaseException as error:
             if not control.aborted:
-                if _lost_connection(error) and (reason := self._java_ended()) is not None:
+                if _may_be_lost(error) and (reason := self._java_ended()) is not None:
                     raise _JavaEndedError(reason) from None
                 text = error.text if isinstance(error, PipelineError) else trace(error)
                 channel.send({"say": "failed", "trace": text})
@@ -224,8 +224,16 @@ class Queries:
         return session
 
 
-def _lost_connection(error: BaseException) -> bool:
-    """Whether it may be that of a query whose Java has ended."""
-    from py4j.protocol import Py4JNetworkError
+def _may_be_lost(error: BaseException) -> bool:
+    """Whether it may be that of a query whose Java has ended, or ends.
 
-    return any(isinstance(each, Py4JNetworkError | OSError | EOFError) for each in causes(error))
+    Py4J raises a plain error if the connection broke while it waited for an answer.
+    """
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    return any(
+        isinstance(each, OSError | EOFError)
+        or (isinstance(each, Py4JError) and not isinstance(each, Py4JJavaError))
+        or "SparkContext" in str(each)  # was shut down, has been shutdown, or is stopped
+        for each in causes(error)
+    )

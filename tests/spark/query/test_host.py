@@ -1,0 +1,38 @@
+"""Which errors of a query may come from the end of Spark's Java, which is then asked for."""
+
+from __future__ import annotations
+
+import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from penstock.api.errors import ConnectError
+from penstock.spark.query.host import _may_be_lost
+
+
+def caused_by(cause: Exception) -> Exception:
+    error = ConnectError("A batch could not be written")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Py4JNetworkError("Answer from Java side is empty"),
+        # What Py4J raises when the connection breaks while it waits for an answer.
+        Py4JError("An error occurred while calling o1.isActive"),
+        ConnectionResetError(104, "Connection reset by peer"),
+        EOFError(),
+        RuntimeError("Job 3 cancelled because SparkContext was shut down"),
+        RuntimeError("Cannot call methods on a stopped SparkContext."),
+    ],
+    ids=repr,
+)
+def test_one_of_a_broken_connection_or_a_stopped_application_may_be(error: Exception) -> None:
+    assert _may_be_lost(error)
+    assert _may_be_lost(caused_by(error))
+
+
+@pytest.mark.parametrize("error", [ConnectError("no such table"), ValueError("a")], ids=repr)
+def test_one_of_the_query_itself_is_not(error: Exception) -> None:
+    assert not _may_be_lost(error)
