@@ -12,7 +12,17 @@ from typing import Any
 
 import pytest
 
-from penstock.spark.channel import Message, MessageDecoder, RefusedError, TaskChannel, encode, nonce, proof, proves
+from penstock.spark.channel import (
+    Message,
+    MessageDecoder,
+    RefusedError,
+    TaskChannel,
+    beat_after,
+    encode,
+    nonce,
+    proof,
+    proves,
+)
 from penstock.spark.tls import identity
 
 KEY = "ab" * 32
@@ -54,6 +64,13 @@ def test_a_proof_is_for_one_key_one_side_and_one_meeting() -> None:
     ]
     assert not any(proves(said, other) for other in others)
     assert not proves(None, said)
+
+
+@pytest.mark.parametrize("every", [1.5, 0.1])
+def test_heartbeats_of_several_tasks_are_due_together(every: float) -> None:
+    due = {now: beat_after(now, every) for now in (1000 + i * every / 100 for i in range(100))}
+    assert all(every * 0.8 < beat - now < every * 1.001 for now, beat in due.items())
+    assert len({round(beat, 6) for beat in due.values()}) <= 7
 
 
 class Worker:

@@ -35,6 +35,8 @@ STRANGER_LIMIT = 64 * 1024
 """The same, as long as the other side has proved nothing."""
 BEAT = 1.5
 """Seconds between heartbeats; less if the lease is short."""
+_MOMENTS = 6
+"""In the time between two heartbeats of a task, for those of all tasks."""
 
 ADMISSION = 150.0
 """Seconds that a worker may take until it admits a task that has presented itself."""
@@ -90,6 +92,14 @@ def decode(body: bytes) -> Message:
     if not isinstance(message, dict):
         raise ConnectionError("not a message: JSON, but no object")
     return message
+
+
+def beat_after(now: float, every: float) -> float:
+    """When the next heartbeat is due. Those of the tasks of a machine are at common moments, so that its worker wakes
+    up for several of them at a time.
+    """
+    between = every / _MOMENTS
+    return (now + every) // between * between
 
 
 def nonce() -> str:
@@ -204,7 +214,7 @@ class TaskChannel:
         while True:
             now = time.monotonic()
             if now >= next_beat:
-                next_beat = now + every
+                next_beat = beat_after(now, every)
                 self._say_now({"say": "beat", "at": now})
             silence = now - self._renewed
             if silence >= lease * LEAVE_AT and not left:

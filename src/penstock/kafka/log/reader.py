@@ -27,6 +27,10 @@ log = logging.getLogger(__name__)
 
 _BATCH = 1000
 _IDLE_POLL = 0.3
+_IDLE_FETCH_MS = 5000
+"""How long a broker may wait for records before it answers a fetch with none; it answers at once when there are some.
+Java's 500 would let an idle worker fetch each of its topics twice a second.
+"""
 _GONE = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC)
 
 
@@ -138,6 +142,8 @@ class LogReader:
         }
         if self._clients.transactions or self._clients.read_committed:
             native["fetch.wait.max.ms"] = 50
+        elif "fetch.max.wait.ms" not in self._clients.consumer:
+            native["fetch.wait.max.ms"] = _IDLE_FETCH_MS
         consumer = new_consumer(self._clients.consumer, **native)
         consumer.assign([TopicPartition(self._topic, *position) for position in self._reads.positions().items()])
         return consumer

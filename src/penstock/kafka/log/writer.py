@@ -26,7 +26,9 @@ Pair = tuple[bytes, bytes | None] | tuple[bytes, bytes | None, Headers]
 OnWritten = Callable[[Ends, Exception | None], None]
 """Called once, on a thread of the writer, with the offsets after the records in their partitions, or an error."""
 
-_IDLE_POLL = 0.3
+_POLL = 0.3
+_IDLE = 1.0
+"""How long nothing is polled while nothing is on its way."""
 _FLUSH = 2.0
 
 
@@ -47,6 +49,8 @@ class LogWriter:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._opened = threading.Event()
+        self._sent = threading.Event()
+        """Set when something is on its way, or the log closes."""
         self._producer: Producer | None = None
         self._early: list[tuple[Sequence[Pair], OnWritten]] = []
         self._thread = threading.Thread(target=self._run, name=f"log-{topic}-acks", daemon=True)
@@ -82,6 +86,7 @@ class LogWriter:
         """Try for a moment to deliver what was appended; fail what could not be sent."""
         self._closing.set()
         self._opened.set()
+        self._sent.set()
         if self._thread.ident is not None:
             self._thread.join(_FLUSH + 1)
         with self._lock:
@@ -123,14 +128,20 @@ class LogWriter:
                 except KafkaException as e:
                     delivered(e.args[0], None)
                     break
+        self._sent.set()
 
     def _run(self) -> None:
         self._opened.wait()
-        if self._producer is None:
+        if (producer := self._producer) is None:
             return
         while not self._closing.is_set():
-            self._producer.poll(_IDLE_POLL)
-        self._producer.flush(_FLUSH)
+            if len(producer):
+                producer.poll(_POLL)
+            else:
+                self._sent.wait(_IDLE)
+                self._sent.clear()
+                producer.poll(0)
+        producer.flush(_FLUSH)
 
 
 def headers_of(given: Sequence[Any]) -> Headers | None:
