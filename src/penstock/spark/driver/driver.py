@@ -117,6 +117,7 @@ class Driver:
     def _begin(self, conf: dict[str, str], warm_up: bool) -> None:
         # The worker gets Java's pid first, so that it can kill it whatever happens afterwards.
         self.sc: SparkContext = start(with_archive(conf))
+        self._java_context: Any = self.sc._jsc.sc()
         self._jvm = self.sc._jvm
         java = self._java()
         assert java is not None
@@ -235,7 +236,7 @@ class Driver:
 
         Raises what Py4J raises if Java has ended.
         """
-        return bool(self.sc._jsc.sc().isStopped())
+        return bool(self._java_context.isStopped())
 
     def _java(self) -> subprocess.Popen[bytes] | None:
         # Not by an import: if the worker ends while PySpark is still being imported, this would wait for it.
