@@ -250,3 +250,8 @@ def test_what_must_not_wait_is_done_while_a_record_waits() -> None:
     assert handling.handler.run([flaky(3)], consumed("1")).values == ["1"]
     # Once for each of the pauses of 0.3, 0.6 and 1.2 seconds, of which the longer ones have further turns.
     assert len(done) > 3
+
+
+def test_settings_are_numbers_in_whatever_way_they_are_written() -> None:
+    settings = ErrorSettings.of({"errors.retry.timeout": "0" * 5000 + "2000", "errors.retry.delay.max.ms": " \u0665 "})
+    assert (settings.retry_timeout, settings.retry_delay_max) == (2.0, 0.005)

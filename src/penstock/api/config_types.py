@@ -13,16 +13,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from penstock.api.errors import ConfigError
-from penstock.java.numbers import whole_number
+from penstock.java.parsing import BLANKS, double, whole_number
 from penstock.java.text import java_class_name, java_text
 
 # Loads the class of a name, in any spelling that users may use. If there is no such class it returns None,
 # or raises LookupError with the sentence on that.
 ClassLoader = Callable[[str], Any]
 
-_BLANKS = "".join(map(chr, range(33)))  # what String.trim takes away
 _COMMA = re.compile(r"\s*,\s*", re.ASCII)
-_DOUBLE = re.compile(r"([+-]?)(?:(NaN|Infinity)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?)", re.ASCII)
 
 
 class _NoDefault:
@@ -77,7 +75,7 @@ def parse_type(name: str, value: Any, type: ConfigType, load: ClassLoader | None
     """
     if value is None:
         return None
-    trimmed = value.strip(_BLANKS) if isinstance(value, str) else None
+    trimmed = value.strip(BLANKS) if isinstance(value, str) else None
     match type:
         case ConfigType.BOOLEAN:
             return _boolean(name, value, trimmed)
@@ -104,7 +102,7 @@ def parse_type(name: str, value: Any, type: ConfigType, load: ClassLoader | None
 def _boolean(name: str, value: Any, trimmed: str | None) -> bool:
     if isinstance(value, bool):
         return value
-    match (trimmed or "").lower():
+    match (trimmed or "").casefold():  # as equalsIgnoreCase, which takes a long s for an s
         case "true":
             return True
         case "false":
@@ -128,9 +126,9 @@ def _double(name: str, value: Any, trimmed: str | None) -> float:
         return float(value)
     if trimmed is None:
         raise ConfigError(name, value, f"Expected value to be a double, but it was a {_class_of(value)}")
-    if found := _DOUBLE.fullmatch(trimmed):
-        sign, word, digits = found.groups()
-        return float(sign + (word or digits))
+    number = double(trimmed)
+    if number is not None:
+        return number
     raise ConfigError(name, value, "Not a number of type DOUBLE")
 
 

@@ -14,7 +14,9 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, field
 
-from penstock.api.errors import ConnectError
+from penstock.api.config_types import ConfigType, parse_type
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.core.config.connector import TASKS_MAX
 from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
 from penstock.core.model.flow import Flow, Until
@@ -156,8 +158,8 @@ class Reconfigurations:
 
 def _tasks_max(config: dict[str, str]) -> int:
     try:
-        return int(config.get("tasks.max", "1").strip())
-    except ValueError:
+        return int(parse_type(TASKS_MAX, config.get(TASKS_MAX, "1"), ConfigType.INT))
+    except ConfigError:
         return 1
 
 

@@ -25,7 +25,7 @@ from penstock.http.access.authentication.principals import Principal, address_of
 from penstock.http.access.limits import Bodies, Limits
 from penstock.http.media_types import JSON, check_accept, check_content_type
 from penstock.http.paths import Path
-from penstock.java.numbers import whole_number
+from penstock.java.parsing import whole_number
 
 log = logging.getLogger(__name__)
 

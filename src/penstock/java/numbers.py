@@ -1,4 +1,4 @@
-"""Numbers as Java prints them: ``Double.toString`` and ``Float.toString`` of Java 17; and whole ones as it reads them.
+"""Numbers as Java prints them: ``Double.toString`` and ``Float.toString`` of Java 17.
 
 Since JDK-4511638, Java 19 prints the shortest digits that give the number back. Java 17, whose answers our tests hold,
 does not always: ``2**60`` is ``1.15292150460684698E18`` in 17 and ``1.152921504606847E18`` in 19, ``6.0E13f`` is
@@ -9,28 +9,17 @@ with the shortest digits. Of numbers ``m * 10**n`` about one in a hundred theref
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from math import nextafter
 from struct import Struct
 
 _FLOAT32 = Struct(">f")
-_WHOLE = re.compile(r"([+-]?)0*(\d{1,20})")
 _INFINITY = float("inf")
 _FLOAT_NORMAL = 2.0**-126
 _LONG_LIMIT = 2.0**63
 _DOUBLE_BITS, _FLOAT_BITS = 53, 24
 _DOUBLE_EXACT, _FLOAT_EXACT = 2.0**_DOUBLE_BITS, 2.0**_FLOAT_BITS
-
-
-def whole_number(text: str, bits: int) -> int | None:
-    """``Integer.parseInt`` and its like: None for what is no number of so many bits, however long it is."""
-    found = _WHOLE.fullmatch(text)
-    if found is None:
-        return None
-    number = int(found[1] + found[2])
-    return number if -(1 << bits - 1) <= number < 1 << bits - 1 else None
 
 
 def double_text(value: float) -> str:

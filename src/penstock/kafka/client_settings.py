@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 
 log = logging.getLogger(__name__)
@@ -21,6 +22,7 @@ SHARING_MS = "500"
 """``heartbeat.interval.ms`` where a connector has several tasks. A member hears by a heartbeat that another one wants
 its share of the partitions; with Java's 3000 a task that starts a moment after the others waits so long for it.
 """
+MAX_POLL_RECORDS = "max.poll.records"
 _INT_MAX = str(2**31 - 1)
 _IN_FLIGHT = ("1", "2", "3", "4", "5")
 """Requests that an idempotent producer may have in flight, the last being Java's default: the order is kept."""
@@ -125,8 +127,8 @@ def consumer_group(worker: Settings, connector: Settings) -> str:
 
 def max_poll_records(worker: Settings, connector: Settings) -> int | None:
     """``max.poll.records`` of a sink task; None if it is not set."""
-    given = connector_consumer(worker, connector, "").get("max.poll.records")
-    return None if given is None else int(given)
+    given = connector_consumer(worker, connector, "").get(MAX_POLL_RECORDS)
+    return None if given is None else int(parse_type(MAX_POLL_RECORDS, given, ConfigType.INT))
 
 
 def unmatched_topics(consumer: Settings) -> frozenset[str]:

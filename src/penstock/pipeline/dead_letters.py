@@ -14,6 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
 from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConnectError
 from penstock.api.topic_settings import TopicSettings
 from penstock.core.model.tasks import TaskId
@@ -45,7 +46,8 @@ def make_queue(admin: AdminClient, config: Mapping[str, str], type: str = "sink"
     try:
         if not exists(admin, topic):
             log.error("Topic %s doesn't exist. Will attempt to create topic.", topic)
-            copies = int(config.get(f"{QUEUE_SETTINGS[type]}topic.replication.factor", "3"))
+            factor = f"{QUEUE_SETTINGS[type]}topic.replication.factor"
+            copies = parse_type(factor, config.get(factor, "3"), ConfigType.SHORT)
             create(admin, TopicSettings(topic, 1, copies))
     except (ConnectError, KafkaException) as e:
         raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from e

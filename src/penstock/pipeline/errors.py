@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import FatalJavaError
@@ -113,10 +114,13 @@ class ErrorSettings:
         def flag(name: str) -> bool:
             return config.get(name, "false").strip().lower() == "true"
 
+        def seconds(name: str, default: str) -> float:
+            return float(parse_type(name, config.get(name, default), ConfigType.LONG) / 1000)
+
         return cls(
             tolerate=config.get("errors.tolerance", "none").strip().lower() == "all",
-            retry_timeout=int(config.get("errors.retry.timeout", "0")) / 1000,
-            retry_delay_max=int(config.get("errors.retry.delay.max.ms", "60000")) / 1000,
+            retry_timeout=seconds("errors.retry.timeout", "0"),
+            retry_delay_max=seconds("errors.retry.delay.max.ms", "60000"),
             log=flag("errors.log.enable"),
             log_messages=flag("errors.log.include.messages"),
         )

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
@@ -285,7 +286,7 @@ class _Run:
     def _task_configs(self, max_tasks: int) -> GeneratedTasks:
         connector, config = self._instance(), self._resolved(to_start=False)
         if "${" in self.raw.get("tasks.max", ""):  # the herder can't resolve references to config providers
-            max_tasks = int(config["tasks.max"])
+            max_tasks = parse_type("tasks.max", config["tasks.max"], ConfigType.INT)
         with self.calling("task_configs"):
             made = task_configs(connector.task_configs(max_tasks))
         if len(made) > max_tasks:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConnectError
 
 MEMORY = "penstock.plugin.max.memory.bytes"
@@ -48,5 +49,7 @@ NO_LIMITS = Limits()
 
 
 def _least(name: str, *configs: Mapping[str, str]) -> int | None:
-    given = [int(value) for config in configs if (value := (config.get(name) or "").strip())]
+    given = [
+        parse_type(name, value, ConfigType.LONG) for config in configs if (value := (config.get(name) or "").strip())
+    ]
     return min(given, default=None)

@@ -18,7 +18,7 @@ from kafka import TopicPartition as GroupPartition
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
-from penstock.java.numbers import whole_number
+from penstock.java.parsing import whole_number
 from penstock.java.text import java_text
 from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.background import NO_DEADLINE, Deadline, OnAnswer, in_background

@@ -14,9 +14,11 @@ from functools import partial
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.source import SourceTask, TransactionContext
+from penstock.core.config.source import TRANSACTION_INTERVAL
 from penstock.core.model.tasks import TaskId
 from penstock.core.topic_creation.groups import TopicCreation, uses_topic_creation
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
@@ -52,6 +54,7 @@ from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)
 
+MAX_REQUEST_SIZE = "max.request.size"
 TOTALS = ("source-record-poll-total", "source-record-write-total", "source-record-active-count")
 
 
@@ -195,14 +198,15 @@ def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: Loss
     seconds = LONG_STATISTICS_SECONDS if spec.exactly_once else STATISTICS_SECONDS
     native |= {"stats_cb": sender.on_statistics, "statistics.interval.ms": int(seconds * 1000)}
     limits = TopicLimits(lambda: admin_like(java), producer_config(java)["batch.size"])
-    sender.attach(new_producer(java, **native), int(java.get("max.request.size", 1_048_576)), limits)
+    most = parse_type(MAX_REQUEST_SIZE, java.get(MAX_REQUEST_SIZE, 1_048_576), ConfigType.INT)
+    sender.attach(new_producer(java, **native), most, limits)
     return sender
 
 
 def _boundaries(spec: TaskSpec) -> TransactionBoundaries:
     kind = spec.connector_config.get("transaction.boundary", "poll").strip().lower()
-    given = spec.connector_config.get("transaction.boundary.interval.ms")
-    return TransactionBoundaries(kind, CommitTiming.of(spec).interval if given is None else int(given) / 1000)
+    given = parse_type(TRANSACTION_INTERVAL, spec.connector_config.get(TRANSACTION_INTERVAL), ConfigType.LONG)
+    return TransactionBoundaries(kind, CommitTiming.of(spec).interval if given is None else given / 1000)
 
 
 def _dead_letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceDeadLetters | None:

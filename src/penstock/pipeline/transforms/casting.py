@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import datetime
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -17,6 +16,7 @@ from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.errors import NumberFormatError
 from penstock.java.numbers import double_text, float32, float32_of, float_text, rounded_once
+from penstock.java.parsing import BLANKS, decimal_digits, double, whole_number
 from penstock.pipeline.transforms.structs import ClassCastError
 from penstock.values.class_names import class_name
 from penstock.values.logical import DAY, milliseconds
@@ -37,13 +37,8 @@ OUTPUTS = (
 INPUTS = (*OUTPUTS, SchemaType.BYTES)
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
 _SHORT = (SchemaType.INT8, SchemaType.INT16)
-_INT = 1 << 31
 _DAYS_AND_TIMES = (DATE_NAME, TIME_NAME, TIMESTAMP_NAME)
 _DATES = (datetime.date, datetime.time)
-_BLANKS = "".join(map(chr, range(33)))
-_INTEGER = re.compile(r"[+-]?\d+")
-_FLOAT = re.compile(r"([+-]?)(?:(NaN|Infinity)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?)", re.ASCII)
-_HEX_FLOAT = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)
 
 
 def caster(schema: Schema | None, target: SchemaType) -> Caster:
@@ -160,37 +155,31 @@ def _parser(target: SchemaType) -> Caster:
             return _parse_float
         case SchemaType.BOOLEAN:
             return lambda text: text.lower() == "true"
-    limit = 1 << _BITS[target] - 1
+    bits = _BITS[target]
 
     def parse(text: str) -> int:
-        if _INTEGER.fullmatch(text) and len(text) < 1000:
-            number = int(text)
-            if -limit <= number < limit:
-                return number
-            if target in _SHORT and -_INT <= number < _INT:
-                raise _out_of_range(text, f'Value out of range. Value:"{text}" Radix:10')
+        number = whole_number(text, bits)
+        if number is not None:
+            return number
+        if target in _SHORT and whole_number(text, 32) is not None:
+            raise _out_of_range(text, f'Value out of range. Value:"{text}" Radix:10')
         raise _out_of_range(text, f'For input string: "{text}"')
 
     return parse
 
 
 def _parse_float(text: str) -> float:
-    trimmed = text.strip(_BLANKS)
-    if found := _FLOAT.fullmatch(trimmed):
-        sign, word, digits = found.groups()
-        return float(sign + (word or digits))
-    if found := _HEX_FLOAT.fullmatch(trimmed):
-        try:
-            return float.fromhex(found[1])
-        except OverflowError:
-            return float("-inf") if trimmed[0] == "-" else float("inf")
+    number = double(text)
+    if number is not None:
+        return number
+    trimmed = text.strip(BLANKS)
     raise _out_of_range(text, f'For input string: "{trimmed}"' if trimmed else "empty String")
 
 
 def _exact(text: str) -> Decimal | float:
     """The number that a text stands for, digit by digit; of hexadecimal ones the nearest of 64 bits."""
-    found = _FLOAT.fullmatch(text.strip(_BLANKS))
-    return _parse_float(text) if found is None else Decimal(found[1] + found[3])
+    digits = decimal_digits(text)
+    return _parse_float(text) if digits is None else Decimal(digits)
 
 
 def _out_of_range(text: str, cause: str) -> DataError:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConfigError
 from penstock.core.config.connector import TASKS_PER_PROCESS
 from penstock.core.model.tasks import TaskId
@@ -43,8 +44,8 @@ class Company:
         """
         given = spec.connector_config.get(TASKS_PER_PROCESS) or spec.worker_config.get(TASKS_PER_PROCESS) or "1"
         try:
-            most = int(given)
-        except ValueError:
+            most = parse_type(TASKS_PER_PROCESS, given, ConfigType.INT)
+        except ConfigError:
             most = 0
         if most < 1:
             raise ConfigError(TASKS_PER_PROCESS, given, "Must be a whole number of at least 1")

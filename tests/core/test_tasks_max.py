@@ -1,0 +1,17 @@
+"""``tasks.max`` is a number in whatever way it is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.core.model import messages as m
+from simulation.cluster import Cluster
+
+
+@pytest.mark.parametrize("written", ["3", "+3", " 3 ", "0" * 5000 + "3", "\u0663"])
+def test_as_many_tasks_as_the_setting_says(written: str) -> None:
+    cluster = Cluster([].append, lambda channels: 0)
+    cluster.start("a")
+    cluster.send("a", m.PutConfig("c", {"connector.class": "Source", "tasks.max": written}))
+    cluster.settle()
+    assert len(cluster.workers["a"].herder.state.connectors["c"].task_configs) == 3
