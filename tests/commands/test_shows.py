@@ -173,6 +173,16 @@ def test_how_topics_would_be_created(
     assert (explained.exit_code, explained.stdout) == (0, said)
 
 
+def test_patterns_that_are_none_together(penstock: Any, worker: Client) -> None:
+    worker.create("orders", CONFIG | GROUPS | {"topic.creation.big.include": "(?<n>a),(?<n>b)"})
+    explained = penstock("topics", "explain", "orders", "t")
+    assert (explained.exit_code, explained.stdout) == (1, "")
+    assert explained.stderr.startswith(
+        "penstock: Patterns of connector orders are no regular expression together: "
+        "Named capturing group <n> is already defined near index"
+    )
+
+
 @pytest.mark.usefixtures("sink")
 def test_sinks_create_no_topics(penstock: Any, worker: Client) -> None:
     said = penstock("topics", "explain", "lines out", "t").stdout

@@ -6,7 +6,13 @@ import pytest
 
 from penstock.api.errors import ConfigError
 from penstock.core.topic_creation.draft import check_draft
-from penstock.core.topic_creation.groups import NewTopicSpec, TopicCreation, uses_topic_creation
+from penstock.core.topic_creation.groups import (
+    NewTopicSpec,
+    TopicCreation,
+    check_topic_creation,
+    uses_topic_creation,
+)
+from penstock.java.errors import PatternError
 from penstock.java.regex import compile_regex
 
 DEFAULT = {"topic.creation.default.replication.factor": "1", "topic.creation.default.partitions": "3"}
@@ -63,9 +69,11 @@ def test_the_patterns_of_a_list_are_one_pattern(include: str, exclude: str, topi
     assert rule.name == group
 
 
-def test_patterns_that_are_none_together_are_refused() -> None:
+def test_patterns_that_are_none_together_are_the_tasks_to_refuse() -> None:
+    """As in Java, whose connector does not join them."""
     own = {"topic.creation.groups": "g", "topic.creation.g.include": "(?<n>a),(?<n>b)"}
-    with pytest.raises(ConfigError, match="Named capturing group <n> is already defined"):
+    check_topic_creation({**DEFAULT, **own}, compile_regex)
+    with pytest.raises(PatternError, match="Named capturing group <n> is already defined"):
         TopicCreation.from_config({**DEFAULT, **own}, compile_regex)
 
 
@@ -106,9 +114,10 @@ def test_a_group_named_default_is_the_default_group() -> None:
     ],
 )
 def test_messages_about_invalid_rules_are_those_of_java(config: dict[str, str], problem: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        TopicCreation.from_config(config)
-    assert str(caught.value) == problem
+    for read in (TopicCreation.from_config, check_topic_creation):
+        with pytest.raises(ConfigError) as caught:
+            read(config, re.compile)
+        assert str(caught.value) == problem
 
 
 def test_patterns_are_compiled_by_the_dialect_given() -> None:

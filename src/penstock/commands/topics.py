@@ -70,10 +70,15 @@ def explain(
     if info["type"] == "sink":
         print(f"Connector {connector} is a sink: it reads topics and creates none.")
         return
+    from penstock.api.errors import ConfigError
     from penstock.core.topic_creation.groups import TopicCreation
+    from penstock.java.errors import PatternError
     from penstock.java.regex import compile_regex
 
-    rules = TopicCreation.from_config(info["config"], compile_regex)
+    try:
+        rules = TopicCreation.from_config(info["config"], compile_regex)
+    except PatternError as error:
+        raise ConfigError(f"Patterns of connector {connector} are no regular expression together: {error}") from error
     spec = rules.spec_for(topic)
     if output is Output.JSON:
         print_json({"topic": topic, "rule": None} if spec is None else _document(spec))

@@ -25,7 +25,7 @@ from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder
 from penstock.core.model.messages import Elsewhere, PluginFailed, Refused, Reply, Request
 from penstock.core.model.settings import HerderSettings
-from penstock.core.topic_creation.groups import TopicCreation
+from penstock.core.topic_creation.groups import check_topic_creation
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context
 from penstock.http.server import ListenError, RestServer
@@ -369,7 +369,7 @@ class Worker:
         if self._plugins.kind(config) == "source":
             self._check_overrides(config)
             if self.settings.topic_creation:
-                TopicCreation.from_config(config, compile_regex)
+                check_topic_creation(config, compile_regex)
 
     def _check_task(self, catalog: Catalog, config: Mapping[str, str]) -> None:
         self._permissions.check(catalog, config)

@@ -1,9 +1,9 @@
 """Which topics are created for a source connector, and how: the rules of ``topic.creation.*`` settings (KIP-158).
 
 There are two spellings. The shipped one, here, has ``topic.creation.groups``, ``.include`` and ``.exclude``, and
-a group ``default`` that matches all; errors in it make the connector fail at its start, as in Java
-(``TopicCreationConfig``, ``TopicCreationGroup``). The draft has ``topic.creation=<rules>`` and ``.regex``, no default,
-and errors in it are refused at once.
+a group ``default`` that matches all; errors in it make the connector fail at its start, patterns that are none together
+its tasks, as in Java (``TopicCreationConfig``, ``TopicCreationGroup``). The draft has ``topic.creation=<rules>`` and
+``.regex``, no default, and errors in it are refused at once.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class TopicCreation:
 
     @classmethod
     def from_config(cls, config: Props, compile: Compile = re.compile) -> Self:
-        """The rules of this configuration. Raises ConfigError, in Java's words for the shipped spelling."""
+        """The rules of this configuration. Raises ConfigError, in Java's words for the shipped spelling, and what
+        ``compile`` raises for patterns of a group that are none together.
+        """
         if RULES in config:
             if problems := check_draft(config, compile):
                 raise ConfigError(next(error for value in problems for error in value.errors))
@@ -63,6 +65,14 @@ class TopicCreation:
         return NewTopicSpec(topic, rule.partitions, rule.replication_factor, dict(rule.configs), rule.name)
 
 
+def check_topic_creation(config: Props, compile: Compile) -> None:
+    """Raises ConfigError for what makes a connector fail at its start."""
+    if RULES in config:
+        TopicCreation.from_config(config, compile)
+    elif uses_topic_creation(config):
+        list(_shipped_groups(config, compile))
+
+
 def uses_topic_creation(config: Props) -> bool:
     """Whether the connector asks for topics to be created, in either spelling."""
     return RULES in config or any(key.startswith(PREFIX) for key in config)
@@ -74,40 +84,30 @@ _SHIPPED = ("include", "exclude", "replication.factor", "partitions")
 
 
 def _shipped_rules(config: Props, compile: Compile) -> Iterator[Rule]:
-    default_prefix = f"{PREFIX}{DEFAULT}."
-    default = _parse_group(config, default_prefix, _default_def())
+    for name, own in _shipped_groups(config, compile):
+        is_default = name == DEFAULT
+        yield Rule(
+            name,
+            (re.compile(".*", re.DOTALL),) if is_default else _joined(own["include"], compile),
+            () if is_default else _joined(own["exclude"], compile),
+            own["partitions"],
+            own["replication.factor"],
+            topic_configs(config, f"{PREFIX}{name}.", _SHIPPED),
+        )
+
+
+def _joined(patterns: list[str], compile: Compile) -> tuple[Matcher, ...]:
+    """One pattern, as in Java: flags and groups of an entry count in those after it."""
+    return (compile("|".join(patterns)),) if patterns else ()
+
+
+def _shipped_groups(config: Props, compile: Compile) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each group with its own settings, the default group last. Raises ConfigError."""
+    default = _parse_group(config, f"{PREFIX}{DEFAULT}.", _default_def())
     for name in names_in(config, GROUPS):
         if name != DEFAULT:
-            prefix = f"{PREFIX}{name}."
-            own = _parse_group(config, prefix, _group_def(default, _check_patterns(compile)))
-            yield Rule(
-                name,
-                _joined("include", own["include"], compile),
-                _joined("exclude", own["exclude"], compile),
-                own["partitions"],
-                own["replication.factor"],
-                topic_configs(config, prefix, _SHIPPED),
-            )
-    yield Rule(
-        DEFAULT,
-        (re.compile(".*", re.DOTALL),),
-        (),
-        default["partitions"],
-        default["replication.factor"],
-        topic_configs(config, default_prefix, _SHIPPED),
-    )
-
-
-def _joined(name: str, patterns: list[str], compile: Compile) -> tuple[Matcher, ...]:
-    """One pattern, as in Java: flags and groups of an entry count in those after it. Raises ConfigError."""
-    return (_compiled(name, patterns, "|".join(patterns), compile),) if patterns else ()
-
-
-def _compiled(name: str, given: Any, pattern: str, compile: Compile) -> Matcher:
-    try:
-        return compile(pattern)
-    except (ConfigError, ValueError, re.error) as error:
-        raise ConfigError(name, given, f"Syntax error in regular expression: {error}") from error
+            yield name, _parse_group(config, f"{PREFIX}{name}.", _group_def(default, _check_patterns(compile)))
+    yield DEFAULT, default
 
 
 def _parse_group(config: Props, prefix: str, child: ConfigDef) -> dict[str, Any]:
@@ -146,6 +146,9 @@ def _check_patterns(compile: Compile) -> Validator:
     def check(name: str, value: Any) -> None:
         check_count(name, value)
         for pattern in value:
-            _compiled(name, value, pattern, compile)
+            try:
+                compile(pattern)
+            except (ConfigError, ValueError, re.error) as error:
+                raise ConfigError(name, value, f"Syntax error in regular expression: {error}") from error
 
     return Described(check, "regular expressions")
