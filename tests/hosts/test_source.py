@@ -418,6 +418,11 @@ def test_null_as_source_partition_or_offset(
     assert kafka.values(topic) == [b"0", b"1", b"2", b"3"]
 
 
+def test_the_offset_of_the_source_partition_null_after_a_restart(conduct: Conducted, kafka: Kafka, topic: str) -> None:
+    with conduct({"records": "6", "null": "partition"}, offsets=((None, {"next": 4}, None),)):
+        eventually(lambda: kafka.values(topic) == [b"4", b"5"])
+
+
 def same(record: Any) -> Any:
     return record.with_(value=record.value)
 

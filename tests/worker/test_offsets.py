@@ -37,8 +37,8 @@ class Topic:
     def __init__(self) -> None:
         self.log: list[tuple[bytes, bytes | None]] = []
 
-    def put(self, connector: str, offset: dict[str, Any] | None) -> None:
-        self.log += OffsetEntries().encode(connector, [(PLACE, offset)])
+    def put(self, connector: str, offset: dict[str, Any] | None, place: Mapping[str, Any] | None = PLACE) -> None:
+        self.log += OffsetEntries().encode(connector, [(place, offset)])
 
 
 class Store:
@@ -117,6 +117,18 @@ def test_a_connector_that_gets_an_own_topic_goes_on_from_what_its_old_tasks_comm
     assert for_task(offsets, OWN) == [{"p": 2}]
     own.put("c", {"p": 3})
     assert for_task(offsets, OWN) == [{"p": 3}]
+
+
+def test_only_the_source_sees_the_offset_of_its_partition_null(shared: Topic) -> None:
+    """As in Java, where a reset leaves it as well."""
+    go = threading.Event()
+    go.set()
+    offsets, config = offsets_of(shared, lambda config: SlowSource(go)), {"connector.class": "X"}
+    shared.put("c", {"p": 1}, place=None)
+    shared.put("c", {"p": 2})
+    assert offsets.read("c", config) == [{"partition": PLACE, "offset": {"p": 2}}]
+    offsets.write("c", config, None)
+    assert for_task(offsets, config) == [{"p": 1}]
 
 
 def test_an_offset_that_a_task_has_deleted_does_not_come_back_from_the_workers_topic(shared: Topic, own: Topic) -> None:

@@ -20,10 +20,10 @@ from penstock.api.topic_settings import TopicSettings
 class OffsetReader(Protocol):
     """The source offsets that have been committed, as of the start of the task and by the task itself since."""
 
-    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The committed offset of this source partition; None if there is none."""
+    def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """The committed offset of this source partition, which may be None; None if there is none."""
 
-    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+    def offsets(self, partitions: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
         """``offset`` for several partitions, in their order."""
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 from penstock.api.errors import ConnectError
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 
-CommittedOffsets = tuple[tuple[dict[str, Any], dict[str, Any], str | None], ...]
+CommittedOffsets = tuple[tuple[dict[str, Any] | None, dict[str, Any], str | None], ...]
 """Of each source partition: the partition, its offset, and base64 of the stored key or None."""
 
 SourceOffsets = list[tuple[dict[str, Any] | None, dict[str, Any] | None]]

@@ -207,7 +207,7 @@ class Worker:
             prepare=self._prepare_connector,
             task_class_name=java_class_name,
             offsets=lambda name, config: [
-                (partition, offset) for partition, offset, _ in offsets.for_task(name, config) if partition and offset
+                (partition, offset) for partition, offset, _ in offsets.for_task(name, config)
             ],
         )
         facts = WorkerFacts(

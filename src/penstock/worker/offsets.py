@@ -68,7 +68,7 @@ class Offsets:
             return as_json(await_result(lambda done: self._sinks.read(resolved, done)))
         self._check(resolved, self._of_offsets(resolved))
         stored = self._of_source(resolved)
-        return [{"partition": each.partition, "offset": each.offset} for each in stored]
+        return [{"partition": each.partition, "offset": each.offset} for each in stored if each.partition is not None]
 
     def write(
         self, connector: str, config: Config, offsets: OffsetChanges | None, deadline: Deadline = NO_DEADLINE
@@ -126,7 +126,7 @@ class Offsets:
     ) -> bool:
         pairs: Any = offsets
         if offsets is None:
-            pairs = [(each.partition, None) for each in self._of_source(config)]
+            pairs = [(p, None) for p, *_ in self._of_source(config) if p is not None]
         for partition, offset in pairs:
             _check_primitive({**(partition or {}), **(offset or {})})
         whose = f"source connector {config['name']}"

@@ -104,7 +104,7 @@ class Source(SourceConnector):
 class Task(SourceTask):
     def start(self, config):
         self.config = config
-        known = self.context.offset_reader.offset({"part": "a"})
+        known = self.context.offset_reader.offset(None if "null" in config else {"part": "a"})
         self.at = known["at"] if known else 0
         self.committed = 0
 

@@ -45,11 +45,11 @@ SINK = {"connector.class": "two_sink.Sink", "name": "n"}
 
 
 class Offsets:
-    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+    def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return self.offsets([partition])[0]
 
-    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
-        return [{"at": 1} if each == {"part": "a"} else None for each in partitions]
+    def offsets(self, partitions: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
+        return [{"at": 1} if each == {"part": "a"} else {"at": 2} if each is None else None for each in partitions]
 
 
 def task(plugins: Plugins, config: Mapping[str, str], limits: Limits = NO_LIMITS) -> Any:
@@ -80,6 +80,12 @@ def test_a_source(plugins: Plugins) -> None:
     made.commit_records(first, ["t", "t"], [0, 0], [0, 1])
     (progress,) = made.progress()
     assert (progress.position, progress.end, made.seconds_behind()) == (2, 4, 1.5)
+    made.stop()
+
+
+def test_the_source_partition_may_be_null(plugins: Plugins) -> None:
+    made = source(plugins, null="yes")
+    assert made.poll().values == ["v1:2", "v1:3"]
     made.stop()
 
 

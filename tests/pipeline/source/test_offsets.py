@@ -13,7 +13,7 @@ from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.task import TaskSpec
 
 
-def offsets(*stored: tuple[dict[str, Any], dict[str, Any], str | None]) -> SourceTaskOffsets:
+def offsets(*stored: tuple[dict[str, Any] | None, dict[str, Any], str | None]) -> SourceTaskOffsets:
     spec = TaskSpec(
         connector="c",
         task=0,
@@ -47,6 +47,16 @@ def test_partition_and_offset_may_be_null() -> None:
     assert records(taken) == [(b'["c",null]', b'{"p":3}'), (b'["c",{"f":"a"}]', None)]
     known.committed(taken)
     assert known.offsets([{"f": "a"}]) == [None]
+
+
+def test_the_offset_of_the_partition_null_is_read_after_a_restart() -> None:
+    assert offsets((None, {"p": 3}, None)).offsets([{"f": "a"}, None]) == [None, {"p": 3}]
+
+
+@pytest.mark.parametrize("partition", [{1: "a"}, {"f": ["a"]}, {"f": object()}])
+def test_what_can_be_no_partition_has_no_offset(partition: Any, caplog: pytest.LogCaptureFixture) -> None:
+    assert offsets(({"1": "a"}, {"p": 1}, None), ({"f": ["a"]}, {"p": 1}, None)).offset(partition) is None
+    assert "asks for an offset that can't be stored: Offsets may only" in caplog.text
 
 
 def test_stored_keys_are_written_with_their_bytes() -> None:

@@ -70,12 +70,12 @@ MOST_RETRIES = 10
 class MemoryOffsets:
     """An ``OffsetReader`` of pairs in memory."""
 
-    pairs: list[tuple[dict[str, Any], dict[str, Any]]] = field(default_factory=list)
+    pairs: list[tuple[dict[str, Any] | None, dict[str, Any]]] = field(default_factory=list)
 
-    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+    def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return next((offset for known, offset in reversed(self.pairs) if known == partition), None)
 
-    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+    def offsets(self, partitions: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
         return [self.offset(partition) for partition in partitions]
 
 

@@ -15,7 +15,8 @@ Change = tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]
 
 
 class StoredOffset(NamedTuple):
-    partition: dict[str, Any]
+    partition: dict[str, Any] | None
+    """The source reads the offset of its partition null; requests neither show nor reset it, as in Java."""
     offset: dict[str, Any]
     key: str
     """The bytes of the stored key, in base64. A new offset of the partition is written under the same bytes."""
@@ -23,7 +24,7 @@ class StoredOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    partition: dict[str, Any]
+    partition: dict[str, Any] | None
     value: bytes
     key: bytes
 

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 class OffsetKey(NamedTuple):
     connector: str
-    partition: dict[str, Any]
+    partition: dict[str, Any] | None
 
 
 def encode_key(connector: str, partition: Mapping[str, Any] | None) -> bytes:
@@ -56,12 +56,12 @@ def decode_key(key: bytes | None) -> OffsetKey | None:
         log.warning("Ignoring offset partition key with unknown serialization. Expected json. %s: %r", e, key[:200])
         return None
     match document:
+        case [str(connector), None]:
+            return OffsetKey(connector, None)
         case [str(connector), dict(partition)] if _has_canonical(partition):
             return OffsetKey(connector, partition)
         case [str(), dict()]:
             problem = "depth of the second element in the partition key list"
-        case [str(), None]:
-            return None
         case list() if len(document) != 2:
             problem = f"number of elements. Expected: 2, actual: {len(document)}"
         case [str(), other]:

@@ -117,4 +117,4 @@ def merged(
 
 
 def _deletions(stored: Sequence[StoredOffset]) -> list[Change]:
-    return [(s.partition, None) for s in stored]
+    return [(s.partition, None) for s in stored if s.partition is not None]

@@ -6,14 +6,18 @@ Java: ``OffsetStorageReaderImpl``, ``OffsetStorageWriter``.
 from __future__ import annotations
 
 import base64
+import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.batch import SourceOrigin
-from penstock.kafka.offsets.records import canonical, encode_key, encode_value
+from penstock.api.errors import DataError
+from penstock.kafka.offsets.records import canonical, encode_key, encode_value, validate_format
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.values.no_offset import NoOffset
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,17 @@ class SourceTaskOffsets:
             if key is not None:
                 self._keys[name] = base64.b64decode(key)
 
-    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+    def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """None, too, for what can't be a source partition; as in Java the task goes on, and the log says so."""
+        try:
+            validate_format(partition)
+        except DataError as error:
+            log.error("A source task of %s asks for an offset that can't be stored: %s", self._connector, error)
+            return None
         known = self._committed.get(canonical(partition))
         return None if known is None else known[1]
 
-    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+    def offsets(self, partitions: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
         return [self.offset(partition) for partition in partitions]
 
     def latest(self) -> Iterator[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]:

@@ -59,11 +59,12 @@ class ConnectorContext:
 class OffsetReader:
     peer: Peer
 
-    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+    def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return self.offsets([partition])[0]
 
-    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
-        found: list[dict[str, Any] | None] = self.peer.call("context.offsets", list(map(dict, partitions)), lane=BACK)
+    def offsets(self, partitions: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
+        asked = [None if partition is None else dict(partition) for partition in partitions]
+        found: list[dict[str, Any] | None] = self.peer.call("context.offsets", asked, lane=BACK)
         return found
 
 

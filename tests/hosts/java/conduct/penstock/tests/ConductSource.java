@@ -65,8 +65,9 @@ public final class ConductSource extends SourceConnector {
         conduct.at("connector.start", Thread.currentThread().getName());
         MetricName settings = context().pluginMetrics().metricName("settings", "How many it has", new LinkedHashMap<>());
         context().pluginMetrics().addMetric(settings, (Measurable) (given, now) -> props.size());
-        if ("0".equals(props.get("look.up"))) {
-            conduct.note("looked.up", context().offsetStorageReader().offset(Map.of("task", "0")));
+        if (props.containsKey("look.up")) {
+            Map<String, String> partition = "null".equals(props.get("look.up")) ? null : Map.of("task", "0");
+            conduct.note("looked.up", context().offsetStorageReader().offset(partition));
         }
         long reconfigure = Long.parseLong(props.getOrDefault("reconfigure.after.ms", "-1"));
         long raise = Long.parseLong(props.getOrDefault("raise.after.ms", "-1"));

@@ -46,7 +46,7 @@ public class ConductSourceTask extends SourceTask {
         every = Integer.parseInt(props.getOrDefault("transaction.every", "0"));
         copies = Boolean.parseBoolean(props.get("transaction.copies"));
         abortAt = Long.parseLong(props.getOrDefault("abort.at", "-1"));
-        Map<String, Object> offset = context.offsetStorageReader().offset(partition);
+        Map<String, Object> offset = context.offsetStorageReader().offset("partition".equals(nulls) ? null : partition);
         next = offset == null ? 0 : (Long) offset.get("next");
         Lag.register(props.get("topic"), props.get("task"));
         if (props.containsKey("driver.of")) {

@@ -3,6 +3,7 @@ package penstock.host.plugins;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -67,7 +68,7 @@ final class Contexts {
     private record Offsets(Session session) implements OffsetStorageReader {
         @Override
         public <T> Map<String, Object> offset(Map<String, T> partition) {
-            return offsets(List.of(partition)).get(partition);
+            return offsets(Collections.singletonList(partition)).get(partition);
         }
 
         @Override
