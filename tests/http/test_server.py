@@ -6,6 +6,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -262,6 +263,37 @@ def test_other_workers_are_asked_directly(serve: Serve, monkeypatch: pytest.Monk
     background.do(CallLeader("GET", leader.advertised_url, ("connectors",), None, None, "HmacSHA256", token=1))
     until(lambda: bool(outcomes), "the leader has answered", SECONDS)
     assert outcomes[0].error is None
+
+
+def test_the_leader_gets_task_configurations_as_they_are() -> None:
+    """With halves of surrogate pairs as well, as in the name of a file that is no UTF-8."""
+    asked: list[m.Request] = []
+
+    def submit(request: m.Request) -> Future[m.Reply]:
+        asked.append(request)
+        future: Future[m.Reply] = Future()
+        future.set_result(m.Reply(204))
+        return future
+
+    leader = RestServer({"listeners": LOCAL}, submit, environment={})
+    leader.start()
+    configs = [{"file": "/data/\udcff", "\ud83d": "\U0001f600 \x1f"}, {}]
+    outcomes: list[Completed] = []
+    background = Background(
+        Threads(),
+        outcomes.append,
+        validate=lambda config: None,
+        offsets=Mock(),
+        fence=lambda name, tasks, config: None,
+        tls=client_context({}, None),
+    )
+    path = ("connectors", "c", "tasks")
+    background.do(CallLeader("POST", leader.advertised_url, path, configs, b"key", "HmacSHA256", token=1))
+    until(lambda: bool(outcomes), "the leader has answered", SECONDS)
+    leader.stop(5)
+    assert outcomes[0].error is None
+    assert isinstance(asked[-1], m.PutTaskConfigs)
+    assert list(asked[-1].configs) == configs
 
 
 def test_only_the_trust_store_is_trusted_if_there_is_one(ca: Authority, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -45,9 +46,9 @@ async def document(request: Request, *, required: bool = True) -> Any:
     return await parsed(body)
 
 
-async def parsed(body: bytes) -> Any:
+async def parsed(body: bytes, *, halves: bool = False) -> Any:
     """``parse``, a large body on a thread of its own. Raises Refused (400)."""
-    return await _apart(body, parse, body)
+    return await _apart(body, partial(parse, halves=halves), body)
 
 
 async def read(request: Request, make: Callable[[Any], _Read]) -> _Read:
@@ -62,12 +63,14 @@ async def _apart(body: bytes, make: Callable[[Any], _Read], given: Any) -> _Read
     return await asyncio.get_running_loop().run_in_executor(_PARSER, make, given)
 
 
-def parse(body: bytes, what: str = "The request's body") -> Any:
-    """JSON with numbers as ``Number``. Raises Refused (400), with a sentence about ``what``."""
+def parse(body: bytes, what: str = "The request's body", *, halves: bool = False) -> Any:
+    """JSON with numbers as ``Number``. Raises Refused (400), with a sentence about ``what``. ``halves``: texts may have
+    halves of surrogate pairs, which JSON can express and UTF-8 can't.
+    """
     try:
         text = body.decode(json.detect_encoding(body))  # strictly, as ``json.loads`` does not
         value = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
-        if _SURROGATE.search(text):  # JSON can express half a surrogate pair, UTF-8 can't
+        if not halves and _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise Refused(400, f"{what} is nested too deeply") from None

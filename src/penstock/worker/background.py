@@ -12,11 +12,11 @@ from concurrent.futures import Executor
 from typing import Any, Protocol
 
 import httpx
-import orjson
 
 from penstock.core.model import actions as a
 from penstock.core.model.events import Completed
 from penstock.core.session_keys import key_bytes, signature_headers
+from penstock.java.jackson import compact
 from penstock.kafka.background import Deadline
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class Background:
         """Raises ConnectionError with the leader's message if it does not do what it is asked."""
         if not call.url:
             raise ConnectionError("the leader of the cluster is not known")
-        body = b"" if call.body is None else orjson.dumps(call.body)
+        body = b"" if call.body is None else compact.encode(call.body)
         headers = {"Content-Type": "application/json"} if body else {}
         if call.key is not None:
             headers |= signature_headers(call.key, call.algorithm, body)

@@ -22,7 +22,7 @@ def add_routes(router: Router, ask: Ask) -> None:
         checked = await ask(call, m.CheckSignature(signed))
         if not isinstance(checked, m.Reply) or checked.status != 204:
             return checked
-        sent = await bodies.parsed(signed.body)
+        sent = await bodies.parsed(signed.body, halves=True)  # as in the name of a file that is no UTF-8
         if not isinstance(sent, list):
             raise m.Refused(400, "The request must be a list of task configurations")
         configs = [bodies.config(config, "A task configuration") for config in sent]
