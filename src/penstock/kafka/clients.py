@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -195,12 +196,18 @@ def check_addresses(servers: str) -> None:
 def init_transactions(producer: Producer, timeout: float) -> None:
     """Claim the producer's transactional id, which fences the producer that had it; raises KafkaException.
 
-    ``timeout`` is in seconds. A client looks for its coordinator once, and again after 500 ms, so it must be connected
-    before. The connection of its first request is closed with the answer, which names the brokers: so it asks twice.
+    ``timeout`` is in seconds, for all of it. A client looks for its coordinator once, and again after 500 ms, so it
+    must be connected before. The connection of its first request is closed with the answer, which names the brokers: so
+    it asks twice.
     """
+    deadline = time.monotonic() + timeout
+
+    def left() -> float:
+        return max(0.001, deadline - time.monotonic())
+
     for _ in range(2):
-        producer.list_topics("__transaction_state", timeout=timeout)
-    producer.init_transactions(timeout)
+        producer.list_topics("__transaction_state", timeout=left())
+    producer.init_transactions(left())
 
 
 def make_admin(worker: Settings, connector: Settings | None = None, *, client_id: str) -> AdminClient:
