@@ -12,7 +12,8 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaException, TopicPartition
+from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka.admin import TopicMetadata
 
 from penstock.api.errors import ConnectError
@@ -145,7 +146,10 @@ class Topics:
 
         Raises ConnectError if that is ``none``.
         """
-        return {partition: self._start(partition, committed.get(partition)) for partition in partitions}
+        ranges = self._ranges(partitions)
+        return {
+            partition: self._start(partition, *ranges[partition], committed.get(partition)) for partition in partitions
+        }
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """The ends of the partitions whose leaders answer within a second."""
@@ -155,16 +159,33 @@ class Topics:
                 found[partition] = self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=1.0)[1]
         return found
 
-    def _start(self, partition: Partition, committed: int | None) -> int:
+    def _ranges(self, partitions: list[Partition]) -> dict[Partition, tuple[int, int]]:
+        """The first offset of each partition and the one after its last record; all are asked for at once."""
+        whose = "the topics"
+
+        def at(where: int) -> dict[Partition, int]:
+            nonlocal whose
+            wanted = [TopicPartition(*partition, where) for partition in partitions]
+            found: dict[Partition, int] = {}
+            for each in self._consumer.offsets_for_times(wanted, timeout=SECONDS):
+                if each.error is not None or each.offset < 0:  # -1 and -2 are what was asked for, not an answer
+                    whose = f"{each.topic}-{each.partition}"
+                    raise KafkaException(each.error or BrokerError(BrokerError._TIMED_OUT))
+                found[each.topic, each.partition] = each.offset
+            return found
+
+        def ask() -> dict[Partition, tuple[int, int]]:
+            first, end = at(OFFSET_BEGINNING), at(OFFSET_END)
+            return {partition: (first[partition], end[partition]) for partition in partitions}
+
+        if not partitions:
+            return {}
         try:
-            low, high = asked(
-                "the offsets of the topics were read",
-                lambda: self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=SECONDS),
-                self._aborted,
-            )
+            return asked("the offsets of the topics were read", ask, self._aborted)
         except KafkaException as e:
-            what = "The offsets of {}-{} can't be read".format(*partition)
-            raise failed(what, e.args[0]) from broker_error(e.args[0])
+            raise failed(f"The offsets of {whose} can't be read", e.args[0]) from broker_error(e.args[0])
+
+    def _start(self, partition: Partition, low: int, high: int, committed: int | None) -> int:
         if committed is not None and low <= committed <= high:
             return committed
         topic, number = partition

@@ -1,0 +1,59 @@
+"""Where a query starts, by a consumer that stands for librdkafka's."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
+
+from penstock.api.errors import ConnectError, RetriableError
+from penstock.spark.query.sink.topics import Topics
+
+MANY = [("t", number) for number in range(300)]
+
+
+class Ranges:
+    """A consumer of partitions that have the offsets 10 to 20."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.calls: list[threading.Thread] = []
+        self._answers = list(answers)
+
+    def offsets_for_times(self, asked: list[TopicPartition], timeout: float) -> list[Any]:
+        self.calls.append(threading.current_thread())
+        if self._answers and (answer := self._answers.pop(0)) is not None:
+            return [answer]
+        return [TopicPartition(p.topic, p.partition, 10 if p.offset == OFFSET_BEGINNING else 20) for p in asked]
+
+
+class Answer:
+    def __init__(self, error: KafkaError | None, offset: int = -1) -> None:
+        self.topic, self.partition, self.error, self.offset = "t", 0, error, offset
+
+
+def topics(consumer: Ranges, reset: str = "earliest") -> Topics:
+    return Topics(consumer, {"topics": "t"}, {"auto.offset.reset": reset}, lambda: False)  # type: ignore[arg-type]
+
+
+def test_all_partitions_are_asked_for_at_once() -> None:
+    consumer = Ranges()
+    found = topics(consumer).starts(MANY, {("t", 1): 15, ("t", 2): 9, ("t", 3): 21, ("t", 4): 20})
+    assert found == {**dict.fromkeys(MANY, 10), ("t", 1): 15, ("t", 4): 20}
+    assert len(consumer.calls) == 2
+    assert len(set(consumer.calls)) == 1
+    assert topics(consumer, "latest").starts(MANY[:1], {}) == {("t", 0): 20}
+    assert topics(consumer).starts([], {}) == {}
+    assert len(consumer.calls) == 4
+
+
+def test_the_partition_that_can_not_be_read_is_named() -> None:
+    with pytest.raises(ConnectError, match=r"^The offsets of t-0 can't be read$"):
+        topics(Ranges(Answer(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)))).starts(MANY[:1], {})
+
+
+def test_no_answer_is_no_offset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.spark.query.asking.SECONDS", -1)
+    with pytest.raises(RetriableError):
+        topics(Ranges(None, Answer(None))).starts(MANY[:1], {("t", 0): 15})
