@@ -22,6 +22,8 @@ class WorkerLog:
         self._read = 0
         self._retried = ""
         """The last one that is retried; it is shown once."""
+        self._traces: dict[tuple[str, str], list[str]] = {}
+        """The trace that was shown last, by logger and message: the places in code that it names."""
 
     def news(self) -> Iterator[str]:
         """What has been written since the last call, if it concerns an author."""
@@ -54,5 +56,19 @@ class WorkerLog:
             self._retried = line["message"]
         if level not in _SERIOUS and root in _OURS:
             return None
-        trace = line.get("exception")
-        return f"{level} {line['message']} ({logger})" + (f"\n{trace}" if trace else "")
+        message, trace = line["message"], line.get("exception")
+        if trace is None and _code(message):  # of a task, whose process has joined them
+            message, _, trace = message.partition("\n")
+        said = f"{level} {message} ({logger})"
+        return said if trace is None else said + self._shown(trace, logger, message)
+
+    def _shown(self, trace: str, logger: str, message: str) -> str:
+        """The trace, or its last line if it is the one of the time before, as of what is tried again and again."""
+        code, before = _code(trace), self._traces.get((logger, message))
+        self._traces[logger, message] = code
+        return f": {trace.rstrip().splitlines()[-1]}" if code and code == before else f"\n{trace}"
+
+
+def _code(trace: str) -> list[str]:
+    """The lines of a trace that name places in code, of Python or Java."""
+    return [each for each in trace.splitlines() if each.startswith(("  File ", "\tat "))]
