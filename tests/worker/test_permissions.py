@@ -19,7 +19,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.java.regex import compile_regex
 from penstock.plugins import Plugins
 from penstock.settings import WorkerSettings
-from penstock.worker.permissions import WorkerPermissions
+from penstock.worker.configuration.permissions import WorkerPermissions
 from penstock.worker.specs import Specs
 
 WORKER = {

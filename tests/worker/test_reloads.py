@@ -9,8 +9,8 @@ from concurrent.futures import Future
 import pytest
 
 from penstock.core.model.messages import Elsewhere, Reply, RestartConnector
-from penstock.worker import reloads as reloads_module
-from penstock.worker.reloads import Reloads
+from penstock.worker.configuration import reloads as reloads_module
+from penstock.worker.configuration.reloads import Reloads
 
 LONG_MS = 3_600_000
 LONG_S = 3600.0

@@ -10,27 +10,17 @@ from __future__ import annotations
 import functools
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Any
 
-from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
-from penstock.core.config.catalog import Catalog
-from penstock.core.config.converter import CONVERTERS
-from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.overrides import PRODUCER
-from penstock.core.config.restarts import RESTART_POLICY
-from penstock.core.config.validation import WorkerRules
 from penstock.core.herder import Herder
-from penstock.core.model.messages import Elsewhere, PluginFailed, Refused, Reply, Request
-from penstock.core.model.settings import HerderSettings
-from penstock.core.topic_creation.groups import check_topic_creation
+from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context
 from penstock.http.server import ListenError, RestServer
 from penstock.java import key_stores
-from penstock.java.regex import compile_regex
 from penstock.java.text import java_class_name
 from penstock.kafka import admin
 from penstock.kafka.background import Deadline, await_done
@@ -38,7 +28,6 @@ from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import check_addresses, new_admin
 from penstock.kafka.fencing import TIMEOUT_S as FENCING_S
 from penstock.kafka.fencing import fence
-from penstock.kafka.offsets.topic import ensure_own_topic
 from penstock.observe import LogLevels, name_worker, redact_by
 from penstock.plugins import Plugins
 from penstock.plugins.jars import JavaSettings, java_plugins
@@ -49,6 +38,10 @@ from penstock.spark.hosted import HostedTasks
 from penstock.spark.settings import HostSettings
 from penstock.threads import Threads
 from penstock.worker.background import Background
+from penstock.worker.configuration.configurations import Configurations, check_converters
+from penstock.worker.configuration.permissions import WorkerPermissions
+from penstock.worker.configuration.reloads import Reloads
+from penstock.worker.configuration.rules import herder_settings, worker_rules
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
@@ -65,8 +58,6 @@ from penstock.worker.monitoring.restarts import described
 from penstock.worker.monitoring.task_health import TaskHealth
 from penstock.worker.monitoring.telemetry import Known, Telemetry
 from penstock.worker.offsets import Offsets
-from penstock.worker.permissions import WorkerPermissions
-from penstock.worker.reloads import Reloads
 from penstock.worker.specs import Specs, WorkerFacts
 from penstock.worker.standalone import MemoryFoundation
 from penstock.worker.task_launcher import TaskLauncher
@@ -93,12 +84,16 @@ class Worker:
             raise ConfigError(f"{error}; right is host:port, as in localhost:9092") from error
         self._jvm, jars = java_plugins(JavaSettings.of(config, settings.plugin_path))
         self._plugins = Plugins.discover(settings.plugin_path, jars, config)
-        self._check_converters()
+        check_converters(settings, self._plugins.catalog)
         self._redaction = Redaction()
         self._providers = ConfigTransformer.of(config, self._plugins.resolve, self._redaction.learn_references)
         self._redaction.learn(config)
-        self._permissions = WorkerPermissions.of(settings, self._plugins)
-        self._rules = self._worker_rules(config)
+        permissions = WorkerPermissions.of(settings, self._plugins)
+        rules = worker_rules(settings, self._plugins, permissions)
+        self._reloads = Reloads(self.submit)
+        self._configurations = Configurations(
+            settings, self._plugins, self._providers, self._redaction, permissions, rules, self._reloads
+        )
         try:
             self._server = RestServer(
                 config,
@@ -109,7 +104,7 @@ class Worker:
                 figures=lambda connector: self._health.of(connector),
                 in_short=lambda: self._health.in_short(),
                 restarts=lambda name, task: described(self._herder.restart_policy, name, task),
-                passwords=lambda config: self._permissions.passwords(self._plugins.catalog, config),
+                passwords=self._configurations.passwords,
                 session_key=lambda: None if (key := self._herder.state.session_key) is None else key.key,
             )
         except (RestSettingError, ListenError) as error:
@@ -117,18 +112,17 @@ class Worker:
         self.url = self._server.advertised_url
         self.id = self.url.split("://")[1].strip("/")
         name_worker(self.id)
-        self._herder = Herder(self._herder_settings(), self._plugins)
-        self._metrics = WorkerMetrics(self._herder, self._class_name)
+        self._herder = Herder(herder_settings(settings, self.id), self._plugins)
+        self._metrics = WorkerMetrics(self._herder, self._configurations.class_name)
         self._health = TaskHealth(self._herder.work.is_stalled)
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
         self._prometheus = PrometheusText(self._metrics.values)
-        known = Known(self.id, self._prometheus.families, self._connector, self._resolve)
+        known = Known(self.id, self._prometheus.families, self._connector, self._configurations.resolve)
         self._telemetry = Telemetry.of(settings, known)
         audit_topic = (settings.values["penstock.audit.topic"] or "").strip()
         self._audit = AuditTopic(config, audit_topic) if audit_topic else None
         self._loop = Loop(self._herder, self._fail)
-        self._reloads = Reloads(self.submit)
         redact_by(self._redaction.clean)
         self._levels = LogLevels()
         self._hosts = HostedTasks(HostSettings.of(config, self.id), self._deliver)
@@ -188,23 +182,23 @@ class Worker:
     # -- the parts
 
     def _make_parts(self, config: dict[str, str]) -> Parts:
-        settings = self.settings
+        settings, configurations = self.settings, self._configurations
         group_id = settings.group.group_id if settings.group else ""
         exactly_once = settings.exactly_once is ExactlyOnceSource.ENABLED
         offsets = Offsets(
             config,
             self._foundation.offset_store,
             self._plugins,
-            self._resolve,
-            self._new_connector,
-            self._check_overrides,
+            configurations.resolve,
+            configurations.new_connector,
+            configurations.check_overrides,
         )
         setup = ConnectorSetup(
-            new=self._new_connector,
-            resolve=self._resolve,
-            resolve_to_start=self._resolve_to_start,
-            check=self._check_connector,
-            prepare=self._prepare_connector,
+            new=configurations.new_connector,
+            resolve=configurations.resolve,
+            resolve_to_start=configurations.resolve_to_start,
+            check=configurations.check_connector,
+            prepare=configurations.prepare,
             task_class_name=java_class_name,
             offsets=lambda name, config: [
                 (partition, offset) for partition, offset, _ in offsets.for_task(name, config)
@@ -219,7 +213,7 @@ class Worker:
             cluster_id=self._cluster_id,
             variables=self._telemetry.variables,
         )
-        specs = Specs(facts, self._plugins, self._resolve, self._check_task, offsets)
+        specs = Specs(facts, self._plugins, configurations.resolve, configurations.check_task, offsets)
         try:
             tls = client_context(config, key_stores)
         except RestSettingError as error:
@@ -228,7 +222,7 @@ class Worker:
         background = Background(
             threads,
             self._loop.deliver,
-            validate=self._accept,
+            validate=configurations.accept,
             offsets=offsets,
             fence=self._fence,
             tls=tls,
@@ -237,9 +231,9 @@ class Worker:
             config=config,
             plugins=self._plugins,
             known=lambda name: None if (of := self._herder.state.connectors.get(name)) is None else of.config,
-            validate=self._validate,
-            resolve=self._resolve,
-            check=lambda config: self._permissions.check(self._plugins.catalog, config),
+            validate=configurations.validate,
+            resolve=configurations.resolve,
+            check=configurations.check,
             clean=self._redaction.clean,
             sample=self._hosts.sample,
             plugin_path=settings.plugin_path,
@@ -250,14 +244,14 @@ class Worker:
             self._plugins,
             self._levels,
             cluster_id=self._cluster_id,
-            check_plugin=lambda name: self._permissions.check_plugin(self._plugins.catalog, name),
-            validate=self._validate,
+            check_plugin=configurations.check_plugin,
+            validate=configurations.validate,
             set_level=levels.set,
             history=self._history,
             log_lines=self._log_lines,
             preview=previews.answer,
             dead_letters=DeadLetters(
-                config, self._config_of, self._plugins.kind, previews.decoded, self._check_overrides
+                config, self._config_of, self._plugins.kind, previews.decoded, configurations.check_overrides
             ).answer,
         )
         return Parts(
@@ -271,137 +265,29 @@ class Worker:
             observe=self._observe,
         )
 
-    def _herder_settings(self) -> HerderSettings:
-        s = self.settings
-        keys: dict[str, Any] = {}
-        if s.group is not None:
-            keys = {
-                "sync_timeout_ms": s.group.sync_timeout_ms,
-                "unsync_backoff_ms": s.group.unsync_backoff_ms,
-                "max_delay_ms": s.group.scheduled_rebalance_max_delay_ms,
-            }
-        if s.session_keys is not None:
-            keys |= {
-                "key_ttl_ms": s.session_keys.ttl_ms,
-                "key_algorithm": s.session_keys.algorithm,
-                "key_size": s.session_keys.size,
-                "signature_algorithm": s.session_keys.signature_algorithm,
-                "verification_algorithms": s.session_keys.verification_algorithms,
-            }
-        return HerderSettings(
-            worker_id=self.id,
-            topic_tracking=s.topic_tracking,
-            allow_topics_reset=s.topic_tracking_reset,
-            exactly_once=s.exactly_once is ExactlyOnceSource.ENABLED,
-            fenced_writes=s.exactly_once is not ExactlyOnceSource.DISABLED,
-            distributed=s.distributed,
-            restart_policy=s.values[RESTART_POLICY],
-            health_of_tasks=s.values["penstock.health.tasks"],
-            **keys,
-        )
-
-    def _worker_rules(self, config: dict[str, str]) -> WorkerRules:
-        s = self.settings
-        return WorkerRules(
-            group_id=s.group.group_id if s.group else None,
-            exactly_once=s.exactly_once is ExactlyOnceSource.ENABLED,
-            converters=s.converters,
-            policy=self._plugins.override_policy(s.override_policy, config),
-            compile=compile_regex,
-            strict=s.values["penstock.config.strict"],
-            restart_policy=s.values[RESTART_POLICY],
-            forbidden=self._permissions.problems,
-        )
-
-    def _check_converters(self) -> None:
-        for name, kind in CONVERTERS.items():
-            converter = str(self.settings.values[name])
-            found = self._plugins.catalog.load(converter.strip())
-            if found is None or kind not in found.kinds:
-                problem = self._plugins.catalog.problem(converter.strip())
-                raise ConfigError(name, converter, problem or self._plugins.catalog.not_found(converter, kind))
-
-    def _resolve(self, config: Mapping[str, str], expires: Callable[[int], None] = lambda ttl: None) -> dict[str, str]:
-        resolved = dict(self._providers.transform(dict(config), expires))
-        self._redaction.learn(resolved, self._permissions.passwords(self._plugins.catalog, resolved))
-        return resolved
-
-    def _resolve_to_start(self, name: str, config: Mapping[str, str]) -> dict[str, str]:
-        """The configuration of a connector that is started here; it is restarted when values expire."""
-        ttls: list[int] = []
-        resolved = self._resolve(config, ttls.append)
-        self._reloads.starts(name, config, min(ttls, default=None))
-        return resolved
-
     def _deliver(self, event: object) -> None:
         """An event of a connector or a task, which may repeat secrets."""
         self._loop.deliver(self._redaction.clean_event(event))
-
-    def _validate(self, config: Mapping[str, str | None]) -> ConfigInfos:
-        given = dict(config)
-        try:
-            return self._plugins.validate(self._providers.transform(given), self._rules, given)
-        except PluginFailed as failed:
-            log.error("Connector %s can't be validated", config.get("name"), exc_info=failed.__cause__)
-            raise
 
     def _config_of(self, name: str) -> dict[str, str]:
         known = self._herder.state.connectors.get(name)
         if known is None:
             raise Refused(404, f"Connector {name} not found")
-        return {**self._resolve(known.config), "name": name}
-
-    def _accept(self, config: Mapping[str, str | None]) -> str | None:
-        """Why a connector is refused; settings without effect are logged for one that is not."""
-        infos = self._validate(config)
-        if infos.message is None:
-            for warning in infos.warnings:
-                log.warning("Connector %s: %s", config.get("name"), warning)
-        return infos.message
-
-    def _new_connector(self, config: Mapping[str, str]) -> Connector:
-        self._permissions.check_class(self._plugins.catalog, config)
-        return self._plugins.connector(config)()
-
-    def _check_connector(self, connector: Connector, config: Mapping[str, str]) -> None:
-        """What Java checks when a source connector starts, though it accepted the configuration; and permissions."""
-        self._permissions.check(self._plugins.catalog, config)
-        if self._plugins.kind(config) == "source":
-            self._check_overrides(config)
-            if self.settings.topic_creation:
-                check_topic_creation(config, compile_regex)
-
-    def _check_task(self, catalog: Catalog, config: Mapping[str, str]) -> None:
-        self._permissions.check(catalog, config)
-        self._permissions.check_overrides(catalog, config)
-
-    def _check_overrides(self, config: Mapping[str, str], clients: Collection[str] | None = None) -> None:
-        self._permissions.check_overrides(self._plugins.catalog, config, clients)
-
-    def _prepare_connector(self, config: Mapping[str, str]) -> None:
-        if self._plugins.kind(config) == "source":
-            ensure_own_topic(self.settings.config, config)
+        return {**self._configurations.resolve(known.config), "name": name}
 
     def _connector(self, name: str) -> Connected | None:
         known = self._herder.state.connectors.get(name)
         if known is None:
             return None
-        return Connected(self._plugins.kind(known.config), self._class_name(known.config), known.config)
-
-    def _class_name(self, config: Mapping[str, str]) -> str:
-        """The full name; the configured alias if the class is not installed."""
-        try:
-            return java_class_name(self._plugins.connector(config))
-        except Refused:
-            return config.get("connector.class", "")
+        return Connected(self._plugins.kind(known.config), self._configurations.class_name(known.config), known.config)
 
     @functools.cache  # noqa: B019 - one worker a process
     def _cluster_id(self) -> str:
         return admin.cluster_id(new_admin(internal(self.settings.config, "admin", "connect-cluster-id")))
 
     def _fence(self, name: str, tasks: int, config: Mapping[str, str], deadline: Deadline) -> None:
-        resolved = {**self._resolve(config), "name": name}
-        self._check_overrides(resolved, (PRODUCER,))
+        resolved = {**self._configurations.resolve(config), "name": name}
+        self._configurations.check_overrides(resolved, (PRODUCER,))
         worker, timeout = self.settings.config, deadline.within(FENCING_S)
         await_done(
             lambda done: fence(worker, resolved, tasks, lambda _, error: done(error), timeout), f"fence tasks of {name}"

@@ -1,0 +1,120 @@
+"""Configurations of connectors on this worker: validated, their references resolved, checked against what is allowed.
+
+All but ``class_name`` may block: plugins are asked.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from penstock.api.connector import Connector
+from penstock.api.errors import ConfigError
+from penstock.core.config.catalog import Catalog
+from penstock.core.config.converter import CONVERTERS
+from penstock.core.config.infos import ConfigInfos
+from penstock.core.config.validation import WorkerRules
+from penstock.core.model.messages import PluginFailed, Refused
+from penstock.core.topic_creation.groups import check_topic_creation
+from penstock.java.regex import compile_regex
+from penstock.java.text import java_class_name
+from penstock.kafka.offsets.topic import ensure_own_topic
+from penstock.plugins import Plugins
+from penstock.settings import WorkerSettings
+from penstock.settings.providers import ConfigTransformer
+from penstock.settings.redaction import Redaction
+from penstock.worker.configuration.permissions import WorkerPermissions
+from penstock.worker.configuration.reloads import Reloads
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Configurations:
+    settings: WorkerSettings
+    plugins: Plugins
+    providers: ConfigTransformer
+    redaction: Redaction
+    permissions: WorkerPermissions
+    rules: WorkerRules
+    reloads: Reloads
+
+    def validate(self, config: Mapping[str, str | None]) -> ConfigInfos:
+        given = dict(config)
+        try:
+            return self.plugins.validate(self.providers.transform(given), self.rules, given)
+        except PluginFailed as failed:
+            log.error("Connector %s can't be validated", config.get("name"), exc_info=failed.__cause__)
+            raise
+
+    def accept(self, config: Mapping[str, str | None]) -> str | None:
+        """Why a connector is refused; settings without effect are logged for one that is not."""
+        infos = self.validate(config)
+        if infos.message is None:
+            for warning in infos.warnings:
+                log.warning("Connector %s: %s", config.get("name"), warning)
+        return infos.message
+
+    def resolve(self, config: Mapping[str, str], expires: Callable[[int], None] = lambda ttl: None) -> dict[str, str]:
+        """References to config providers replaced; their values do not show from then on."""
+        resolved = dict(self.providers.transform(dict(config), expires))
+        self.redaction.learn(resolved, self.passwords(resolved))
+        return resolved
+
+    def resolve_to_start(self, name: str, config: Mapping[str, str]) -> dict[str, str]:
+        """The configuration of a connector that is started here; it is restarted when values expire."""
+        ttls: list[int] = []
+        resolved = self.resolve(config, ttls.append)
+        self.reloads.starts(name, config, min(ttls, default=None))
+        return resolved
+
+    def passwords(self, config: Mapping[str, str | None]) -> frozenset[str]:
+        return self.permissions.passwords(self.plugins.catalog, config)
+
+    def new_connector(self, config: Mapping[str, str]) -> Connector:
+        self.permissions.check_class(self.plugins.catalog, config)
+        return self.plugins.connector(config)()
+
+    def check(self, config: Mapping[str, str]) -> None:
+        self.permissions.check(self.plugins.catalog, config)
+
+    def check_connector(self, connector: Connector, config: Mapping[str, str]) -> None:
+        """What Java checks when a source connector starts, though it accepted the configuration; and permissions."""
+        self.check(config)
+        if self.plugins.kind(config) == "source":
+            self.check_overrides(config)
+            if self.settings.topic_creation:
+                check_topic_creation(config, compile_regex)
+
+    def check_task(self, catalog: Catalog, config: Mapping[str, str]) -> None:
+        self.permissions.check(catalog, config)
+        self.permissions.check_overrides(catalog, config)
+
+    def check_overrides(self, config: Mapping[str, str], clients: Collection[str] | None = None) -> None:
+        self.permissions.check_overrides(self.plugins.catalog, config, clients)
+
+    def check_plugin(self, name: str) -> None:
+        self.permissions.check_plugin(self.plugins.catalog, name)
+
+    def prepare(self, config: Mapping[str, str]) -> None:
+        """What a source connector needs before it starts: the offsets topic of its own, if it has one."""
+        if self.plugins.kind(config) == "source":
+            ensure_own_topic(self.settings.config, config)
+
+    def class_name(self, config: Mapping[str, str]) -> str:
+        """The full name; the configured alias if the class is not installed."""
+        try:
+            return java_class_name(self.plugins.connector(config))
+        except Refused:
+            return config.get("connector.class", "")
+
+
+def check_converters(settings: WorkerSettings, catalog: Catalog) -> None:
+    """Raises ConfigError for a converter of the worker's that is none."""
+    for name, kind in CONVERTERS.items():
+        converter = str(settings.values[name])
+        found = catalog.load(converter.strip())
+        if found is None or kind not in found.kinds:
+            problem = catalog.problem(converter.strip())
+            raise ConfigError(name, converter, problem or catalog.not_found(converter, kind))
