@@ -1,14 +1,22 @@
-"""Sinks of the test plugin that does what its configuration says (``java/conduct``), and what they leave behind."""
+"""Sinks and sources of the test plugin that does what its configuration says (``java/conduct``), and what they leave
+behind.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from hosts.plugins import plugin_path
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
+from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
+from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun
 from support.worker_process import QUICK_JAVA
 
 CONDUCT = {"connector.class": "penstock.tests.ConductSink", "task.class": "penstock.tests.ConductSinkTask"}
+SOURCE = {"connector.class": "penstock.tests.ConductSource", "task.class": "penstock.tests.ConductSourceTask"}
 ONE_JVM = {"penstock.java.process": "worker", "penstock.java.opts": QUICK_JAVA}
 """All tasks of these tests are in one JVM, which saves the time of its start."""
 
@@ -52,3 +60,29 @@ class Sinks:
 def values(lines: list[str]) -> list[str]:
     """What comes after the place of each record."""
     return [line.split(" ", 1)[1] for line in lines]
+
+
+@dataclass
+class Conducted:
+    """Runs a source that does what its configuration says, and writes down each call."""
+
+    bootstrap: str
+    topic: str
+    folder: Path
+
+    def __call__(
+        self, config: dict[str, str], worker: dict[str, str] | None = None, task: Any = JavaSourceTask, **spec: Any
+    ) -> TaskRun:
+        own = {**SOURCE, "topic": self.topic, "task": "0", "journal": str(self.folder / "journal"), **config}
+        path = plugin_path(self.folder / "plugins", "conduct")
+        worker = {"penstock.java.opts": f"{QUICK_JAVA} -Xmx128m", **(worker or {})}
+        return TaskRun(task, self.bootstrap, own, worker, plugin_path=(path,), **spec)
+
+    def calls(self, place: str) -> list[str]:
+        journal = self.folder / "journal"
+        lines = journal.read_text().splitlines() if journal.exists() else []
+        return [line.partition(" ")[2] for line in lines if line.partition(" ")[0] == place]
+
+
+def stored(kafka: Kafka, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    return [(r.key, r.value) for r in kafka.read_all(topic)]

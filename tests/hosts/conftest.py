@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hosts.conducted import Sinks
+from hosts.conducted import Conducted, Sinks
 from hosts.plugins import plugin_path
 from penstock.embedded.java import java
 from penstock.hosts.jvm.class_path import class_path
@@ -62,3 +62,13 @@ def sinks(bootstrap: str, tmp_path: Path, conduct: str) -> Sinks:
 @pytest.fixture
 def topic(kafka: Kafka) -> str:
     return kafka.create_topic()
+
+
+@pytest.fixture
+def offsets_topic(kafka: Kafka) -> str:
+    return kafka.create_topic(config={"cleanup.policy": "compact"})
+
+
+@pytest.fixture
+def conducted(bootstrap: str, topic: str, tmp_path: Path) -> Conducted:
+    return Conducted(bootstrap, topic, tmp_path)

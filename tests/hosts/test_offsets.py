@@ -1,4 +1,4 @@
-"""A connector of a jar reads the offsets of its tasks."""
+"""Source offsets and partitions of plugins from jars that are null, or odd."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from hosts.conducted import Conducted, stored
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.process import JvmSpec
 from penstock.hosts.jvm.session import Session
+from support.kafka.client import Kafka
+from support.tasks.runs import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -32,3 +35,36 @@ def test_the_source_partition_may_be_null(
     config = {"topic": "t", "journal": str(tmp_path / "journal"), "look.up": asked}
     session.call("connector.start", {"name": "n", "config": config})
     assert f"looked.up {found}" in (tmp_path / "journal").read_text().splitlines()
+
+
+@pytest.mark.parametrize("null", ["partition", "offset"])
+def test_null_as_source_partition_or_offset(
+    conducted: Conducted, kafka: Kafka, topic: str, offsets_topic: str, null: str
+) -> None:
+    """A function in Python between makes other records of them, which are acknowledged all the same."""
+    between = {
+        "transforms": "same",
+        "transforms.same.type": "penstock.transforms.PythonFunction",
+        "transforms.same.function": f"{same.__module__}:same",
+    }
+    with conducted({"records": "4", "null": null, **between}, offsets_topic=offsets_topic) as run:
+        eventually(lambda: conducted.calls("commitRecord") == [f"{i} {topic}-0@{i}" for i in range(4)])
+        eventually(lambda: stored(kafka, offsets_topic))
+    partition, offset = ("null", b'{"next":4}') if null == "partition" else ('{"task":"0"}', None)
+    assert stored(kafka, offsets_topic) == [(f'["{run.connector}",{partition}]'.encode(), offset)]
+    assert kafka.values(topic) == [b"0", b"1", b"2", b"3"]
+
+
+def test_the_offset_of_the_source_partition_null_after_a_restart(
+    conducted: Conducted, kafka: Kafka, topic: str
+) -> None:
+    with conducted({"records": "6", "null": "partition"}, offsets=((None, {"next": 4}, None),)):
+        eventually(lambda: kafka.values(topic) == [b"4", b"5"])
+
+
+def same(record: Any) -> Any:
+    return record.with_(value=record.value)
+
+
+def test_an_odd_offset_ends_the_task_and_does_not_hang_it(conducted: Conducted) -> None:
+    assert "What a plugin has returned can't be written" in conducted({"records": "1", "odd.offsets": "true"}).failure()
