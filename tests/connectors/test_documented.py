@@ -1,4 +1,6 @@
-"""The sink of docs/sinks.md: it is 30 lines, it is found as a plugin, and it works."""
+"""The sink of docs/sinks.md: it is 30 lines, it is found as a plugin, and it works. The source of
+docs/how-to/split-work.md: its tasks have each a part, and another number of tasks goes on with the parts.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +9,36 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from penstock.api.connector import SinkConnector
+from penstock.api.testing import MemoryOffsets
 from penstock.plugins.path import find_classes
 from support.kafka.client import Kafka
 from support.tasks.runs import JSON, TaskRun, eventually, new_name
 
-PAGE = Path(__file__).parents[2] / "docs" / "sinks.md"
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def example(page: str) -> str:
+    return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)[0]
 
 
 @pytest.fixture
 def source() -> str:
-    return re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0]
+    return example("sinks.md")
 
 
 @pytest.fixture
 def module(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    file = tmp_path / f"{new_name('sink').replace('-', '_')}.py"
+    return loaded(source, tmp_path, monkeypatch)
+
+
+def loaded(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    file = tmp_path / f"{new_name('example').replace('-', '_')}.py"
     file.write_text(source)
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None
@@ -59,3 +71,29 @@ def test_it_writes_records_to_files(module: Any, kafka: Kafka, bootstrap: str, t
         eventually(lambda: sum(len(file.read_text().splitlines()) for file in folder.iterdir()) == 3)
     written = [json.loads(line)[1]["a"] for file in folder.iterdir() for line in file.read_text().splitlines()]
     assert sorted(written) == [1, 2, 3]
+
+
+def test_another_number_of_tasks_goes_on_with_the_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = loaded(example("how-to/split-work.md"), tmp_path, monkeypatch)
+    feeds = [tmp_path / name for name in "abc"]
+    connector, known = module.Feeds(), MemoryOffsets()
+    connector.start({"feeds": ",".join(feed.as_uri() for feed in feeds), "topic": "t"})
+
+    def polled(most: int) -> list[list[str]]:
+        found = []
+        for config in connector.task_configs(most):
+            task = module.FeedsTask()
+            task.context = SimpleNamespace(offset_reader=known)
+            task.start(config)
+            records = task.poll()
+            known.pairs += [(record.source_partition, record.source_offset) for record in records]
+            found.append([record.value for record in records])
+        return found
+
+    for feed in feeds:
+        feed.write_text(f"{feed.name}1\n{feed.name}2\n")
+    assert polled(2) == [["a1", "a2", "c1", "c2"], ["b1", "b2"]]
+    for feed in feeds:
+        feed.write_text(f"{feed.read_text()}{feed.name}3\n")
+    assert polled(7) == [["a3"], ["b3"], ["c3"]]
+    assert polled(1) == [[]]
