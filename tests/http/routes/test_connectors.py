@@ -131,6 +131,17 @@ def test_patch(api: Any) -> None:
         assert_refused(api.patch("/connectors/nobody/config", json=body), 404, "Connector nobody not found")
 
 
+def test_a_patch_may_have_another_name_and_renames_nothing(api: Any) -> None:
+    """As in Java, which compares the names of the other requests alone."""
+    create(api)
+    answer = api.patch("/connectors/a/config", json={"name": "b"})
+    assert (answer.status_code, answer.json()["name"], answer.json()["config"]["name"]) == (200, "a", "b")
+    assert api.get("/connectors").json() == ["a"]
+    renamed = api.put("/connectors/a/config", json=answer.json()["config"])
+    assert_refused(renamed, 400, "Connector name configuration (b) doesn't match connector name in the URL (a)")
+    assert api.put("/connectors/a/config", json={**answer.json()["config"], "name": "a"}).status_code == 200
+
+
 def test_a_second_one_of_a_name(api: Any) -> None:
     create(api)
     assert_refused(create(api), 409, "Connector a already exists")
