@@ -22,10 +22,10 @@ IDLE_S = 3.0
 
 @dataclass(slots=True)
 class NoOffsets:
-    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+    def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
 
-    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+    def offsets(self, partitions: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
         return [None for _ in partitions]
 
 

@@ -46,7 +46,7 @@ from penstock.settings import with_references
 log = logging.getLogger(__name__)
 
 Deliver = Callable[[Any], None]
-SourceOffsets = list[tuple[Mapping[str, Any], Mapping[str, Any]]]
+SourceOffsets = list[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]
 """Pairs of source partition and source offset."""
 
 _DISALLOWED = (

@@ -70,7 +70,7 @@ MOST_RETRIES = 10
 class MemoryOffsets:
     """An ``OffsetReader`` of pairs in memory."""
 
-    pairs: list[tuple[dict[str, Any] | None, dict[str, Any]]] = field(default_factory=list)
+    pairs: list[tuple[dict[str, Any], dict[str, Any]]] = field(default_factory=list)
 
     def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return next((offset for known, offset in reversed(self.pairs) if known == partition), None)

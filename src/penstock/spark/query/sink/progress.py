@@ -59,7 +59,7 @@ def offset_of_root(root: str) -> dict[str, Any]:
     return {"epoch": root}
 
 
-def requested_root(connector: str, offsets: Iterable[tuple[Mapping[str, Any], Mapping[str, Any], Any]]) -> str:
+def requested_root(connector: str, offsets: Iterable[tuple[Mapping[str, Any] | None, Mapping[str, Any], Any]]) -> str:
     """The root that the last request has left among these source offsets; empty if there was none."""
     found = [offset for partition, offset, _ in offsets if partition == place_of_root(connector)]
     return str(found[-1].get("epoch", "")) if found else ""
