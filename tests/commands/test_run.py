@@ -183,14 +183,18 @@ def test_of_the_log_warnings_and_the_plugins_own_lines_are_shown(tmp_path: Path)
 def test_the_trace_of_what_is_tried_again_is_shown_once(tmp_path: Path, of_a_task: bool) -> None:
     def line(error: str, place: int = 7) -> str:
         trace = f'Traceback:\n  File "my_numbers/__init__.py", line {place}, in put\n    raise Error\nError: {error}'
-        said = {"level": "WARN", "message": "RetriableException from SinkTask", "logger": "penstock.pipeline.sink.loop"}
+        said = {
+            "level": "WARN",
+            "message": "RetriableException from SinkTask",
+            "logger": "penstock.pipeline.sink.puts.delivery",
+        }
         more = {"message": f"{said['message']}\n{trace}"} if of_a_task else {"exception": trace}
         return json.dumps({**said, **more}) + "\n"
 
     path = tmp_path / "worker.log"
     path.write_text(line("1") + line("2") + line("2") + line("3", 8) + line("4", 8))
     log = WorkerLog(path)
-    warning = "WARN RetriableException from SinkTask (penstock.pipeline.sink.loop)"
+    warning = "WARN RetriableException from SinkTask (penstock.pipeline.sink.puts.delivery)"
     first, second, third, other, last = log.news()
     assert first.startswith(f"{warning}\nTraceback:\n  File")
     assert (second, third) == (f"{warning}: Error: 2", f"{warning}: Error: 2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.sink import TopicPartition
-from penstock.pipeline.sink.ahead import Ahead
+from penstock.pipeline.sink.puts.ahead import Ahead
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 

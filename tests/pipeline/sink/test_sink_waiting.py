@@ -23,7 +23,7 @@ from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
-from penstock.pipeline.sink.pending import PendingBatch
+from penstock.pipeline.sink.puts.pending import PendingBatch
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl
@@ -60,10 +60,11 @@ def delivered(client: Consumer, task: SinkTask) -> dict[str, Any]:
     steps = SinkSteps([], OriginalRecords(), None)
     loop = SinkLoop(runtime, task, SinkContext({}, None), consumer, steps, SinkTaskOffsets(metrics, timing))
     raw = Batch.of("t", [b"a"], origin=SinkOrigin(["t"], [0], [7], ["CreateTime"]))
-    loop.pending = PendingBatch.of(raw, raw, None)
-    while loop.pending is not None:
-        loop._deliver(loop.pending)
-    assert loop.positions == {("t", 0): 8}
+    delivery = loop.delivery
+    delivery.pending = PendingBatch.of(raw, raw, None)
+    while delivery.pending is not None:
+        delivery.put(delivery.pending)
+    assert delivery.positions == {("t", 0): 8}
     return metrics.snapshot(time.monotonic())
 
 

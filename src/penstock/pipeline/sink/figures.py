@@ -34,11 +34,12 @@ class SinkFigures:
             for partition in sorted(loop.context.assignment)
         ]
         behind = sum(place.behind or 0 for place in places)
-        times = loop.pending.records.timestamps[:1] if loop.pending is not None else [loop.reading.last_time]
+        pending = loop.delivery.pending
+        times = pending.records.timestamps[:1] if pending is not None else [loop.reading.last_time]
         seconds = time.time() - times[0] / 1000 if times and times[0] is not None else 0.0
         metrics.put("penstock-records-behind", behind)
         metrics.put("penstock-seconds-behind", max(seconds, 0.0) if behind else 0.0)
-        metrics.put("penstock-retrying", float(loop.retrying))
+        metrics.put("penstock-retrying", float(loop.delivery.retrying))
         metrics.say("penstock-places", self._places.described(time.monotonic(), places))
         lags = [{**place.where, "records-lag": place.behind} for place in places if place.behind is not None]
         metrics.say("penstock-clients", [{**client.described(), "partitions": lags}])
@@ -54,9 +55,9 @@ class SinkFigures:
         """``fetched``: the offset to fetch next, if nothing before it waits to be taken: then what lies between the
         last record and that offset are markers of transactions.
         """
-        position = self.loop.offsets.current.get(partition)
-        if self.loop.pending is not None:
-            return self.loop.pending.first_offset(partition) if position is None else position
-        if position is None or fetched is None or self.loop.taking or self.loop.ahead.records is not None:
+        position, delivery = self.loop.offsets.current.get(partition), self.loop.delivery
+        if delivery.pending is not None:
+            return delivery.pending.first_offset(partition) if position is None else position
+        if position is None or fetched is None or delivery.taking or delivery.ahead.records is not None:
             return position
         return max(position, fetched)

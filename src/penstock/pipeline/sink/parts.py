@@ -8,9 +8,9 @@ from confluent_kafka import Consumer
 
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import Step
-from penstock.pipeline.sink.ahead import JavaPuts
 from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.original_records import OriginalRecords
+from penstock.pipeline.sink.puts.ahead import JavaPuts
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 

@@ -27,7 +27,6 @@ from penstock.pipeline.errors import (
 )
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
-from penstock.pipeline.sink.ahead import JavaPuts
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
 from penstock.pipeline.sink.figures import SinkFigures
 from penstock.pipeline.sink.loop import SinkLoop
@@ -35,6 +34,7 @@ from penstock.pipeline.sink.member import GroupMember, MemberReport, consumer_se
 from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
+from penstock.pipeline.sink.puts.ahead import JavaPuts
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
@@ -111,7 +111,7 @@ def run_sink_task(
         originals.keeps = queue is not None and (puts is None or not puts.converts)
         runtime = TaskRuntime(id, control, host, metrics, errors)
         loop = SinkLoop(runtime, task, context, consumer, SinkSteps(steps, originals, queue, puts), offsets)
-        context.member = GroupMember(consumer.client, lambda: loop.positions)
+        context.member = GroupMember(consumer.client, lambda: loop.delivery.positions)
         errors.meanwhile = loop.meanwhile
         metrics.before_report = SinkFigures(loop, statistics).measure
         stack.callback(loop.leave)

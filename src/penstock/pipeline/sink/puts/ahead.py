@@ -17,7 +17,7 @@ from penstock.hosts.jvm.tasks.java_steps import JavaStepOf
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from penstock.pipeline.errors import Step
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink.pending import PendingBatch, divided
+from penstock.pipeline.sink.puts.pending import PendingBatch, divided
 
 EndPut = Callable[[], float | None]
 """Returns when the task has taken the records; how many seconds that took, if they are known better than by waiting.
