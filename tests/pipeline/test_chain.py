@@ -89,7 +89,18 @@ class Vowel(Predicate):
         Vowel.closed += 1
 
 
-CLASSES = {each.java_name: each for each in (Append, DropLong, DropAll, Once, OnceInBatches, Vowel)}
+class Second(Predicate):
+    """True for every second record that it sees."""
+
+    java_name = "x.Second"
+    seen = 0
+
+    def test(self, record: Any) -> bool:
+        self.seen += 1
+        return self.seen % 2 == 0
+
+
+CLASSES = {each.java_name: each for each in (Append, DropLong, DropAll, Once, OnceInBatches, Vowel, Second)}
 
 
 def resolve(kind: str, name: str) -> type:
@@ -200,14 +211,29 @@ def test_a_transform_sees_each_record_once_if_it_fails_for_others(tolerance: str
     assert all(isinstance(failure.error, DataError) for failure in failed)
 
 
-def test_the_transform_does_not_see_what_concerns_its_predicate() -> None:
-    chain = Chain.build({**where("x.Append"), "transforms.t.predicate": ""}, resolve)
-    assert chain.steps[0].apply.__self__.config == {"type": "x.Append", "text": "!"}  # type: ignore[attr-defined]
+@pytest.mark.parametrize(("negate", "is_true"), [("TRUE", True), (" true", False), ("true ", False), ("false", False)])
+def test_negate_is_taken_as_it_is_written(negate: str, is_true: bool) -> None:
+    assert applied(where("x.Append", negate), "a", "b") == (["a", "b!"] if is_true else ["a!", "b"])
+
+
+def test_each_transform_has_a_predicate_of_its_own() -> None:
+    two = {"transforms": "t,u", "transforms.u.type": "x.Append", "transforms.u.text": "?"}
+    config = {**where("x.Append"), **two, "transforms.u.predicate": "p", "predicates.p.type": "x.Second"}
+    assert applied(config, "a", "b", "c") == ["a", "b!?", "c"]
+
+
+def test_the_transform_does_not_see_what_concerns_its_predicate(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, str]] = []
+    monkeypatch.setattr(Append, "configure", lambda self, config: seen.append(config))
+    Chain.build(where("x.Append", "true"), resolve)
+    assert seen == [{"type": "x.Append", "text": "!"}]
 
 
 def test_unknown_predicates_and_missing_classes_are_refused() -> None:
     with pytest.raises(ConnectError, match=r"ConfigException: Invalid value p for configuration predicate"):
         Chain.build({**where("x.Append"), "predicates": "other"}, resolve)
+    with pytest.raises(ConnectError, match=r"ConfigException: Invalid value  for configuration predicate"):
+        Chain.build({**where("x.Append"), "transforms.t.predicate": ""}, resolve)
     with pytest.raises(ConnectError, match=r'Missing required configuration "transforms.t.type"') as caught:
         Chain.build({"transforms": "t"}, resolve)
     assert headline(caught.value).startswith(

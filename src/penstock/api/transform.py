@@ -1,7 +1,8 @@
 """Single message transforms and their predicates, on one record or on a whole batch.
 
-The runtime makes one object for each alias in a task, calls ``configure`` once, then ``apply_batch`` for every batch
-from one thread, and ``close`` at the end. Java: ``org.apache.kafka.connect.transforms.Transformation`` and
+The runtime makes one object for each alias of a transform in a task, and one of a predicate for each transform that
+names it. It calls ``configure`` once, then ``apply_batch`` or ``test_batch`` for every batch from one thread, and
+``close`` at the end. Java: ``org.apache.kafka.connect.transforms.Transformation`` and
 ``Predicate``.
 """
 

@@ -53,24 +53,24 @@ class Chain:
 
     @classmethod
     def _build(cls, config: Mapping[str, str], resolve: Resolve, metrics: MetricsOfPlugins) -> Chain:
-        predicates: dict[str, _Configured] = {}
         steps: list[Step] = []
         plugins: list[Transformation | Predicate] = []
+        measured: set[str] = set()
         for alias in aliases(config, "transforms"):
             own = prefixed(config, f"transforms.{alias}.")
-            wanted, negate = own.pop("predicate", ""), own.pop("negate", "false").strip().lower() == "true"
+            own.pop("predicate", None)
+            own.pop("negate", None)
             transform: Transformation = _create(resolve, "transformation", f"transforms.{alias}", own)
             transform.configure(own)
             plugins.append(transform)
             metrics.tell(transform, transformation=alias)
-            predicate: _Configured | None = None
-            if wanted:
-                if wanted not in predicates:
-                    predicates[wanted] = configured_predicate(config, wanted, resolve)
-                    plugins.append(predicates[wanted].plugin)
-                    metrics.tell(predicates[wanted].plugin, predicate=wanted)
-                predicate = predicates[wanted]
-            apply = _application(transform, java_step(transform, "transformation", own), predicate, negate)
+            condition = condition_of(config, alias, resolve)
+            if condition is not None:
+                plugins.append(condition.predicate)
+                if condition.alias not in measured:  # two of one alias would register the same metrics
+                    measured.add(condition.alias)
+                    metrics.tell(condition.predicate, predicate=condition.alias)
+            apply = _application(transform, java_step(transform, "transformation", own), condition)
             steps.append(Step(Stage.TRANSFORMATION, java_class_name(type(transform)), apply, alias))
         return cls(steps, plugins)
 
@@ -92,20 +92,34 @@ def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Configured:
-    """A predicate, and its step in the JVM, if there is one."""
+class Condition:
+    """For which records a transform counts: those for which a predicate is true, or with ``negate`` false."""
 
-    plugin: Predicate
+    alias: str
+    predicate: Predicate
     java_step: JavaStepOf | None
+    """The predicate in the JVM, if it is there."""
+    negate: bool
+
+    def test_batch(self, batch: Batch) -> list[bool]:
+        return [bool(hit) != self.negate for hit in self.predicate.test_batch(batch)]
 
 
-def configured_predicate(config: Mapping[str, str], alias: str, resolve: Resolve) -> _Configured:
+def condition_of(config: Mapping[str, str], transform: str, resolve: Resolve) -> Condition | None:
+    """That of the transform with this alias, with a predicate of its own, since it may count records. As in Java both
+    settings are taken as they are written: an empty ``predicate`` is an unknown one, and a ``negate`` with a blank is
+    not true.
+    """
+    alias = config.get(f"transforms.{transform}.predicate")
+    if alias is None:
+        return None
     if alias not in aliases(config, "predicates"):
         raise ConfigError("predicate", alias, "it is not one of those that the setting predicates names")
     own = prefixed(config, f"predicates.{alias}.")
     predicate: Predicate = _create(resolve, "predicate", f"predicates.{alias}", own)
     predicate.configure(own)
-    return _Configured(predicate, java_step(predicate, "predicate", own))
+    negate = config.get(f"transforms.{transform}.negate", "false").lower() == "true"
+    return Condition(alias, predicate, java_step(predicate, "predicate", own), negate)
 
 
 def _create(resolve: Resolve, kind: str, prefix: str, own: Mapping[str, str]) -> Any:
@@ -117,23 +131,22 @@ def _create(resolve: Resolve, kind: str, prefix: str, own: Mapping[str, str]) ->
 
 
 def _application(
-    transform: Transformation, step: JavaStepOf | None, predicate: _Configured | None, negate: bool
+    transform: Transformation, step: JavaStepOf | None, condition: Condition | None
 ) -> Callable[[Batch], Batch]:
     """Applies the transform: in the JVM if it exists only there, or if the batch is there; else here."""
-    test = None if predicate is None else predicate.plugin
     if _takes_records(transform):
-        return _one_by_one(transform, test, negate)
-    here = transform.apply_batch if test is None else _where(transform, test, negate)
-    if step is None or (predicate is not None and predicate.java_step is None):
+        return _one_by_one(transform, condition)
+    here = transform.apply_batch if condition is None else _where(transform, condition)
+    if step is None or (condition is not None and condition.java_step is None):
         return here
     always = only_java(transform)
 
     def apply(batch: Batch) -> Batch:
         if not (always or in_jvm(batch)):
             return here(batch)
-        if predicate is None or predicate.java_step is None:
+        if condition is None or condition.java_step is None:
             return step().apply(batch)
-        return step().apply(batch, predicate.java_step(), negate)
+        return step().apply(batch, condition.java_step(), condition.negate)
 
     return apply
 
@@ -144,15 +157,13 @@ def _takes_records(transform: Transformation) -> bool:
     return type(transform).apply_batch is Transformation.apply_batch
 
 
-def _one_by_one(transform: Transformation, predicate: Predicate | None, negate: bool) -> Callable[[Batch], Batch]:
-    """Applies the transform once to each record for which the predicate is true (or false): as in Java, it may keep a
-    state between them and change them in place.
+def _one_by_one(transform: Transformation, condition: Condition | None) -> Callable[[Batch], Batch]:
+    """Applies the transform once to each record that it counts for: as in Java, it may keep a state between them and
+    change them in place.
     """
 
     def apply(batch: Batch) -> Batch:
-        hits = (
-            [True] * len(batch) if predicate is None else [bool(hit) != negate for hit in predicate.test_batch(batch)]
-        )
+        hits = [True] * len(batch) if condition is None else condition.test_batch(batch)
         if not any(hits):
             return batch
         out: list[Any] = []
@@ -173,14 +184,14 @@ def _one_by_one(transform: Transformation, predicate: Predicate | None, negate: 
     return apply
 
 
-def _where(transform: Transformation, predicate: Predicate, negate: bool) -> Callable[[Batch], Batch]:
-    """Applies the transform to the records for which the predicate is true (or false) and keeps their places.
+def _where(transform: Transformation, condition: Condition) -> Callable[[Batch], Batch]:
+    """Applies the transform to the records that it counts for, and keeps their places.
 
     A plugin gets each run of such records once, since it may keep a state: which records it drops can't be seen.
     """
 
     def apply(batch: Batch) -> Batch:
-        hits = [bool(hit) != negate for hit in predicate.test_batch(batch)]
+        hits = condition.test_batch(batch)
         rows = [i for i, hit in enumerate(hits) if hit]
         if not rows:
             return batch

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.pipeline.chain import Chain, Resolve, aliases, configured_predicate
+from penstock.pipeline.chain import Chain, Resolve, aliases, condition_of
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.errors import Step
 from penstock.pipeline.trace import headline
@@ -45,12 +45,8 @@ def steps_of(
 
 
 def _predicate(config: Mapping[str, str], alias: str, resolve: Resolve) -> Callable[[Batch], bool] | None:
-    wanted = config.get(f"transforms.{alias}.predicate", "")
-    if not wanted:
-        return None
-    negate = config.get(f"transforms.{alias}.negate", "false").strip().lower() == "true"
-    predicate = configured_predicate(config, wanted, resolve).plugin
-    return lambda batch: bool(predicate.test_batch(batch)[0]) != negate
+    condition = condition_of(config, alias, resolve)
+    return None if condition is None else lambda batch: condition.test_batch(batch)[0]
 
 
 def traced(record: Batch, steps: Sequence[TracedStep]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.api.batch import Batch
 from penstock.api.plugin_metrics import Monitorable, PluginMetrics
-from penstock.api.transform import Transformation
+from penstock.api.transform import Predicate, Transformation
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 
@@ -36,6 +36,30 @@ def test_a_transform_counts() -> None:
         ("seen-total", {**TASK, "transformation": "a", "kind": "all"}, 2.0),
         ("seen-total", {**TASK, "transformation": "b", "kind": "all"}, 0.0),
     ]
+
+
+class Watching(Predicate, Monitorable):
+    java_name = "x.Watching"
+    seen = 0
+
+    def with_plugin_metrics(self, metrics: PluginMetrics) -> None:
+        metrics.add("tested-total", "Records that it has seen", lambda: self.seen)
+
+    def test_batch(self, batch: Batch) -> list[bool]:
+        self.seen += len(batch)
+        return [True] * len(batch)
+
+
+def test_a_predicate_of_two_transforms_registers_its_metrics_once() -> None:
+    plugins = MetricsOfPlugins(TASK)
+    config = {"transforms": "a,b", "predicates": "p", "predicates.p.type": "x.Watching"}
+    for alias in ("a", "b"):
+        config |= {f"transforms.{alias}.type": "x.Counting", f"transforms.{alias}.predicate": "p"}
+    chain = Chain.build(config, lambda kind, name: Watching if kind == "predicate" else Counting, plugins)
+    for step in chain.steps:
+        step.apply(Batch.of("t", ["1", "2"]))
+    tested = [each for each in plugins.read() if each["name"] == "tested-total"]
+    assert [(each["tags"], each["value"]) for each in tested] == [({**TASK, "predicate": "p"}, 2.0)]
 
 
 def test_what_is_added_can_be_removed() -> None:
