@@ -104,6 +104,12 @@ def test_values_that_do_not_fit_the_schema_of_a_text():
     assert to_lines(schemas, values) == b"1\n{a=true}\nx\nStruct{s=1.0}\n"
 
 
+def test_a_struct_named_like_a_timestamp_is_a_struct():
+    row = struct(("s", STRING), ("n", OPTIONAL_INT8), name=TIMESTAMP.name)
+    assert to_string(row, {"s": "x", "n": None}) == "Struct{s=x}"
+    assert to_strings([row], Table(["s", "n"], [["x"], [None]])) == ["Struct{s=x}"]
+
+
 def test_the_order_of_hash_maps():
     assert list(hash_map(dict.fromkeys(["b", "zeile", "a"]))) == ["zeile", "a", "b"]
     assert list(hash_map({-5: 1, 1: 2, 17: 3}, key_type=SchemaType.INT32)) == [1, 17, -5]

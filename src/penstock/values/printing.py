@@ -141,7 +141,7 @@ _LOGICAL = frozenset((DECIMAL_NAME, DATE_NAME, TIME_NAME, TIMESTAMP_NAME))
 
 
 def _compile(schema: Schema) -> Printer:
-    if schema.name in _LOGICAL:
+    if schema.name in _LOGICAL and schema.type.primitive:
         return _text
     match schema.type:
         case SchemaType.STRUCT:

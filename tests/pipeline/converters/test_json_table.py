@@ -156,3 +156,10 @@ def test_a_date_that_is_none_fails_as_it_does_in_a_record():
         converter(schemas_enable="false").from_connect_batch(
             ["t"], [()], [struct(("day", DATE))], Table(("day",), (["2026"],))
         )
+
+
+@pytest.mark.parametrize("column", [[{"day": "x"}], Table(["day"], [["x"]])])
+def test_a_struct_named_like_a_date_is_refused_in_columns_too(column):
+    schema = struct(("day", STRING), name=DATE.name)
+    with pytest.raises(DataError, match=r"but was class org\.apache\.kafka\.connect\.data\.Struct"):
+        converter().from_connect_batch(["t"], [()], [schema], column)

@@ -55,7 +55,7 @@ class JsonWriter:
 
     def ready(self, schema: Schema | None, values: list[Any]) -> bool:
         """Whether all these values can go to orjson unchanged; quick for structs of plain fields."""
-        if schema is None or schema.type is not SchemaType.STRUCT or not schema.fields:
+        if schema is None or not _is_struct(schema) or not schema.fields:
             return False
         if set(map(type, values)) != {dict} or set(map(tuple, values)) != {
             tuple(field.name for field in schema.fields)
@@ -67,7 +67,7 @@ class JsonWriter:
 
     def plain_columns(self, schema: Schema | None, table: Table) -> list[Sequence[Any]] | None:
         """The columns of a table as orjson is to write them; None if a value needs more than that."""
-        if schema is None or schema.type is not SchemaType.STRUCT:
+        if schema is None or not _is_struct(schema):
             return None
         if table.names != tuple(field.name for field in schema.fields):
             return None
@@ -129,7 +129,7 @@ class JsonWriter:
             case str() if schema.name == DECIMAL_NAME:
                 return self._decimal(schema)
             case str() if schema.name in _DATES:
-                return _date(*_DATES[schema.name])
+                return _date(schema, *_DATES[schema.name])
         match schema.type:
             case SchemaType.FLOAT64:
                 return _checked(schema, float, number)
@@ -150,7 +150,7 @@ class JsonWriter:
         def write(value: Any) -> Any:
             if not isinstance(value, Decimal):
                 raise DataError(
-                    f"Invalid type for Decimal, expected BigDecimal but was class {class_name(None, value)}"
+                    f"Invalid type for Decimal, expected BigDecimal but was class {class_name(schema, value)}"
                 )
             if self.numeric:
                 return literal_number(str(value))
@@ -229,6 +229,11 @@ def write_free(value: Any) -> Any:
     raise DataError(f"Java class class {class_name(None, value)} does not have corresponding schema type.")
 
 
+def _is_struct(schema: Schema) -> bool:
+    """Also by its name, which SetSchemaMetadata may have made that of a date: no struct can be written as one."""
+    return schema.type is SchemaType.STRUCT and schema.name not in _LOGICAL
+
+
 def _plain_type(schema: Schema) -> type | None:
     """The type whose values orjson writes as they are."""
     if schema.name in _LOGICAL:
@@ -259,10 +264,10 @@ def _bytes(value: Any) -> str:
     return b64encode(value).decode()
 
 
-def _date(what: str, kinds: tuple[type, ...], to_number: Callable[[Any], int]) -> Write:
+def _date(schema: Schema, what: str, kinds: tuple[type, ...], to_number: Callable[[Any], int]) -> Write:
     def write(value: Any) -> int:
         if type(value) not in kinds:
-            raise DataError(f"Invalid type for {what}, expected Date but was class {class_name(None, value)}")
+            raise DataError(f"Invalid type for {what}, expected Date but was class {class_name(schema, value)}")
         return to_number(value)
 
     return write
