@@ -69,3 +69,28 @@ def test_patterns_that_java_refuses(pattern, message):
 def test_texts_that_do_not_fit(text):
     with pytest.raises(ValueError, match=f'Unparseable date: "{text}"'):
         DateFormat("yyyy-MM-dd").parse(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "millis"),
+    [
+        ("S", "1E3", 1000),
+        ("S", "1E-1", 0),
+        ("S", "12E-1", 1),
+        ("S", "1e3", 1),
+        ("S", "1E", 1),
+        ("S", "1E400", 2**31 - 1),
+        ("S", "0E400", 0),
+        ("S", "1E-400", 0),
+        ("S", "-∞", -(2**31)),
+        ("H", "NaN", 0),
+        ("yyyyMM", "NaN01", -62_167_392_000_000),
+    ],
+)
+def test_numbers_are_those_of_a_number_format(pattern, text, millis):
+    assert DateFormat(pattern).parse_millis(text) == millis
+
+
+def test_a_negative_nan_is_no_number():
+    with pytest.raises(ValueError, match='Unparseable date: "-NaN"'):
+        DateFormat("yyyy").parse("-NaN")

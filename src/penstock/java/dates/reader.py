@@ -19,6 +19,9 @@ _FIELDS = {
     "d": "DAY_OF_MONTH", "H": "HOUR_OF_DAY", "m": "MINUTE", "s": "SECOND", "S": "MILLISECOND", "D": "DAY_OF_YEAR",
     "F": "DAY_OF_WEEK_IN_MONTH", "w": "WEEK_OF_YEAR", "W": "WEEK_OF_MONTH", "K": "HOUR",
 }  # fmt: skip
+_NUMBER = re.compile(r"NaN|(-?)(?:∞|(\d+)(?:E(-?\d+))?)")
+"""What ``NumberFormat`` takes for a whole number; it is not asked for what is behind a point."""
+_BEYOND_LONG = 10**19
 
 
 class DateReader:
@@ -109,11 +112,11 @@ class DateReader:
             if begin + piece.count > end:
                 raise self._failure()
             end = begin + piece.count
-        found = re.compile(r"-?\d+").match(self.text, self.i, end)
+        found = _NUMBER.match(self.text, self.i, end)
         if found is None:
             raise self._failure()
         self.i = found.end()
-        return _int32(int(found[0]))
+        return _int32(_whole(*found.groups()))
 
     def _name(self, names: tuple[str, ...], short: int = 0) -> int:
         """The place of the longest name that stands here in any case."""
@@ -158,6 +161,19 @@ class DateReader:
         self.i = found.end()
         minutes = int(found[2]) * 60 + int(found[3] or 0)
         return minutes * (-60_000 if found[1] == "-" else 60_000)
+
+
+def _whole(sign: str | None, digits: str | None, exponent: str | None) -> int:
+    """A number of this form, without what is behind its point. NaN is 0; infinity is beyond every long."""
+    if sign is None:
+        return 0
+    if digits is None:
+        size = _BEYOND_LONG
+    elif (places := int(exponent or 0)) < 0:
+        size = int(digits) // 10 ** min(-places, len(digits))
+    else:
+        size = int(digits) * 10 ** min(places, 20)
+    return -size if sign else size
 
 
 def _int32(number: int) -> int:
