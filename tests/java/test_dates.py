@@ -72,6 +72,24 @@ def test_texts_that_do_not_fit(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "days", "written"),
+    [
+        ("1582-10-04", -141_428, "1582-10-04 1"),
+        ("1582-10-14", -141_418, "1582-10-24 2"),
+        ("1582-10-15", -141_427, "1582-10-15 1"),
+        ("1582-10-31", -141_411, "1582-10-31 3"),
+        ("1582-10-32", -141_410, "1582-11-01 1"),
+        ("1582-09-46", -141_426, "1582-10-16 1"),
+        ("1581-12-400", -141_336, "1583-01-14 2"),
+    ],
+)
+def test_the_month_in_which_the_calendar_changed(text, days, written):
+    millis = DateFormat("yyyy-MM-dd").parse_millis(text)
+    assert millis == days * 86_400_000
+    assert DateFormat("yyyy-MM-dd F").format_millis(millis) == written
+
+
+@pytest.mark.parametrize(
     ("pattern", "text", "millis"),
     [
         ("S", "1E3", 1000),

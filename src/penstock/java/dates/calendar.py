@@ -11,6 +11,7 @@ from dataclasses import dataclass
 DAY = 86_400_000
 _CUTOVER = -141_427
 """The first Gregorian day, counted from 1970-01-01."""
+_CUTOVER_YEAR = 1582
 SUNDAY = 1
 
 
@@ -46,6 +47,11 @@ class Moment:
     @property
     def week_of_year(self) -> int:
         return (self.days - _first_week(self.week_year)) // 7 + 1
+
+    @property
+    def weekday_in_month(self) -> int:
+        """How many times the weekday has been there in the month."""
+        return (self.days - days_of(self.year, self.month, 1)) // 7 + 1
 
     @property
     def week_of_month(self) -> int:
@@ -139,7 +145,10 @@ class Fields:
         first = days_of(year, self.get("MONTH") + 1, 1)
         match self._day_field(stamps):
             case "DAY_OF_MONTH":
-                return first + self.get("DAY_OF_MONTH", 1) - 1
+                day = self.get("DAY_OF_MONTH", 1)
+                if year == _CUTOVER_YEAR:  # in October, days behind the first may count in another calendar
+                    return days_of(year, self.get("MONTH") + 1, day)
+                return first + day - 1
             case "DAY_OF_YEAR":
                 return days_of(year, 1, 1) + self.get("DAY_OF_YEAR", 1) - 1
             case "WEEK_OF_YEAR":

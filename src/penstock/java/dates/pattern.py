@@ -113,7 +113,7 @@ def _number(letter: str, at: Moment) -> int:
         case "D":
             return at.day_of_year
         case "F":
-            return (at.day - 1) // 7 + 1
+            return at.weekday_in_month
         case "w":
             return at.week_of_year
         case "W":
