@@ -112,3 +112,32 @@ def test_numbers_are_those_of_a_number_format(pattern, text, millis):
 def test_a_negative_nan_is_no_number():
     with pytest.raises(ValueError, match='Unparseable date: "-NaN"'):
         DateFormat("yyyy").parse("-NaN")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("d MMM yyyy", "29  Feb 2024"),
+        ("d MMMM", "1  February"),
+        ("EEE", " Thu"),
+        ("yyyy G", "2024  AD"),
+        ("h a", "1  PM"),
+    ],
+)
+def test_blanks_before_a_name_are_not_skipped(pattern, text):
+    with pytest.raises(ValueError, match=f'Unparseable date: "{text}"'):
+        DateFormat(pattern).parse(text)
+    assert DateFormat(pattern).parse(text.replace("  ", " ").strip())
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"), [("2024 GMT+01:00", -1), ("2024  GMT+01:00", 0), ("2024  EST", 5), ("2024  +0100", -1)]
+)
+def test_blanks_before_a_zone_are_skipped(text, hours):
+    assert DateFormat("yyyy z").parse_millis(text) == 1_704_067_200_000 + hours * 3_600_000
+
+
+@pytest.mark.parametrize(("day", "of_april"), [("4", 11), ("7", 7), ("12", 19), ("14", 14), ("0", 0), ("-3", 4)])
+def test_days_of_a_week_that_it_has_not(day, of_april):
+    april = (dt.datetime(2013, 4, 1, tzinfo=dt.UTC) - dt.timedelta(days=1)) + dt.timedelta(days=of_april)
+    assert DateFormat("YYYY-'W'ww-u").parse(f"2013-W15-{day}") == april

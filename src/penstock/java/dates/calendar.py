@@ -167,6 +167,9 @@ class Fields:
 
     def _week_date(self) -> int:
         week, weekday = self.get("WEEK_OF_YEAR", 1), self.get("DAY_OF_WEEK", SUNDAY)
+        if not SUNDAY <= weekday <= 7:  # then it counts from Monday
+            weeks, day = divmod(weekday - 1, 7)
+            week, weekday = week + weeks, (day + 1) % 7 + SUNDAY
         return _first_week(self.get("WEEK_YEAR")) + 7 * (week - 1) + weekday - SUNDAY
 
     def _day_field(self, stamps: dict[str, int]) -> str:

@@ -62,15 +62,15 @@ class DateReader:
         start = self.i
         match piece.letter:
             case "G":
-                self.fields.set("ERA", self._name(ERAS))
+                self.fields.set("ERA", self._name(begin, ERAS))
             case "M" | "L" if piece.count >= 3:
-                self.fields.set("MONTH", self._name(MONTHS, 3))
+                self.fields.set("MONTH", self._name(begin, MONTHS, 3))
             case "E":
-                self.fields.set("DAY_OF_WEEK", self._name(WEEKDAYS, 3) + 1)
+                self.fields.set("DAY_OF_WEEK", self._name(begin, WEEKDAYS, 3) + 1)
             case "a":
-                self.fields.set("AM_PM", self._name(HALVES))
+                self.fields.set("AM_PM", self._name(begin, HALVES))
             case "z" | "Z":
-                self.fields.set("ZONE_OFFSET", self._zone())
+                self.fields.set("ZONE_OFFSET", self._zone(begin))
             case "X":
                 self.fields.set("ZONE_OFFSET", self._iso_zone(piece.count))
             case _:
@@ -118,24 +118,25 @@ class DateReader:
         self.i = found.end()
         return _int32(_whole(*found.groups()))
 
-    def _name(self, names: tuple[str, ...], short: int = 0) -> int:
-        """The place of the longest name that stands here in any case."""
-        rest = self.text[self.i :].lower()
+    def _name(self, begin: int, names: tuple[str, ...], short: int = 0) -> int:
+        """The place of the longest name that stands at ``begin`` in any case: as in Java without blanks before it."""
+        rest = self.text[begin:].lower()
         forms = [(form, i) for i, name in enumerate(names) for form in (name, name[: short or None])]
         candidates = [(len(form), i) for form, i in forms if rest.startswith(form.lower())]
         if not candidates:
             raise self._failure()
         length, place = max(candidates)
-        self.i += length
+        self.i = begin + length
         return place
 
-    def _zone(self) -> int:
+    def _zone(self, begin: int) -> int:
+        """``+hhmm``, ``GMT+hh:mm``, for which there must be no blanks, or a name."""
         rest = self.text[self.i :]
         if rest[0] in "+-":
             return self._offset(colon=False)
         if rest[:3].lower() == "gmt":
             self.i += 3
-            return self._offset(colon=True) if rest[3:4] in ("+", "-") else 0
+            return self._offset(colon=True) if rest[3:4] in ("+", "-") and begin == self.i - 3 else 0
         names = [name for name in _ZONES if rest.lower().startswith(name.lower())]
         if not names:
             raise self._failure()
