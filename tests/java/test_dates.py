@@ -141,3 +141,22 @@ def test_blanks_before_a_zone_are_skipped(text, hours):
 def test_days_of_a_week_that_it_has_not(day, of_april):
     april = (dt.datetime(2013, 4, 1, tzinfo=dt.UTC) - dt.timedelta(days=1)) + dt.timedelta(days=of_april)
     assert DateFormat("YYYY-'W'ww-u").parse(f"2013-W15-{day}") == april
+
+
+@pytest.mark.parametrize(
+    ("zone", "hours"),
+    [
+        ("UTC", 0), ("est", -5), ("IST", 2), ("AEST", 10), ("NPT", 5.75), ("Pacific Daylight Time", -7),
+        ("Central European Time", 1), ("Eastern European Time", 3), ("UTCx", 0),
+    ],
+)  # fmt: skip
+def test_names_of_zones(zone, hours):
+    """Java takes EAST, a zone of Antarctica, for the beginning of Eastern European Time."""
+    read = DateFormat("yyyy-MM-dd zzzz").parse(f"2024-07-01 {zone}")
+    assert read == dt.datetime(2024, 7, 1, tzinfo=dt.UTC) - dt.timedelta(hours=hours)
+
+
+@pytest.mark.parametrize("zone", ["UT", "XYZ", "Eas"])
+def test_no_names_of_zones(zone):
+    with pytest.raises(ValueError, match="Unparseable date"):
+        DateFormat("yyyy z").parse(f"2024 {zone}")

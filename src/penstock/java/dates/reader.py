@@ -7,14 +7,10 @@ import re
 
 from penstock.java.dates.calendar import DAY, Fields, Moment, days_of
 from penstock.java.dates.pattern import ERAS, HALVES, MONTHS, WEEKDAYS, Piece
+from penstock.java.dates.zones import zone_at
 from penstock.java.errors import DateParseError
 
 _NUMERIC = frozenset("ydkHmsSDFwWhKYu")
-_ZONES = {
-    "UTC": 0, "UT": 0, "Coordinated Universal Time": 0, "Greenwich Mean Time": 0, "WET": 0, "CET": 1, "MET": 1,
-    "EET": 2, "WEST": 1, "CEST": 2, "MEST": 2, "EEST": 3, "BST": 1, "MSK": 3, "JST": 9, "EST": -5, "EDT": -4, "CST": -6,
-    "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7, "AKST": -9, "AKDT": -8, "HST": -10,
-}  # fmt: skip
 _FIELDS = {
     "d": "DAY_OF_MONTH", "H": "HOUR_OF_DAY", "m": "MINUTE", "s": "SECOND", "S": "MILLISECOND", "D": "DAY_OF_YEAR",
     "F": "DAY_OF_WEEK_IN_MONTH", "w": "WEEK_OF_YEAR", "W": "WEEK_OF_MONTH", "K": "HOUR",
@@ -137,12 +133,11 @@ class DateReader:
         if rest[:3].lower() == "gmt":
             self.i += 3
             return self._offset(colon=True) if rest[3:4] in ("+", "-") and begin == self.i - 3 else 0
-        names = [name for name in _ZONES if rest.lower().startswith(name.lower())]
-        if not names:
+        if (found := zone_at(self.text, self.i)) is None:
             raise self._failure()
-        name = max(names, key=len)
-        self.i += len(name)
-        return _ZONES[name] * 3_600_000
+        length, offset = found
+        self.i += length
+        return offset
 
     def _iso_zone(self, count: int) -> int:
         if self.text[self.i] == "Z":
