@@ -127,10 +127,35 @@ def test_other_escapes_are_what_they_stand_for(api: Any, escaped: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "accept", ["*/*", "application/*", "application/json", "text/html,*/*;q=0.1", "", "application/json;q=0"]
+    "accept",
+    [
+        "*/*",
+        "application/*",
+        "application/json",
+        "text/html,*/*;q=0.1",
+        "",
+        "application/json;q=0",
+        "application/json ; q=1.000;",
+        'text/html;a="x,y",*;q=.2, ',
+    ],
 )
 def test_what_clients_accept(api: Any, accept: str) -> None:
     assert api.get("/", headers={"Accept": accept}).status_code == 200
+
+
+def test_headers_of_one_name_are_one_list(api: Any) -> None:
+    accepted = [("Accept", "text/html"), ("Accept", "application/json")]
+    assert api.get("/", headers=accepted).status_code == 200
+    two = [("Content-Type", "application/json"), ("Content-Type", "application/json")]
+    assert_refused(api.put("/admin/loggers/x", content=b"{}", headers=two), 400, "HTTP 400 Bad Request")
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [",", ";", "a/b/c", "/", "application/", "*/*,,*/*", "*/*;q=2", "*/*;Q=0.1234", "*/*;q", "*/*; q = 0.5", "*/*;q="],
+)
+def test_what_says_nothing_of_what_is_accepted_is_400(api: Any, accept: str) -> None:
+    assert_refused(api.get("/", headers={"Accept": accept}), 400, "HTTP 400 Bad Request")
 
 
 @pytest.mark.parametrize("accept", ["text/html", "text/plain", "nonsense", "application/xml"])
@@ -151,21 +176,25 @@ def test_other_content_types_are_415_with_and_without_a_body(api: Any, method: s
         assert_refused(answer, 415, "HTTP 415 Unsupported Media Type")
 
 
-@pytest.mark.parametrize(
-    "headers", [{}, {"Content-Type": ""}, {"Content-Type": "*/*"}, {"Content-Type": "application/*"}]
-)
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "*/*"}, {"Content-Type": "application/*"}])
 @pytest.mark.parametrize(("method", "path"), CONSUMING)
 def test_bodies_must_say_that_they_are_json(api: Any, method: str, path: str, headers: dict[str, str]) -> None:
     assert_refused(api(method, path, content=b"{}", headers=headers), 415, "HTTP 415 Unsupported Media Type")
 
 
-@pytest.mark.parametrize("kind", ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8"])
+@pytest.mark.parametrize(
+    "kind",
+    ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8", r'application/json;a="b\"c"'],
+)
 def test_json_is_taken(api: Any, kind: str) -> None:
     answer = api.put("/admin/loggers/x", content=b"{}", headers={"Content-Type": kind})
     assert_refused(answer, 400, "Desired 'level' parameter was not specified in request.")
 
 
-@pytest.mark.parametrize("kind", ["nonsense", "application/json, text/plain", "application/json; x"])
+@pytest.mark.parametrize(
+    "kind",
+    ["", "nonsense", "application/json, text/plain", "application/json; x", "application/json; charset = utf-8"],
+)
 def test_broken_content_types_are_400(api: Any, kind: str) -> None:
     assert_refused(api.post("/connectors", content=b"{}", headers={"Content-Type": kind}), 400, "HTTP 400 Bad Request")
 

@@ -10,13 +10,19 @@ from penstock.core.model.messages import Refused
 JSON = "application/json"
 
 _TOKEN = r"[\w!#$%&'*+.^`|~-]+"
-_MEDIA_TYPE = re.compile(rf'\s*({_TOKEN})/({_TOKEN})\s*(?:;\s*(?:{_TOKEN}\s*=\s*(?:{_TOKEN}|"[^"]*")\s*)?)*')
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_QUALITY = r"(?:0(?:\.\d{0,3})?|\.\d{1,3}|1(?:\.0{0,3})?)"
+_PARAMETER = rf"{_TOKEN}=(?:{_TOKEN}|{_QUOTED})"
+_PARAMETER_OF_RANGE = rf'(?:[qQ]=(?:{_QUALITY}|"{_QUALITY}")(?=[\s;,]|$)|(?![qQ]=){_PARAMETER})'
+_MEDIA_TYPE = re.compile(rf"\s*{_TOKEN}/{_TOKEN}\s*(?:;\s*(?:{_PARAMETER}\s*)?)*", re.ASCII)
+_RANGE = re.compile(rf"\s*{_TOKEN}(?:/{_TOKEN})?\s*(?:;\s*(?:{_PARAMETER_OF_RANGE}\s*)?)*", re.ASCII)
+_RANGES = re.compile(rf"{_RANGE.pattern}(?:,{_RANGE.pattern})*(?:,\s*)?", re.ASCII)
 
 
 @lru_cache(maxsize=64)
 def check_content_type(header: str | None) -> None:
     """Raises Refused for a header that is none (400), and for one of anything but JSON (415)."""
-    if header is None or not header.strip():
+    if header is None:
         return
     if not _MEDIA_TYPE.fullmatch(header):
         raise Refused(400, "HTTP 400 Bad Request")
@@ -35,10 +41,15 @@ def unsupported() -> Refused:
 
 @lru_cache(maxsize=64)
 def check_accept(header: str | None, produced: str) -> None:
-    """Raises Refused (406) if the client does not accept the type that is produced; ``q`` is ignored."""
+    """Raises Refused for a header that is none (400), and for one that has not the type that is produced (406).
+
+    ``q`` is checked, and ignored.
+    """
     if header is None or not header.strip():
         return
-    if not any(_covers(each, produced) for each in header.split(",")):
+    if not _RANGES.fullmatch(header):
+        raise Refused(400, "HTTP 400 Bad Request")
+    if not any(_covers(each, produced) for each in _RANGE.findall(header)):
         raise Refused(406, "HTTP 406 Not Acceptable")
 
 

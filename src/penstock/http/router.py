@@ -165,8 +165,8 @@ class Router:
                 audit.write(principal, f"{request.method} {request.url.path}", denied.status)
                 return denied
         if route.consumes:
-            check_content_type(request.headers.get("content-type"))
-        check_accept(request.headers.get("accept"), route.produces)
+            check_content_type(_header(request, "content-type"))
+        check_accept(_header(request, "accept"), route.produces)
         return await route.handler(Call(request, parts, path.ambiguous))
 
     def _find(self, path: Path) -> tuple[dict[str, Route], dict[str, str]]:
@@ -175,6 +175,12 @@ class Router:
             if parts is not None:
                 return methods, parts
         raise not_found()
+
+
+def _header(request: Request, name: str) -> str | None:
+    """All headers of this name are one list; None if there are none."""
+    given = request.headers.getlist(name)
+    return ",".join(given) if given else None
 
 
 def _allowed(methods: Mapping[str, Route]) -> list[str]:
@@ -186,7 +192,7 @@ def _options(request: Request, methods: Mapping[str, Route]) -> Response:
     allowed = _allowed(methods)
     headers = {"Allow": ",".join(allowed)}
     try:
-        check_accept(request.headers.get("accept"), "text/plain")
+        check_accept(_header(request, "accept"), "text/plain")
     except Refused:
         return Response(headers=headers)
     return Response(", ".join(allowed), headers={**headers, "Content-Type": "text/plain"})
