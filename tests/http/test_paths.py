@@ -36,7 +36,10 @@ def test_paths_begin_with_a_slash(path: str) -> None:
         ("%2e%2E", "..", True),
         ("..", "..", False),
         ("%2Ea", ".a", False),
-        ("a;b=c", "a;b=c", False),
+        ("a;b=c", "a", False),
+        ("a;b;c=%zz", "a", False),
+        ("a;%2F", "a", False),
+        ("a%3Bb", "a;b", False),
         ("%E6%97%A5", "日", False),
         ("%1F", "\x1f", True),
     ],
@@ -44,6 +47,12 @@ def test_paths_begin_with_a_slash(path: str) -> None:
 def test_names(escaped: str, name: str, ambiguous: bool) -> None:
     path = Path.parse(f"/connectors/{escaped}/config/")
     assert (path.match(CONFIG), path.ambiguous) == ({"name": name}, ambiguous)
+
+
+@pytest.mark.parametrize("path", ["/connectors/;x/config", "/;/connectors", "/connectors/..;/config", "/.;a"])
+def test_parameters_without_a_segment_or_after_dots_are_refused(path: str) -> None:
+    with pytest.raises(Refused, match="Ambiguous URI"):
+        Path.parse(path)
 
 
 @pytest.mark.parametrize(

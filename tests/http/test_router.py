@@ -96,6 +96,11 @@ def test_what_does_not_count_in_a_path(api: Any, path: str) -> None:
     assert raw(api, path).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/connectors/x;a=b", "/connectors/x;/config", "/connectors;a/x;b/config;c"])
+def test_parameters_of_segments_do_not_count(api: Any, path: str) -> None:
+    assert_refused(raw(api, path), 404, "Connector x not found")
+
+
 @pytest.mark.parametrize("path", ["//", "//connectors", "/connectors//", "/connectors//x", "/connectors/x//status"])
 def test_empty_segments_are_refused(api: Any, path: str) -> None:
     assert_refused(raw(api, path), 400, "Ambiguous URI empty segment")

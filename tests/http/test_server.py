@@ -100,6 +100,24 @@ def test_paths_arrive_as_they_are_sent(serve: Serve) -> None:
             assert sock.makefile("rb").readline().split()[1] == str(status).encode()
 
 
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("http://x/connectors", 200),
+        ("https://x:1?a=b", 200),
+        ("http://[::1]/connectors/a/nothing", 404),
+        ("http:///connectors", 400),
+        ("http://user@x/", 400),
+        ("ftp://x/", 400),
+    ],
+)
+def test_a_request_may_name_a_whole_url(serve: Serve, target: str, status: int) -> None:
+    port = serve({"listeners": LOCAL}).listeners[0].port
+    with closing(socket.create_connection(("127.0.0.1", port))) as sock:
+        sock.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        assert sock.makefile("rb").readline().split()[1] == str(status).encode()
+
+
 def test_metrics(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}, metrics=lambda: b"up 1\n").advertised_url
     answer = get(f"{url}metrics", headers={"Accept": "text/plain;version=0.0.4"})

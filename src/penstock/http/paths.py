@@ -3,6 +3,8 @@
 Java's server (Jetty 12) answers 400 to paths in which ``/``, ``%``, ``\\``, a control character or a whole ``..`` are
 escaped, so that connectors of such names can't be reached there. Here such a path is ``ambiguous``: it is
 accepted if there is a connector of that name, and refused otherwise.
+
+What follows an unescaped ``;`` in a segment is a parameter that counts for nothing, in names, too.
 """
 
 from __future__ import annotations
@@ -10,12 +12,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Self
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
+
+from starlette.types import Scope
 
 from penstock.core.model.messages import Refused
 
 _LEGAL = re.compile(r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*")
+_ABSOLUTE = re.compile(rb"https?://[^/?#@]+")
+_PARAMETERS = re.compile(r";[^/]*")
+_DOTS_WITH_PARAMETERS = re.compile(r"/\.\.?;")
 _AMBIGUOUS = re.compile(r"%(?:2f|5c|25|[01][0-9a-f]|7f)|/(?:%2e|\.%2e|%2e\.|%2e%2e)(?=/|$)", re.IGNORECASE)
+
+
+def with_path(scope: Scope) -> Scope:
+    """The request with its path alone, also if its first line has a whole URL, as those to a proxy do."""
+    absolute = _ABSOLUTE.match(scope["raw_path"])
+    if absolute is None:
+        return scope
+    path = scope["raw_path"][absolute.end() :] or b"/"
+    return {**scope, "raw_path": path, "path": unquote(path.decode("latin-1"))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +44,10 @@ class Path:
     @classmethod
     def parse(cls, raw: str) -> Self:
         """Raises Refused (400) for a malformed path."""
-        path = raw.partition("?")[0]
+        whole = raw.partition("?")[0]
+        if _DOTS_WITH_PARAMETERS.search(whole):
+            raise Refused(400, "Ambiguous URI path parameter")
+        path = _PARAMETERS.sub("", whole)
         if not _LEGAL.fullmatch(path):
             raise Refused(400, "Illegal Path Character")
         if "//" in path:
@@ -48,7 +67,7 @@ class Path:
         for expected, segment in zip(pattern, self.segments, strict=True):
             if expected.startswith("{") and segment:
                 parts[expected[1:-1]] = segment
-            elif expected != segment.partition(";")[0]:
+            elif expected != segment:
                 return None
         return {name: _unescaped(segment) for name, segment in parts.items()}
 

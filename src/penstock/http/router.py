@@ -24,7 +24,7 @@ from penstock.http.access import audit
 from penstock.http.access.authentication.principals import Principal, address_of, tried
 from penstock.http.access.limits import Bodies, Limits
 from penstock.http.media_types import JSON, check_accept, check_content_type
-from penstock.http.paths import Path
+from penstock.http.paths import Path, with_path
 from penstock.java.parsing import whole_number
 
 log = logging.getLogger(__name__)
@@ -113,6 +113,7 @@ class Router:
         return [("/" + "/".join(pattern), sorted(methods)) for pattern, methods in self._routes]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope = with_path(scope)
         body = self._bodies.bounded(scope, receive)
         try:
             response = await self._respond(Request(scope, body))

@@ -149,5 +149,5 @@ def with_location(call: Call, answer: m.Reply | Response, name: str) -> m.Reply 
 
 
 def location(call: Call, name: str) -> str:
-    path = urllib.parse.quote(name, safe=":@!$&'()*+,;=-._~")
+    path = urllib.parse.quote(name, safe=":@!$&'()*+,=-._~")
     return f"{str(call.request.base_url).rstrip('/')}/connectors/{path}"
