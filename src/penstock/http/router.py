@@ -23,6 +23,7 @@ from penstock.core.model.messages import Request as Message
 from penstock.http.access import audit
 from penstock.http.access.authentication.principals import Principal, address_of, tried
 from penstock.http.access.limits import Bodies, Limits
+from penstock.http.host import check_host
 from penstock.http.media_types import JSON, check_accept, check_content_type
 from penstock.http.paths import Path, with_path
 from penstock.java.parsing import whole_number
@@ -129,6 +130,7 @@ class Router:
             return render(Reply(400, Refused(400, BOTH_LENGTHS).reply().body, {"Connection": "close"}))
         raw, ambiguous = request.scope["raw_path"].decode("latin-1"), False
         try:
+            check_host(request.headers.get("host"))
             path = Path.parse(raw)
             ambiguous = path.ambiguous
             answer = await self._answer(request, path)
