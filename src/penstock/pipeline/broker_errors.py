@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 import confluent_kafka as ck
 
 from penstock.api.errors import KafkaError
@@ -49,6 +52,7 @@ _SENTENCES = {
     ck.KafkaError.NOT_ENOUGH_REPLICAS: "Messages are rejected since there are fewer in-sync replicas than required.",
 }
 """Java's messages for these codes."""
+_TOPIC_NAME = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 _FENCED = (ck.KafkaError.INVALID_PRODUCER_EPOCH, ck.KafkaError._FENCED, ck.KafkaError.PRODUCER_FENCED)
 _AWAY = (
     ck.KafkaError._TRANSPORT,
@@ -78,6 +82,15 @@ def broker_error(error: ck.KafkaError, where: str = "", reason: str | None = Non
     """
     kind = _kinds.get(_NAMES.get(error.code(), ""), KafkaError)
     return kind(f"{reason or _SENTENCES.get(error.code(), error.str())}{f' ({where})' if where else ''}")
+
+
+def check_topics(names: Iterable[str]) -> None:
+    """Raises the error of Java's consumers for names that no topic can have.
+
+    librdkafka says of those, too, that there is no such topic yet.
+    """
+    if wrong := sorted(name for name in names if not _TOPIC_NAME.fullmatch(name)):
+        raise _kinds["InvalidTopicException"](f"Invalid topics: [{', '.join(wrong)}]")
 
 
 def keyless_record(topic: str, partition: int) -> str:

@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import unmatched_topics
+from penstock.pipeline.broker_errors import check_topics
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,10 @@ class Subscription:
     def update(
         self, consumer: Consumer, now: float, on_assign: Rebalance, on_revoke: Rebalance, on_lost: Rebalance
     ) -> None:
-        """Called by the loop in each turn; subscribes at first, and when topics have been created or deleted."""
+        """Called by the loop in each turn; subscribes at first, and when topics have been created or deleted.
+
+        Raises KafkaError for a name that no topic can have.
+        """
         if now < self._next:
             return
         wanted = self._topics
@@ -49,6 +53,7 @@ class Subscription:
                 return
             wanted = {name for name in names if name not in self._unmatched and self._pattern.fullmatch(name)}
         else:
+            check_topics(wanted)
             self._next = float("inf")
         if wanted != self._subscribed:
             self._subscribed = wanted

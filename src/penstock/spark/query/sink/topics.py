@@ -20,7 +20,7 @@ from penstock.api.errors import ConnectError
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_consumer, unmatched_topics
-from penstock.pipeline.broker_errors import broker_error
+from penstock.pipeline.broker_errors import broker_error, check_topics
 from penstock.spark.query.asking import SECONDS, asked, failed
 from penstock.spark.query.sink.progress import Partition, Span
 
@@ -121,6 +121,7 @@ class Topics:
 
     def partitions(self) -> list[Partition]:
         """Those that exist now. Raises KafkaError."""
+        check_topics(self._topics)
         try:
             if self._pattern is not None:
                 found = self._listed(None)
