@@ -151,6 +151,23 @@ def test_of_the_same_version_the_workers_own_counts() -> None:
     assert found.location == "classpath"
 
 
+ASCENDING = """
+    x1  é1  .1  1.0-alpha-1=1.0a1=1-ALPHA1  1.0-beta.2  1.0-m3  1.0-rc1=1.0.CR1  1.0-SNAPSHOT
+    1=1.0=01.0.0=1.0-0=1.0.Final=1-ga=1.0.RELEASE  1.0-sp  1.0+build  1_0  1.0-a  1.0-jre  1.0-x=1.x  1-0-1
+    1.0-1=1-1-0=1.-1  1.0-2  1.0-20240115.123456-1  1.0.a-1  1.0.1  1.0.1-1  1.0.1.1  1.1  1.99999999999
+    2.7.0.Alpha1  2.7.0.Final  4_3_1  4-3-1  4.3  4.3-1  4.3.1  4.3.1-1  10.0
+"""
+"""In the order of Maven 3.9's ``ComparableVersion``."""
+
+
+def test_versions_are_in_the_order_of_maven() -> None:
+    ranks = {version: rank for rank, equal in enumerate(ASCENDING.split()) for version in equal.split("=")}
+    for one, rank in ranks.items():
+        for other, above in ranks.items():
+            mine, theirs = version_key(one), version_key(other)
+            assert (mine < theirs, mine == theirs) == (rank < above, rank == above), (one, other)
+
+
 @pytest.mark.parametrize(
     ("wanted", "version", "fits"),
     [
@@ -162,6 +179,7 @@ def test_of_the_same_version_the_workers_own_counts() -> None:
         ("[1,2),[4,5]", "4.3.1", True),
         ("[1.0,)", "1.0-rc1", False),
         ("[1.0]", "1.0", True),
+        ("4-3-1", "4.3.1", False),
     ],
 )
 def test_version_ranges(wanted: str, version: str, fits: bool) -> None:
@@ -181,6 +199,7 @@ def test_any_version() -> None:
         ("(1)", "Single version must be surrounded by []: (1)"),
         ("[2,1]", "Range defies version ordering: [2,1]"),
         ("[1,1)", "Range defies version ordering: [1,1)"),
+        ("a,,b", "Range defies version ordering: [a,,b]"),
         ("[1.0],[0.5]", "Ranges overlap: [1.0],[0.5]"),
         ("[1,2)x", "Only fully-qualified sets allowed in multiple set scenario: [1,2)x"),
         ("x[1,2]", "Only fully-qualified sets allowed in multiple set scenario: [x[1,2]]"),

@@ -8,44 +8,90 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Self
+from functools import cmp_to_key
+from itertools import zip_longest
+from typing import Any, Self
 
 from penstock.api.errors import ConfigError
 
 UNDEFINED_VERSION = "undefined"
 """The version of plugins that do not report one; null is the version of a plugin that is not installed."""
 
-_QUALIFIERS = {name: rank for rank, name in enumerate(["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"])}
-_SHORT = {"a": "alpha", "b": "beta", "m": "milestone", "cr": "rc", "ga": "", "final": "", "release": ""}
-_LONGEST = 1000
-"""Digits of a number. Python makes no int of many more, and longer numbers can be compared without."""
-_PART = re.compile(r"\d+|[a-z]+")
+_QUALIFIERS = {name: str(rank) for rank, name in enumerate(["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"])}
+_SHORT = {"cr": "rc", "ga": "", "final": "", "release": ""}
+_BEFORE_DIGITS = {"a": "alpha", "b": "beta", "m": "milestone"}
+_PART = re.compile(r"[0-9]+|[^0-9.-]+|[.-]")
 _RANGE = re.compile(r"([\[(])([^\])]*)([\])])")
 
+_Item = tuple[int, int, str]
+_DEEPER: _Item = (1, 0, "")
+"""Begins a list in a list, of all that follows. It sorts after words and before numbers."""
+_NOTHING: dict[int, _Item] = {0: (0, 0, _QUALIFIERS[""]), 1: _DEEPER, 2: (2, 0, "")}
+"""What an item is compared with where the other version has ended."""
 
-def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
-    """What to sort versions by: numbers by value, ``alpha`` < ``beta`` < ``rc`` < ``snapshot`` < release < ``sp`` <
-    others.
+
+def _word(text: str, before_digits: bool = False) -> _Item:
+    name = _BEFORE_DIGITS.get(text, text) if before_digits else text
+    name = _SHORT.get(name, name)
+    return (0, 0, _QUALIFIERS.get(name, f"7-{name}"))
+
+
+def _number(text: str) -> _Item:
+    digits = text.lstrip("0")
+    return (2, len(digits), digits)
+
+
+def _items(version: str) -> list[_Item]:
+    """Lists of numbers and words, each list at the end of the one before; without zeros at their ends.
+
+    A hyphen begins a list, and so does a change between letters and digits: ``1.0-rc1`` is 1, (rc, (1)).
     """
-    key: list[tuple[int, int, str]] = []
-    for part in _PART.findall(version.lower()):
-        if part.isdigit():
-            digits = part.lstrip("0")
-            short = len(digits) <= _LONGEST
-            key.append((2, int(digits or "0"), "") if short else (2, 10**_LONGEST + len(digits), digits))
+    lists: list[list[_Item]] = [[]]
+    parts = _PART.findall(version.lower())
+    for before, part, after in zip(["-", *parts], parts, [*parts[1:], ""], strict=False):
+        if part in (".", "-"):
+            if before in (".", "-"):
+                lists[-1].append(_NOTHING[2])
+            if part == "-":
+                lists.append([])
+        elif part[0].isdigit():
+            lists[-1].append(_number(part))
+            if after not in ("", ".", "-"):
+                lists.append([])
         else:
-            _strip_zeros(key)
-            name = _SHORT.get(part, part)
-            rank = _QUALIFIERS.get(name)
-            key.append((0, rank - 5, "") if rank is not None else (1, 0, name))
-    _strip_zeros(key)
-    return (*key, (0, 0, ""))
+            ends = after not in (".", "-")
+            if ends and lists[-1]:
+                lists.append([])
+            lists[-1].append(_word(part, before_digits=ends and after != ""))
+            if ends:
+                lists.append([])
+    for each in lists:
+        while each and each[-1] == _NOTHING[each[-1][0]]:
+            each.pop()
+    while len(lists) > 1 and not lists[-1]:
+        lists.pop()
+    return [item for each in lists for item in (_DEEPER, *each)][1:]
 
 
-def _strip_zeros(key: list[tuple[int, int, str]]) -> None:
-    """``1.0`` is ``1``, and ``1.0-rc`` is ``1-rc``."""
-    while key and key[-1] in ((2, 0, ""), (0, 0, "")):
-        key.pop()
+def _compare(one: list[_Item], other: list[_Item]) -> int:
+    for mine, theirs in zip_longest(one, other):
+        left = mine or _NOTHING[theirs[0]]
+        right = theirs or _NOTHING[mine[0]]
+        if left != right:
+            return -1 if left < right else 1
+    return 0
+
+
+_key = cmp_to_key(_compare)
+
+
+def version_key(version: str) -> Any:
+    """What to sort versions by, as Maven does: numbers by value, ``alpha`` < ``beta`` < ``milestone`` < ``rc`` <
+    ``snapshot`` < release < ``sp`` < other words.
+
+    Java: Maven's ``ComparableVersion``.
+    """
+    return _key(_items(version))
 
 
 @dataclass(frozen=True, slots=True)
