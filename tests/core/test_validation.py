@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -230,6 +231,29 @@ def test_overrides_are_judged_by_policy() -> None:
         f"The 'None' {refused}",
         "The 'None' policy does not allow 'sasl.mechanism' to be overridden in the connector configuration.",
     ]
+
+
+def test_overrides_are_shown_in_the_order_of_java() -> None:
+    keys = ["key.deserializer", "acks", "batch.size", "foo", "fetch.min.bytes", "group.id"]
+    config = {**SOURCE, **{f"producer.override.{key}": "1" for key in keys}}
+    shown = [info.value.name for info in validate(config, replace(WORKER, policy=PRINCIPAL)).configs if info.value]
+    assert [name.removeprefix("producer.override.") for name in shown if "override" in name] == [
+        "key.deserializer",
+        "acks",
+        "foo",
+        "batch.size",
+        "group.id",
+        "fetch.min.bytes",
+    ]
+
+
+def test_nothing_is_recommended_to_a_connector_of_a_version_that_is_not_there() -> None:
+    config = {**SOURCE, "connector.plugin.version": "9.9", "key.converter": JSON}
+    answer = validate_connector(CATALOG, config, FileSource, WORKER)
+    shown = {info.value.name: info.value for info in answer.configs if info.value}
+    assert shown["connector.plugin.version"].recommended_values == ("4.3.1",)
+    assert shown["key.converter"].recommended_values == ()
+    assert shown["key.converter.plugin.version"].recommended_values == ()
 
 
 def test_overrides_must_be_of_the_types_of_the_client() -> None:

@@ -14,7 +14,7 @@ from penstock.api.config import ConfigDef, ConfigType, ConfigValue, parse_type
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.infos import ConfigInfos, prefixed_infos
 from penstock.core.model.messages import Refused
-from penstock.java.hash_map import hash_order
+from penstock.java.hash_map import copy_order, hash_order
 from penstock.java.text import java_text
 
 PRODUCER = "producer.override."
@@ -122,9 +122,9 @@ def _judged(
 ) -> list[ConfigValue]:
     overrides: dict[str, Any] = {}
     texts: dict[str, str | None] = {}
-    for key, value in props.items():
+    for key in copy_order(props):
         if key.startswith(prefix) and len(key) > len(prefix):
-            name = key.removeprefix(prefix)
+            name, value = key.removeprefix(prefix), props[key]
             texts[name] = value
             known = settings.keys.get(name)
             try:

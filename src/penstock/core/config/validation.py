@@ -275,6 +275,7 @@ def _not_usable(
     values = config.validate_all(props, catalog.load_named)
     for key in CONVERTERS:
         values[key].recommended_values = []
+        values[f"{key}.plugin.version"].recommended_values = []
     values[CONNECTOR_VERSION].recommended_values = [*catalog.available(found.java_name)]
     for key, problem in problems:
         values.setdefault(key, ConfigValue(key, props.get(key))).add_error(problem)
