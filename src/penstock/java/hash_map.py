@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable
 from struct import Struct
 from typing import TypeVar
 
+from penstock.java.numbers import float32
+
 K = TypeVar("K")
 
-_DOUBLE = Struct(">d")
+_FLOAT, _DOUBLE = Struct(">f"), Struct(">d")
 _WORD = 0xFFFFFFFF
 
 
@@ -37,6 +39,11 @@ def hash_code_of_int(value: int) -> int:
 def hash_code_of_long(value: int) -> int:
     bits = value & 0xFFFFFFFFFFFFFFFF
     return (bits ^ bits >> 32) & _WORD
+
+
+def hash_code_of_float(value: float) -> int:
+    """That of a Float, which is the number of 32 bits that is nearest to this one."""
+    return int.from_bytes(_FLOAT.pack(float32(value)), "big")
 
 
 def hash_code_of_double(value: float) -> int:

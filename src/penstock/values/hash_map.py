@@ -15,6 +15,7 @@ from penstock.java.hash_map import (
     hash_code,
     hash_code_of_boolean,
     hash_code_of_double,
+    hash_code_of_float,
     hash_code_of_int,
     hash_code_of_long,
     hash_order,
@@ -71,6 +72,8 @@ def _code(key: Any, key_type: SchemaType) -> int:
             return 0
         case bool():
             return hash_code_of_boolean(key)
+        case float() if key_type is SchemaType.FLOAT32:
+            return hash_code_of_float(key)
         case float():
             return hash_code_of_double(key)
         case int() if key_type is SchemaType.INT64:

@@ -28,6 +28,7 @@ from penstock.api.schema import (
     map_of,
     struct,
 )
+from penstock.java.numbers import float_text
 from penstock.pipeline.converters import JsonConverter
 from penstock.pipeline.converters.scalar_nodes import wrapped
 
@@ -302,6 +303,12 @@ def test_utf_8_is_read_as_leniently_as_by_jackson(data, text):
     subject = converter(schemas_enable="false")
     assert read(subject, b'"%b"' % data) == ([None], [text])
     assert read(subject, b'{"%b":1}' % data) == ([None], [{text: 1}])
+
+
+def test_maps_with_keys_of_32_bits_are_in_javas_order():
+    schema = b'{"type":"map","keys":{"type":"float"},"values":{"type":"boolean"}}'
+    _, values = read(converter(), *envelope(schema, b"[[0.1,true],[5.0,true],[1.0,true]]"))
+    assert list(map(float_text, values[0])) == ["5.0", "1.0", "0.1"]
 
 
 def test_floats_are_rounded_once():
