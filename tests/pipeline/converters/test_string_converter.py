@@ -70,6 +70,20 @@ def test_other_character_sets(charset, data):
     assert written([STRING], ["é€"], converter_encoding=charset) == [data]
 
 
+@pytest.mark.parametrize(
+    ("charset", "data"),
+    [
+        ("UTF-16", b"\xfe\xff\xff\xfd\0x"),
+        ("UTF-16LE", b"\xfd\xffx\0"),
+        ("UTF-32", b"\0\0\xff\xfd\0\0\0x"),
+        ("UTF-32LE", b"\xfd\xff\0\0x\0\0\0"),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_a_replacement_character_where_there_is_one(charset, data):
+    assert written([STRING, STRING], ["\ud800x", ""], converter_encoding=charset) == [data, b""]
+    assert read(data, converter_encoding=charset)[1] == ["\ufffdx"]
+
+
 def test_an_unknown_character_set_is_refused():
     with pytest.raises(SerializationError, match="Unsupported encoding nope"):
         converter(converter_encoding="nope")

@@ -28,7 +28,7 @@ class StringConverter(AnyConverter):
     """Text: what Java's ``toString`` makes of a value, and optional strings when it is read.
 
     ``converter.encoding`` names a character set as Java does; characters it lacks become ``?``, bytes it can't read
-    ``\\ufffd``.
+    ``\\ufffd``, and so do halves of surrogate pairs in UTF-16 and UTF-32.
     """
 
     java_name = "org.apache.kafka.connect.storage.StringConverter"
@@ -91,10 +91,14 @@ class StringConverter(AnyConverter):
 
     def _encode(self, text: str) -> bytes:
         match self.encoding:
-            case "utf-16":
-                return codecs.BOM_UTF16_BE + text.encode("utf-16-be", "replace") if text else b""
             case "utf-8":
                 return _utf8(text)
+            case "utf-16":
+                return codecs.BOM_UTF16_BE + whole(text).encode("utf-16-be") if text else b""
+            case "utf-16-be" | "utf-16-le" | "utf-32-be" | "utf-32-le":
+                return whole(text).encode(self.encoding)
+            case "utf-32":
+                return whole(text).encode("utf-32-be")
             case encoding:
                 return text.encode(encoding, "replace")
 
@@ -103,6 +107,8 @@ class StringConverter(AnyConverter):
             return decoded_utf8(data)
         if self.encoding == "utf-16" and not data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)):
             return data.decode("utf-16-be", "replace")
+        if self.encoding == "utf-32" and not data.startswith((codecs.BOM_UTF32_BE, codecs.BOM_UTF32_LE)):
+            return data.decode("utf-32-be", "replace")
         return data.decode(self.encoding, "replace")
 
 
@@ -121,4 +127,9 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\ufffd", "?").encode()
+        return whole(text).replace("\ufffd", "?").encode()
+
+
+def whole(text: str) -> str:
+    """Pairs of surrogates are one character, a single surrogate is U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
