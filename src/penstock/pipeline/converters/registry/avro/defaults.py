@@ -87,14 +87,23 @@ def default_of_field(parts: SchemaParts, avro: AvroType, value: Any, options: Av
     if value is NULL_DEFAULT:
         return None
     if parts.type is SchemaType.MAP and avro.kind == "array":
-        raise DataError("A map with other keys than texts has no default")
+        if value:
+            raise DataError("A map with other keys than texts has no default but the empty one")
+        value = {}
     return _value(parts.build(), value, options)
 
 
 def default_of_prop(parts: SchemaParts, avro: AvroType, value: Any, options: AvroOptions) -> Any:
-    """The value of ``connect.default``, which has the form of a field's default. Raises DataError."""
+    """The value of ``connect.default``, which has the form of a field's default. Raises DataError.
+
+    What JSON has no number for is written as a text here as well, but Java asks such a text for its number, which is 0.
+    """
     if avro.kind == "union":
         return None
+    if parts.type is SchemaType.MAP and avro.kind == "array":
+        raise DataError("A map with other keys than texts has no such default")
+    if parts.type in (SchemaType.FLOAT32, SchemaType.FLOAT64) and isinstance(value, str):
+        return 0.0
     return default_of_field(parts, avro, value, options)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from penstock.api.errors import DataError
 
 NAMED = frozenset(("record", "enum", "fixed"))
+PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 NULL_DEFAULT: Any = type("NullDefault", (), {"__repr__": lambda self: "null"})()
 """The default of a field whose ``default`` is JSON's null; None is a field without a default."""
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -31,7 +32,10 @@ class Name:
         own, dot, simple = name.rpartition(".")
         if not _WORD.fullmatch(simple):
             raise DataError(f"Illegal character in: {name}" if simple else "Empty name")
-        return cls(simple, (own if dot else space) or None)
+        found = cls(simple, (own if dot else space) or None)
+        if found.full in PRIMITIVES:
+            raise DataError(f"Schemas may not be named after primitives: {name}")
+        return found
 
     @property
     def full(self) -> str:

@@ -14,6 +14,7 @@ from penstock.java.jackson.reading import dumps, loads, number
 from penstock.pipeline.converters.registry.avro.schema.model import (
     NAMED,
     NULL_DEFAULT,
+    PRIMITIVES,
     AvroField,
     AvroType,
     Name,
@@ -21,7 +22,6 @@ from penstock.pipeline.converters.registry.avro.schema.model import (
     union,
 )
 
-_PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 _RESERVED = {
     "record": {"type", "name", "namespace", "doc", "fields", "aliases"},
     "error": {"type", "name", "namespace", "doc", "fields", "aliases"},
@@ -42,7 +42,7 @@ def parse(text: str, known: dict[str, AvroType] | None = None) -> AvroType:
     try:
         node = loads(text.encode())
     except JsonError:
-        if text not in _PRIMITIVES:
+        if text not in PRIMITIVES:
             raise DataError(f"This is no Avro schema: {text}") from None
         node = text
     return _Reader({} if known is None else known).type(node, None)
@@ -60,14 +60,14 @@ class _Reader:
                 return union([self.type(branch, space) for branch in node])
             case {"type": str(kind)} if kind in _RESERVED:
                 return self._complex("record" if kind == "error" else kind, node, space)
-            case {"type": str(kind)} if kind in _PRIMITIVES:
+            case {"type": str(kind)} if kind in PRIMITIVES:
                 return AvroType(kind, {key: value for key, value in node.items() if key != "type"})
             case {"type": nested}:
                 return self.type(nested, space)
         raise DataError(f"No type in the Avro schema: {node}")
 
     def _named(self, name: str, space: str | None) -> AvroType:
-        if name in _PRIMITIVES:
+        if name in PRIMITIVES:
             return AvroType(name)
         for full in (name,) if "." in name or not space else (f"{space}.{name}", name):
             if full in self.known:
@@ -105,16 +105,27 @@ class _Reader:
         if not isinstance(node, dict):
             raise DataError(f"A field of an Avro record is no JSON object: {node}")
         doc = node.get("doc")
+        kind = self.type(_required(node, "type", "field"), space)
         default = NULL_DEFAULT if "default" in node and node["default"] is None else node.get("default")
+        if isinstance(default, str) and kind.kind in ("float", "double"):
+            default = _number(default)
         return AvroField(
             check_word(str(_required(node, "name", "field"))),
-            self.type(_required(node, "type", "field"), space),
+            kind,
             doc if isinstance(doc, str) else None,
             default,
             {key: value for key, value in node.items() if key not in _FIELD_WORDS},
             node.get("order"),
             list(node.get("aliases", ())),
         )
+
+
+def _number(text: str) -> float:
+    """The default of a field that is spelled as a text, as those are that JSON has no number for."""
+    try:
+        return float(text)
+    except ValueError as error:
+        raise DataError(f"The default of a field is no number: {text}") from error
 
 
 def _required(node: dict[str, Any], key: str, kind: str) -> Any:
