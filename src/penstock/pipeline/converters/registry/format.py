@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from penstock.api.columns import Table
-from penstock.api.errors import SerializationError
+from penstock.api.errors import DataError, SerializationError
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.access.client import Registry, SchemaText
 from penstock.pipeline.converters.registry.wire import SchemaId
@@ -100,6 +100,12 @@ class Format(ABC):
 
     @abstractmethod
     def writer(self, schema: Schema | None, target: Target) -> Writer: ...
+
+    def is_tombstone(self, schema: Schema | None) -> bool:
+        """Whether a null of this schema is a message without a payload. Raises DataError if it can't be written."""
+        if schema is None or schema.optional:
+            return True
+        raise DataError("Found null value for non-optional schema")
 
     @abstractmethod
     def conflicts(self, reader: Target, writer: Target) -> list[str]:

@@ -89,13 +89,11 @@ class Writing:
     ) -> list[bytes | None]:
         messages: list[bytes | None] = []
         for i, (topic, schema, value) in enumerate(zip(topics, schemas, values, strict=True)):
-            if value is None and (schema is None or schema.optional):
+            if value is None and self._format.is_tombstone(schema):
                 messages.append(None)
                 continue
             plan = self._plan(topic, schema)
             try:
-                if value is None:
-                    raise DataError("Found null value for non-optional schema")
                 messages.append(_written(plan.writer.one, plan.head, value))
             except Exception as error:
                 raise self._unwritable(topic, error) from error

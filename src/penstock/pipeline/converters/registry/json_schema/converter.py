@@ -11,13 +11,13 @@ from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.schema import Schema
 from penstock.api.validators import CaseInsensitiveValidString
-from penstock.java.jackson.reading import dumps
+from penstock.java.jackson.reading import dumps, loads, parse
 from penstock.pipeline.converters.registry.access.client import SchemaText
 from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.format import Reader, Source, Target, Writer
 from penstock.pipeline.converters.registry.json_schema.compatibility import conflicts
-from penstock.pipeline.converters.registry.json_schema.documents import Documents
+from penstock.pipeline.converters.registry.json_schema.documents import Documents, Load
 from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions
 from penstock.pipeline.converters.registry.json_schema.payloads import PayloadWriter, payload_reader
 from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
@@ -25,6 +25,7 @@ from penstock.pipeline.converters.registry.json_schema.to_connect import to_conn
 from penstock.pipeline.converters.registry.json_schema.to_json_schema import to_json_schema
 from penstock.pipeline.converters.registry.json_schema.writer import ValueWriter
 from penstock.pipeline.converters.registry.settings import define_flag, refuse, registry_settings
+from penstock.pipeline.converters.scalar_nodes import InexactError
 
 _NO_CLASSES = "Java's classes are not made into JSON here; leave this setting out"
 _REFUSED: tuple[tuple[str, ConfigType, Any], ...] = (
@@ -95,6 +96,10 @@ class JsonSchemaConverter(RegistryConverter):
         check = self._validator(f"Error validating {target.text.text}", target.text) if self._validates else None
         return PayloadWriter(schema, self._values, check, self.settings["json.indent.output"])
 
+    def is_tombstone(self, schema: Schema | None) -> bool:
+        """Only without a schema, or where the schema has neither null nor a default to write."""
+        return schema is None or not (schema.optional or self._values.writes_default(schema))
+
     def conflicts(self, reader: Target, writer: Target) -> list[str]:
         return conflicts(reader.parsed, writer.parsed)
 
@@ -105,12 +110,15 @@ class JsonSchemaConverter(RegistryConverter):
         if source.latest is not None:
             text, version = source.latest(_name(documents.root().node))
             documents = self._documents(what, text)
-        schema = to_connect(documents, self.options, version)
+        try:
+            schema = to_connect(documents, self.options, version)
+        except InexactError:  # of a default, which may be any number
+            schema = to_connect(self._documents(what, text, parse), self.options, version)
         check = self._validator(what, text) if self._validates else None
         return payload_reader(schema, self._read, check)
 
-    def _documents(self, what: str, text: SchemaText) -> Documents:
-        return Documents(text.text, self.texts(what, text))
+    def _documents(self, what: str, text: SchemaText, load: Load = loads) -> Documents:
+        return Documents(text.text, self.texts(what, text), load)
 
     def _validator(self, what: str, text: SchemaText) -> Callable[[Any], None]:
         """A function that raises SerializationError for JSON that does not fit the schema."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urljoin
@@ -10,6 +10,8 @@ from urllib.parse import unquote, urljoin
 from penstock.api.errors import DataError
 from penstock.java.errors import JsonError
 from penstock.java.jackson.reading import loads
+
+Load = Callable[[bytes], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class Place:
 class Documents:
     """``texts`` has the schemas referred to, by the names that refer to them. Raises DataError for what is no JSON."""
 
-    def __init__(self, text: str, texts: Mapping[str, str]) -> None:
-        self._nodes = {"": _parsed(text), **{name: _parsed(inner) for name, inner in texts.items()}}
+    def __init__(self, text: str, texts: Mapping[str, str], load: Load = loads) -> None:
+        self._nodes = {"": _parsed(text, load), **{name: _parsed(inner, load) for name, inner in texts.items()}}
 
     def root(self) -> Place:
         return Place(self._nodes[""], "")
@@ -59,9 +61,9 @@ class Documents:
         raise DataError(f"The JSON Schema refers to {name}, which is none of its references")
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parsed(text: str, load: Load) -> dict[str, Any]:
     try:
-        node = loads(text.encode())
+        node = load(text.encode())
     except JsonError as error:
         raise DataError(f"This is no JSON Schema: {text}") from error
     if not isinstance(node, dict):

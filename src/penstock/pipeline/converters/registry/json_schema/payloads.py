@@ -13,6 +13,7 @@ import orjson
 
 from penstock.api.columns import Table
 from penstock.api.schema import Schema
+from penstock.java.jackson.indenting import indented
 from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
 from penstock.pipeline.converters import json_columns
 from penstock.pipeline.converters.registry.format import Reader
@@ -33,7 +34,7 @@ def payload_reader(schema: Schema, values: ValueReader, check: Check | None) -> 
             node = loads(payload)
             if check is not None:
                 check(node)
-            return None if node is None else read_value(node)
+            return read_value(node)
         except InexactError:
             return read_value(parse(payload))
 
@@ -72,7 +73,7 @@ class PayloadWriter:
     def __init__(self, schema: Schema | None, values: ValueWriter, check: Check | None, indent: bool) -> None:
         self._schema, self._values, self._check = schema, values, check
         self._write = values.writer(schema)
-        self._options = orjson.OPT_INDENT_2 if indent else 0
+        self._indent = indent
 
     def one(self, head: bytes, value: Any) -> bytes:
         return self.all(head, [value])[0]
@@ -82,7 +83,7 @@ class PayloadWriter:
         return self._checked(head, messages or self._of_rows(head, list(values)))
 
     def _of_table(self, head: bytes, table: Table) -> list[bytes] | None:
-        if self._options:
+        if self._indent:
             return None
         try:
             return json_columns.messages(self._values, self._schema, table, head, b"")
@@ -91,10 +92,12 @@ class PayloadWriter:
 
     def _of_rows(self, head: bytes, values: list[Any]) -> list[bytes]:
         nodes = values if self._values.ready(self._schema, values) else list(map(self._write, values))
-        encode, join, options = orjson.dumps, b"".join, self._options
+        if self._indent:
+            return [head + indented(node) for node in nodes]
+        encode, join = orjson.dumps, b"".join
         try:
             # orjson keeps a kilobyte for every result until it is copied, so each is copied at once.
-            messages = [join((head, encode(node, None, options))) for node in nodes]
+            messages = [join((head, encode(node))) for node in nodes]
         except TypeError:
             return [head + dumps(node) for node in nodes]
         if needs_escapes(join(messages)):
@@ -104,5 +107,5 @@ class PayloadWriter:
     def _checked(self, head: bytes, messages: list[bytes]) -> list[bytes]:
         if self._check is not None:
             for message in messages:
-                self._check(orjson.loads(message[len(head) :]))
+                self._check(loads(message[len(head) :]))
         return messages

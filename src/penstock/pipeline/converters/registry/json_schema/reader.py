@@ -121,8 +121,10 @@ def _is_instance(schema: Schema, node: Node) -> bool:
     match schema.type:
         case SchemaType.BOOLEAN:
             return kind is bool
-        case SchemaType.STRING | SchemaType.BYTES:
-            return kind is str or (schema.type is SchemaType.BYTES and kind is Decimal)
+        case SchemaType.STRING:
+            return kind is str
+        case SchemaType.BYTES:
+            return kind is float or kind is Decimal
         case SchemaType.ARRAY:
             return kind is list
         case SchemaType.MAP:

@@ -1,14 +1,17 @@
-"""From Connect's schemas to JSON Schema. Java: ``JsonSchemaData.fromConnectSchema``."""
+"""From Connect's schemas to JSON Schema, in the order in which Java spells them, since registries compare texts.
+
+Java: ``JsonSchemaData.fromConnectSchema``; Everit's ``ToStringVisitor``.
+"""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
-
-import orjson
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DECIMAL_NAME, Schema, SchemaType
-from penstock.java.hash_map import hash_order
+from penstock.java.hash_map import capacity_for, copy_order, hash_order
+from penstock.java.jackson.reading import dumps, literal_number, parse
 from penstock.pipeline.converters.registry.json_schema.options import (
     CONNECT_INDEX,
     CONNECT_PARAMETERS,
@@ -29,6 +32,10 @@ _NUMBERS = {
     **dict.fromkeys((SchemaType.FLOAT32, SchemaType.FLOAT64), "number"),
 }
 
+_FIRST = ("type", "enum")
+_SHORTEST = Decimal("0.001")
+"""Smaller doubles have an exponent in Java, and keep their last zero."""
+
 Node = dict[str, Any]
 
 
@@ -48,7 +55,7 @@ class _Builder:
         if own_id is not None:
             self._ids.add(own_id)
         if schema.type is SchemaType.STRUCT and (is_union(schema) or schema.optional):
-            return self._with(self._one_of(schema), {}, own_id, index)
+            return _shown(self._one_of(schema), {}, {}, own_id, index)
         node, props = self._plain(schema)
         described: Node = {}
         if schema.name is not None:
@@ -56,23 +63,15 @@ class _Builder:
         if schema.doc is not None:
             described["description"] = schema.doc
         if schema.default is not None:
-            described["default"] = orjson.loads(orjson.dumps(self._values.writer(schema)(schema.default)))
+            described["default"] = _json(parse(dumps(self._values.writer(schema)(schema.default))))
         if schema.version is not None:
             props[CONNECT_VERSION] = schema.version
         if parameters := {key: text for key, text in schema.parameters.items() if not key.startswith(NAMESPACE)}:
-            props[CONNECT_PARAMETERS] = parameters
-        node = {**described, **node}
+            props[CONNECT_PARAMETERS] = _json({key: parameters[key] for key in hash_order(parameters)})
         if schema.optional and not ignore_optional:
-            inner = self._with(node, props, None, None)
-            return self._with({"oneOf": [{"type": "null"}, inner]}, {}, own_id, index)
-        return self._with(node, props, own_id, index)
-
-    def _with(self, node: Node, props: Node, own_id: str | None, index: int | None) -> Node:
-        if own_id is not None:
-            node = {**node, "$id": own_id}
-        if index is not None:
-            props = {**props, CONNECT_INDEX: index}
-        return {**node, **{name: props[name] for name in hash_order(props)}}
+            inner = _shown(node, described, props)
+            return _shown({"oneOf": [{"type": "null"}, inner]}, {}, {}, own_id, index)
+        return _shown(node, described, props, own_id, index)
 
     def _one_of(self, schema: Schema) -> Node:
         branches: list[Node] = [{"type": "null"}] if schema.optional else []
@@ -103,7 +102,7 @@ class _Builder:
     def _enum(self, schema: Schema) -> Node:
         prefix = self.options.enum_parameter + "."
         symbols = [key[len(prefix) :] for key in schema.parameters if key.startswith(prefix)]
-        return {"enum": [None if symbol == NULL_SYMBOL else symbol for symbol in symbols]}
+        return {"enum": [None if symbol == NULL_SYMBOL else symbol for symbol in hash_order(symbols)]}
 
     def _item(self, schema: Schema | None, index: int | None = None) -> Node:
         if schema is None:
@@ -118,7 +117,8 @@ class _Builder:
             raise DataError("A schema for the keys or values of a map is missing")
         if has_object_keys(schema):
             return {"type": "object", "additionalProperties": self.build(schema.value_schema)}
-        entry = {"key": self.build(schema.key_schema, 0), "value": self.build(schema.value_schema, 1)}
+        key = self.build(schema.key_schema, 0)
+        entry = {"value": self.build(schema.value_schema, 1), "key": key}
         return {"type": "array", "items": {"type": "object", "properties": entry}}
 
     def _object(self, schema: Schema) -> Node:
@@ -129,3 +129,28 @@ class _Builder:
         if not self.options.object_additional_properties:
             node["additionalProperties"] = False
         return node
+
+
+def _shown(node: Node, described: Node, props: Node, own_id: str | None = None, index: int | None = None) -> Node:
+    """Type and what has no schemas in it; then what describes it; then what has schemas in it."""
+    first = {key: value for key, value in node.items() if key in _FIRST or value is False}
+    if first.get("type") == "boolean":
+        first = {}
+    if index is not None:
+        props = {**props, CONNECT_INDEX: index}
+    named = {} if own_id is None else {"id": own_id}
+    return {**first, **described, **named, **{name: props[name] for name in copy_order(hash_order(props))}, **node}
+
+
+def _json(node: Any) -> Any:
+    """A value as org.json prints it, and Jackson what it reads of that: objects in the order of a ``HashMap``."""
+    match node:
+        case dict():
+            return {key: _json(node[key]) for key in hash_order(node, capacity_for(len(node)))}
+        case list():
+            return [_json(item) for item in node]
+        case Decimal():
+            text = str(node)
+            is_plain = "." in text and "E" not in text and not 0 < abs(node) < _SHORTEST
+            return literal_number(text.rstrip("0").removesuffix(".") if is_plain else text)
+    return node

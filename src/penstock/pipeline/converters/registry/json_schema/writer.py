@@ -4,8 +4,10 @@ other keys than texts, unions, nulls where there should be none. Java: ``JsonSch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.json_writer import JsonWriter, Write
@@ -25,6 +27,12 @@ class ValueWriter(JsonWriter):
             compiled = super().writer
             return lambda value: compiled(schema)(value)
         return super().writer(schema)
+
+    def ready(self, schema: Schema | None, values: list[Any]) -> bool:
+        return (schema is None or not is_union(schema)) and super().ready(schema, values)
+
+    def plain_columns(self, schema: Schema | None, table: Table) -> list[Sequence[Any]] | None:
+        return None if schema is not None and is_union(schema) else super().plain_columns(schema, table)
 
     def _array(self, schema: Schema) -> Write:
         write, write_item = super()._array(schema), self._item(schema.value_schema)
@@ -71,19 +79,18 @@ class ValueWriter(JsonWriter):
     def _item(self, schema: Schema | None) -> Write:
         """For an item of an array or a map, null among them whatever the schema says."""
         write = self.writer(schema)
-        if schema is None or self._writes_default(schema):
+        if schema is None or self.writes_default(schema):
             return write
         return lambda value: None if value is None else write(value)
 
-    def _writes_default(self, schema: Schema) -> bool:
+    def writes_default(self, schema: Schema) -> bool:
+        """Whether a null of this schema is written as its default."""
         return schema.default is not None and self.defaults
 
     def _struct(self, schema: Schema) -> Write:
         write = self._union(schema) if is_union(schema) else super()._struct(schema)
         absent = [
-            field.name
-            for field in schema.fields
-            if not field.schema.optional and not self._writes_default(field.schema)
+            field.name for field in schema.fields if not field.schema.optional and not self.writes_default(field.schema)
         ]
         if is_union(schema) or not absent:
             return write
