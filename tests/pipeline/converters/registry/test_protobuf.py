@@ -63,23 +63,35 @@ def test_the_text_that_is_registered(double):
 syntax = "proto3";
 package org.example;
 
-import "confluent/meta.proto";
 import "google/protobuf/timestamp.proto";
 import "confluent/type/decimal.proto";
 
 message Order {
   int64 id = 1;
-  int32 small = 2 [(confluent.field_meta) = {params: [{key: "connect.type", value: "int8"}]}];
+  int32 small = 2 [(confluent.field_meta) = {
+    params: [
+      {
+        key: "connect.type",
+        value: "int8"
+      }
+    ]
+  }];
   repeated string tags = 3;
   google.protobuf.Timestamp at = 4;
-  confluent.type.Decimal amount = 5 [(confluent.field_meta) = {params: [{key: "scale", value: "2"}]}];
+  confluent.type.Decimal amount = 5 [(confluent.field_meta) = {
+    params: [
+      {
+        value: "2",
+        key: "scale"
+      }
+    ]
+  }];
   Inner inner = 6;
   repeated countsEntry counts = 7;
 
   message Inner {
     int32 x = 1;
   }
-
   message countsEntry {
     string key = 1;
     int32 value = 2;

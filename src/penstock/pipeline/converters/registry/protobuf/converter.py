@@ -16,13 +16,13 @@ from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.format import Reader, Source, Target, Writer
 from penstock.pipeline.converters.registry.mapping.names import split
 from penstock.pipeline.converters.registry.protobuf.compatibility import conflicts
-from penstock.pipeline.converters.registry.protobuf.files import MAIN, known_files, message_at, parse, pool_of
+from penstock.pipeline.converters.registry.protobuf.files import MAIN, known_files, message_at, parse, pool_of, wrappers
 from penstock.pipeline.converters.registry.protobuf.indexes import read_indexes, write_indexes
 from penstock.pipeline.converters.registry.protobuf.options import ProtobufOptions
 from penstock.pipeline.converters.registry.protobuf.reader import MessageReaders
 from penstock.pipeline.converters.registry.protobuf.text import show
 from penstock.pipeline.converters.registry.protobuf.to_connect import MessageSchemas
-from penstock.pipeline.converters.registry.protobuf.to_protobuf import WRAPPERS, to_protobuf, wrapper_of
+from penstock.pipeline.converters.registry.protobuf.to_protobuf import to_protobuf, wrapper_of
 from penstock.pipeline.converters.registry.protobuf.writer import ProtobufWriter
 from penstock.pipeline.converters.registry.settings import define_flag, refuse, registry_settings
 from penstock.pipeline.converters.registry.wire import SchemaId
@@ -83,7 +83,7 @@ class ProtobufConverter(RegistryConverter):
         if schema.type is SchemaType.STRUCT:
             file, indexes = to_protobuf(schema, self.options), (0,)
         else:
-            file = known_files()[WRAPPERS]
+            file = wrappers()
             names = [message.name for message in file.message_type]
             indexes = (names.index(wrapper_of(schema).rpartition(".")[2]),)
         text = SchemaText("PROTOBUF", show(file, self._proto.FieldDescriptorProto.Type))

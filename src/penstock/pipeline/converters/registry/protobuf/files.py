@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.pipeline.converters.registry.extras import load
+from penstock.pipeline.converters.registry.protobuf.options import META
 
 _KNOWN = (
     "google.protobuf.any_pb2", "google.protobuf.duration_pb2", "google.protobuf.empty_pb2",
@@ -25,6 +26,7 @@ _KNOWN = (
     "confluent_kafka.schema_registry.confluent.meta_pb2", "confluent_kafka.schema_registry.confluent.type.decimal_pb2",
 )  # fmt: skip
 MAIN = "default.proto"
+WRAPPERS = "google/protobuf/wrappers.proto"
 
 
 _compiling = threading.Lock()
@@ -37,6 +39,16 @@ def known_files() -> Mapping[str, Any]:
     descriptor = load("google.protobuf.descriptor_pb2", "protobuf")
     known = (load(module, "protobuf").DESCRIPTOR.serialized_pb for module in _KNOWN)
     return {file.name: file for file in map(descriptor.FileDescriptorProto.FromString, known)}
+
+
+def wrappers() -> Any:
+    """The file of the messages for primitives, with the names in JSON that Java's has."""
+    file = load("google.protobuf.descriptor_pb2", "protobuf").FileDescriptorProto()
+    file.CopyFrom(known_files()[WRAPPERS])
+    for message in file.message_type:
+        for field in message.field:
+            field.json_name = field.name
+    return file
 
 
 def parse(text: str, references: Mapping[str, str]) -> list[Any]:
@@ -88,7 +100,7 @@ def _compiled(texts: Mapping[str, str], serialized: Mapping[str, Any]) -> dict[s
             if not file.resolve().is_relative_to(folder.resolve()):
                 raise DataError(f"A Protobuf schema can't be imported as {name}")
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, "utf-8")
+            file.write_text(_with_meta(text), "utf-8")
         others = [file for name, file in {**known_files(), **serialized}.items() if name not in texts]
         known = folder / ".known"
         known.write_bytes(descriptor.FileDescriptorSet(file=others).SerializeToString())
@@ -102,6 +114,11 @@ def _compiled(texts: Mapping[str, str], serialized: Mapping[str, Any]) -> dict[s
             raise DataError(f"This is no Protobuf schema: {words}")
         found = descriptor.FileDescriptorSet.FromString(made.read_bytes())
     return {file.name: file for file in found.file}
+
+
+def _with_meta(text: str) -> str:
+    """Texts of Java's converter use Confluent's options without the import that the compiler insists on."""
+    return f'{text}\nimport "{META}";\n' if "(confluent." in text and f'"{META}"' not in text else text
 
 
 @contextlib.contextmanager

@@ -23,6 +23,8 @@ WRAPPER = f"{NAMESPACE}.Wrapper"
 GENERALIZED_UNION = "org.apache.kafka.connect.data.Union"
 GENERALIZED_ENUM = "org.apache.kafka.connect.data.Enum"
 ENTRY = "Entry"
+META = "confluent/meta.proto"
+"""The file of the options that say what Protobuf's types do not. Java uses it without an import."""
 DECIMAL_TYPE, DATE_TYPE = "confluent.type.Decimal", "google.type.Date"
 TIME_TYPE, TIMESTAMP_TYPE = "google.type.TimeOfDay", "google.protobuf.Timestamp"
 WRAPPER_TYPES = {

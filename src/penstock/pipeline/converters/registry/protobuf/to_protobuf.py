@@ -8,6 +8,7 @@ from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.mapping.names import split
+from penstock.pipeline.converters.registry.protobuf.files import WRAPPERS
 from penstock.pipeline.converters.registry.protobuf.options import (
     DATE_TYPE,
     DECIMAL_TYPE,
@@ -15,6 +16,7 @@ from penstock.pipeline.converters.registry.protobuf.options import (
     ENUM,
     GENERALIZED_ENUM,
     GENERALIZED_UNION,
+    META,
     TAG,
     TIME_TYPE,
     TIMESTAMP_TYPE,
@@ -27,7 +29,6 @@ from penstock.pipeline.converters.registry.protobuf.options import (
     is_union,
 )
 
-WRAPPERS = "google/protobuf/wrappers.proto"
 _LOGICAL = {
     DECIMAL_NAME: (DECIMAL_TYPE, "confluent/type/decimal.proto"),
     DATE_NAME: (DATE_TYPE, "google/type/date.proto"),
@@ -149,7 +150,7 @@ class _Builder:
         else:
             self._scalar(field, schema, member, parameters)
         if parameters:
-            self._import("confluent/meta.proto")
+            self._import(META)
             meta = load("confluent_kafka.schema_registry.confluent.meta_pb2", "protobuf")
             field.options.Extensions[meta.field_meta].params.update(parameters)
 
