@@ -285,15 +285,54 @@ JSON_ERRORS = {
         b'"\xc3"',
         f"com.fasterxml.jackson.core.JsonParseException: Invalid UTF-8 middle byte 0x22\n at {PLACE}4]",
     ),
+    "half of a surrogate pair in UTF-8": (
+        b'["\xed\xa0\xbd\xed\xb8\x80"]',
+        "com.fasterxml.jackson.core.JsonParseException: Invalid UTF-8: Illegal surrogate character 0xd83d\n at "
+        f"{PLACE}6]",
+    ),
+    "the same in a name, which is decoded at its end": (
+        b'{"\xed\xa0\xbd\xed\xb8\x80":1}',
+        "com.fasterxml.jackson.core.JsonParseException: Invalid UTF-8: Illegal surrogate character 0xd83d\n at "
+        f"{PLACE}10]",
+    ),
+    "half of a surrogate pair in a name": (
+        b'{"\\ud83dx":1}',
+        "com.fasterxml.jackson.core.JsonParseException: Broken surrogate pair in field name: expected '\\' to start "
+        f"low surrogate, got 0x78\n at {PLACE}9]",
+    ),
+    "two first halves in a name": (
+        b'{"\\ud83d\\ud83d":1}',
+        "com.fasterxml.jackson.core.JsonParseException: Broken surrogate pair in field name: expected low surrogate, "
+        f"got 0xD83D\n at {PLACE}15]",
+    ),
+    "the second half alone in a name": (
+        b'{"\\ude00":1}',
+        f"com.fasterxml.jackson.core.JsonParseException: Unexpected low surrogate in field name: 0xde00\n at {PLACE}9]",
+    ),
+    "a name without an end": (
+        b'{"abc',
+        f"com.fasterxml.jackson.core.io.JsonEOFException: Unexpected end-of-input in field name\n at {PLACE}6]",
+    ),
+    "a control character in a name": (
+        b'{"a\x01":1}',
+        "com.fasterxml.jackson.core.JsonParseException: Illegal unquoted character ((CTRL-CHAR, code 1)): has to be "
+        f"escaped using backslash to be included in name\n at {PLACE}4]",
+    ),
+    "an escape that there is not": (
+        b'["a\\x"]',
+        f"com.fasterxml.jackson.core.JsonParseException: Unrecognized character escape 'x' (code 120)\n at {PLACE}5]",
+    ),
+    "an escape without an end": (
+        b'["a\\u',
+        "com.fasterxml.jackson.core.io.JsonEOFException: Unexpected end-of-input in character escape sequence\n at "
+        f"{PLACE}6]",
+    ),
 }
 
 
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (b"\xed\xa0\xbd\xed\xb8\x80", "😀"),
-        (b"\xed\xa0\xbd", "\ud83d"),
-        (b"\xed\xa0\xbd\\ude00", "😀"),
         (b"a\xc0\x80b", "a\0b"),
         (b"\xc1\x81\xe0\x81\x81\xf0\x9f\x98\x80\xc3\xa9", "AA😀é"),
         (b"\xf7\xbf\xbf\xbf", "\udfbf\udfff"),

@@ -15,24 +15,19 @@ from penstock.java.big_decimal import big_decimal
 from penstock.java.errors import JsonError, NumberFormatError
 from penstock.java.jackson.limits import check_digits
 from penstock.java.jackson.node import MISSING, Node
-from penstock.java.jackson.utf8 import Utf8Error, decode_leniently, joined
+from penstock.java.jackson.scanner import Scanner
 
-_BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(\d+)(\.\d+)?([eE][+-]?\d+)?")
-_PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
 _TOKEN = re.compile(r"[A-Za-z0-9_$\x80-\xff]*")
-_HEX = re.compile(r"[0-9A-Fa-f]{0,4}")
-_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS = {"null": None, "true": True, "false": False}
 _VALID_VALUE = "(JSON String, Number, Array, Object or token 'null', 'true' or 'false')"
 
 
-class Parser:
-    """Reads bytes as Latin-1, so that positions are those of bytes; texts are decoded where they end."""
+class Parser(Scanner):
+    """The values."""
 
     def __init__(self, data: bytes) -> None:
-        self.text = data.decode("latin-1")
-        self.i = 0
+        super().__init__(data)
         self.depth = 0
 
     def document(self) -> Node:
@@ -44,32 +39,6 @@ class Parser:
         if type(found) in (int, Decimal) and following and following not in " \t\r\n":
             raise self._unexpected("Expected space separating root-level values")
         return found
-
-    def _blank(self) -> str:
-        """The next character that counts, empty at the end."""
-        blank = _BLANK.match(self.text, self.i)
-        assert blank is not None
-        self.i = blank.end()
-        return self.text[self.i : self.i + 1]
-
-    def _error(self, problem: str, kind: str = "JsonParseException") -> JsonError:
-        package = "com.fasterxml.jackson.core." + ("io." if kind == "JsonEOFException" else "")
-        return JsonError(f"{package}{kind}: {problem}\n at {self._place(self.i)}")
-
-    def _place(self, index: int) -> str:
-        line = self.text.count("\n", 0, index) + 1
-        column = index - self.text.rfind("\n", 0, index)
-        source = "REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled)"
-        return f"[Source: {source}; line: {line}, column: {column}]"
-
-    def _unexpected(self, problem: str) -> JsonError:
-        char = self.text[self.i : self.i + 1]
-        if not char:
-            return self._end(" in null")
-        return self._error(f"Unexpected character ('{char}' (code {ord(char)})){problem and ': ' + problem}")
-
-    def _end(self, where: str) -> JsonError:
-        return self._error(f"Unexpected end-of-input{where}", "JsonEOFException")
 
     def _value(self) -> Node:
         char = self.text[self.i]
@@ -199,7 +168,7 @@ class Parser:
     def _object_entry(self, into: dict[str, Node]) -> None:
         if self.text[self.i] != '"':
             raise self._unexpected("was expecting double-quote to start field name")
-        name = self._string()
+        name = self._name()
         char = self._blank()
         if not char:
             raise self._end(" within/between Object entries")
@@ -209,53 +178,3 @@ class Parser:
         if not self._blank():
             raise self._end(" within/between Object entries")
         into[name] = self._value()
-
-    def _string(self) -> str:
-        self.i += 1
-        parts: list[str] = []
-        while True:
-            plain = _PLAIN.match(self.text, self.i)
-            assert plain is not None
-            parts.append(self._decoded(plain[0]))
-            self.i = plain.end()
-            char = self.text[self.i : self.i + 1]
-            if char == '"':
-                self.i += 1
-                return joined("".join(parts))
-            if not char:
-                raise self._end(" in VALUE_STRING")
-            if char != "\\":
-                raise self._error(
-                    f"Illegal unquoted character ((CTRL-CHAR, code {ord(char)})): "
-                    "has to be escaped using backslash to be included in string value"
-                )
-            parts.append(self._escape())
-
-    def _decoded(self, latin: str) -> str:
-        if latin.isascii():
-            return latin
-        try:
-            return latin.encode("latin-1").decode("utf-8")
-        except UnicodeDecodeError:
-            pass
-        try:
-            return decode_leniently(self.text, self.i, self.i + len(latin))
-        except Utf8Error as error:
-            self.i = error.end
-            raise self._error(error.problem) if error.problem else self._end(" in VALUE_STRING") from None
-
-    def _escape(self) -> str:
-        self.i += 2
-        char = self.text[self.i - 1 : self.i]
-        if char in _ESCAPES and char:
-            return _ESCAPES[char]
-        if char != "u":
-            if not char:
-                raise self._end(" in character escape sequence")
-            raise self._error(f"Unrecognized character escape '{char}' (code {ord(char)})")
-        digits = _HEX.match(self.text, self.i)
-        assert digits is not None
-        self.i = digits.end()
-        if len(digits[0]) < 4:
-            raise self._unexpected("expected a hex-digit for character escape sequence")
-        return chr(int(digits[0], 16))

@@ -1,5 +1,5 @@
-"""UTF-8 as far as Jackson checks it: halves of surrogate pairs and needless bytes are taken, as Java's own modified
-UTF-8 has them.
+"""UTF-8 as far as Jackson checks it: needless bytes are taken, as Java's own modified UTF-8 has them, but no halves of
+surrogate pairs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,22 @@ class Utf8Error(ValueError):
         self.problem, self.end = problem, end
 
 
-def decode_leniently(data: str, start: int, end: int) -> str:
-    """The text that bytes, given as Latin-1, stand for; its last character may go beyond the end. Surrogates are apart.
+def decode(data: str, start: int, end: int) -> str:
+    """The text that bytes, given as Latin-1, stand for; its last character may go beyond the end. The surrogates that
+    bytes beyond Unicode make are apart.
 
     Raises Utf8Error.
     """
+    plain = data[start:end]
+    if plain.isascii():
+        return plain
+    try:
+        return plain.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return _decode_leniently(data, start, end)
+
+
+def _decode_leniently(data: str, start: int, end: int) -> str:
     chars, i = [], start
     while i < end:
         lead = ord(data[i])
@@ -37,6 +48,8 @@ def decode_leniently(data: str, start: int, end: int) -> str:
             if byte & 0xC0 != 0x80:
                 raise Utf8Error(f"Invalid UTF-8 middle byte 0x{byte:x}", i)
             code = code << 6 | byte & 0x3F
+        if 0xD800 <= code <= 0xDFFF and following == 2:
+            raise Utf8Error(f"Invalid UTF-8: Illegal surrogate character 0x{code:x}", i)
         if following < 3:
             chars.append(chr(code))
         else:
