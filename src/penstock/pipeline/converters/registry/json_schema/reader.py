@@ -11,7 +11,8 @@ from penstock.api.errors import DataError
 from penstock.api.schema import Field, Schema, SchemaType
 from penstock.java.jackson.node import MISSING, Node, node_type
 from penstock.pipeline.converters.json_reader import JsonReader
-from penstock.pipeline.converters.registry.json_schema.fields import null_for, put
+from penstock.pipeline.converters.nulls_inside import null_for
+from penstock.pipeline.converters.registry.json_schema.fields import put
 from penstock.pipeline.converters.registry.json_schema.options import has_object_keys, is_union
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema
