@@ -117,7 +117,7 @@ def _plugin_class(found: JavaClass, jvm: ControlJvm | None) -> PluginClass:
     plugin = found.plugin
 
     def defined() -> ConfigDef:
-        return config_def(plugin.document, jvm)
+        return config_def(plugin, jvm)
 
     kinds = tuple(Kind(kind) for kind in found.kinds)
     return PluginClass(plugin.name, kinds, plugin.version, defined, found.type, plugin.url)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from penstock.api.errors import ConnectError, DataError
 from penstock.api.record import Header
 from penstock.api.schema import INT64, STRING, struct
 from penstock.hosts.errors import FatalJavaError
+from penstock.hosts.jvm.plugins.catalogue import url_of
 from penstock.hosts.jvm.tasks.remote_batch import RemoteBatch, remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm, task_jvm
 from penstock.pipeline.chain import Chain
@@ -148,7 +150,7 @@ def test_versions_of_a_library_and_of_a_transform_are_apart_in_one_jvm(tmp_path:
         "transforms.new.type": f"{library}UsesLibrary",
         "transforms.new.plugin.version": "[2.0,3.0)",
         "transforms.any.type": f"{library}UsesLibrary",
-        "transforms.other.type": f"{library}UsesTwo",
+        "transforms.other.type": f"{library}Unversioned",
     }
     found = Plugins().plus(task_classes(JavaSettings.of(run.worker_config, run.plugin_path)))
     with task_jvm(run):
@@ -158,3 +160,16 @@ def test_versions_of_a_library_and_of_a_transform_are_apart_in_one_jvm(tmp_path:
         assert failures == []
     with pytest.raises(ConnectError, match=r"not found that matches the version range \[3\.0,3\.0\]"):
         Chain.build({**config, "transforms.old.plugin.version": "3.0"}, found.resolver(config))
+
+
+def test_a_class_without_a_version_is_that_of_the_connectors_location(tmp_path: Path) -> None:
+    """Two locations have one of this name, which no version tells apart."""
+    path = plugin_path(tmp_path, "library1", "library2")
+    run = Run((path,), "twins", worker_config={"penstock.java.opts": f"{QUICK_JAVA} -Xmx256m"})
+    found = Plugins().plus(task_classes(JavaSettings.of(run.worker_config, run.plugin_path)))
+    config = {"transforms": "its", "transforms.its.type": "penstock.tests.library.Unversioned"}
+    with task_jvm(run):
+        for place, version in (("library1", "1.0"), ("library2", "2.0"), ("elsewhere", "2.0")):
+            near = partial(found.resolve, near=url_of(tmp_path / place))
+            after, _, _ = handled(Chain.build(config, near).steps, Batch.of("t", ["a"], value_schema=STRING))
+            assert after.values == [f"a {version}"]

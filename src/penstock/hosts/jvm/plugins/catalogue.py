@@ -52,6 +52,11 @@ class JavaPlugin:
     document: dict[str, Any] = field(repr=False, compare=False)
     """With ``config``, the definitions of its settings, or ``config_error``, what it has thrown instead."""
 
+    @property
+    def reference(self) -> dict[str, str]:
+        """By which a JVM makes one: its class may be in other locations, too."""
+        return {"class": self.name, "location": str(self.location)}
+
     def kinds(self, mode: str) -> tuple[str, ...]:
         """The kinds as which it counts in this mode of ``plugin.discovery``."""
         match mode:

@@ -88,5 +88,6 @@ def _report_manifests(catalogue: Catalogue, mode: str) -> None:
 def _class(plugin: JavaPlugin, kinds: tuple[str, ...], jvm: ControlJvm | None) -> type:
     bases = tuple(dict.fromkeys(BASES[kind] for kind in kinds if kind in BASES)) or (object,)
     simple = plugin.name.rpartition(".")[2].rpartition("$")[2]
-    version = None if plugin.version == "undefined" else plugin.version
-    return type(simple, bases, {"java_name": plugin.name, "java_plugin": plugin, "plugin_version": version, "jvm": jvm})
+    location = str(plugin.location)
+    own = {"java_name": plugin.name, "java_plugin": plugin, "java_location": location, "jvm": jvm}
+    return type(simple, bases, own)

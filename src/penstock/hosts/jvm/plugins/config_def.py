@@ -15,20 +15,22 @@ from penstock.api.errors import ConnectError
 from penstock.api.validators import Described
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.errors import java_error
+from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
 from penstock.hosts.jvm.session import Session
 
 
-def config_def(plugin: Mapping[str, Any], jvm: ControlJvm | None) -> ConfigDef:
+def config_def(plugin: JavaPlugin, jvm: ControlJvm | None) -> ConfigDef:
     """The definitions of a plugin of the catalogue. Without a JVM nothing is checked beyond the types.
 
     Raises the plugin's error if it could not say what its settings are.
     """
-    if (error := plugin.get("config_error")) is not None:
+    document = plugin.document
+    if (error := document.get("config_error")) is not None:
         raise java_error(error)
     defined = ConfigDef()
-    defined.groups = list(plugin.get("groups", ()))
-    for each in plugin.get("config", ()):
+    defined.groups = list(document.get("groups", ()))
+    for each in document.get("config", ()):
         defined.add(_key(each))
     if jvm is not None:
         defined.validated_elsewhere("", _Validation(plugin, jvm))
@@ -61,9 +63,9 @@ def _in_the_jvm(name: str, value: Any) -> None:
 class _Validation:
     """Validates by one plugin's definitions, in one session as long as this object lives."""
 
-    def __init__(self, plugin: Mapping[str, Any], jvm: ControlJvm) -> None:
-        self._plugin, self._jvm = {name: plugin[name] for name in ("class", "version")}, jvm
-        self._types = types_of(plugin)
+    def __init__(self, plugin: JavaPlugin, jvm: ControlJvm) -> None:
+        self._plugin, self._jvm = plugin.reference, jvm
+        self._types = types_of(plugin.document)
         self._session: Session | None = None
 
     def __call__(self, prefix: str, config: Mapping[str, Any]) -> Iterable[ConfigValue]:

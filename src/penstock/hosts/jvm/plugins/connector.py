@@ -66,16 +66,12 @@ class JavaConnector(Connector):
 
     @classmethod
     def config_def(cls) -> ConfigDef:
-        return config_def(cls.java_plugin.document, cls.jvm)
-
-    @classmethod
-    def _plugin(cls) -> dict[str, Any]:
-        return {"class": cls.java_plugin.name, "version": cls.java_plugin.version}
+        return config_def(cls.java_plugin, cls.jvm)
 
     # -- questions
 
     def _ask(self, method: str, args: Mapping[str, Any]) -> Any:
-        with self.jvm.connector(self._plugin()) as session:
+        with self.jvm.connector(self.java_plugin.reference) as session:
             return session.call(f"connector.{method}", args, timeout=CALL_SECONDS).result
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
@@ -114,7 +110,7 @@ class JavaConnector(Connector):
             close_later(session)
             return
         try:
-            session.call("connector.create", self._plugin())
+            session.call("connector.create", self.java_plugin.reference)
             session.call("connector.start", {"name": name, "config": config})
         except HostLost as lost:
             self._session = None

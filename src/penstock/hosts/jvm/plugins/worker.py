@@ -37,7 +37,7 @@ class _Object:
         with self._lock:
             if self._session is None:
                 session = self._jvm.open(self._plugin.name, f"{self._kind}-{self._plugin.name.rpartition('.')[2]}")
-                made = {"class": self._plugin.name, "version": self._plugin.version, "config": self._config}
+                made = {**self._plugin.reference, "config": self._config}
                 session.call(f"{self._kind}.create", made, timeout=CALL_SECONDS)
                 self._session = session
             return self._session

@@ -7,7 +7,7 @@ work as well, where somebody has columns and no batch.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from penstock.api.batch import NO_HEADERS, Batch
 from penstock.api.columns import Table
@@ -19,12 +19,10 @@ from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 
 
 class JavaConverter(OfJava, Converter):
-    plugin_version: ClassVar[str | None] = None
-
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:
         self._part = "key" if is_key else "value"
-        version = self.plugin_version
-        self.step = JavaStep(TaskJvm.current(), "converter", self.java_name, config, version, is_key)
+        location = self.java_location
+        self.step = JavaStep(TaskJvm.current(), "converter", self.java_name, config, location, is_key)
 
     def from_connect_batch(
         self, topics: list[str], headers: list[tuple[Header, ...]], schemas: list[Schema | None], values: list[Any]
@@ -61,10 +59,8 @@ class JavaConverter(OfJava, Converter):
 
 
 class JavaHeaderConverter(OfJava, HeaderConverter):
-    plugin_version: ClassVar[str | None] = None
-
     def configure_header(self, config: Mapping[str, str]) -> None:
-        self.step = JavaStep(TaskJvm.current(), "header_converter", self.java_name, config, self.plugin_version)
+        self.step = JavaStep(TaskJvm.current(), "header_converter", self.java_name, config, self.java_location)
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
         batch = Batch.of(topic, [None], headers=[(Header(key, schema, value),)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import repeat
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.api.batch import Batch
 from penstock.api.plugin_metrics import Monitorable, PluginMetrics
@@ -41,7 +41,7 @@ class JavaStep:
         kind: str,
         java_class: str,
         config: Mapping[str, str],
-        version: str | None = None,
+        location: str | None = None,
         is_key: bool = False,
     ) -> None:
         self.jvm = jvm
@@ -49,7 +49,7 @@ class JavaStep:
             "kind": kind,
             "class": java_class,
             "config": dict(config),
-            "version": version,
+            "location": location,
             "is_key": is_key,
         }
         self.number: int = jvm.session.call("step.create", args).result
@@ -117,6 +117,8 @@ def to_bytes(batch: RemoteBatch, steps: Mapping[str, JavaStep]) -> BytesBatch:
 class OfJava(Monitorable):
     """Base of transforms, predicates and converters of jars: they may be ``Monitorable`` in Java."""
 
+    java_location: ClassVar[str | None] = None
+    """The location whose class it is; None for the newest."""
     step: JavaStep
 
     def with_plugin_metrics(self, metrics: PluginMetrics) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from penstock.api.batch import Batch
 from penstock.api.transform import Predicate, Transformation
@@ -12,10 +11,8 @@ from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 
 
 class JavaTransformation(OfJava, Transformation):
-    plugin_version: ClassVar[str | None] = None
-
     def configure(self, config: Mapping[str, str]) -> None:
-        self.step = JavaStep(TaskJvm.current(), "transformation", self.java_name, config, self.plugin_version)
+        self.step = JavaStep(TaskJvm.current(), "transformation", self.java_name, config, self.java_location)
 
     def apply_batch(self, batch: Batch) -> Batch:
         return self.step.apply(batch)
@@ -25,10 +22,8 @@ class JavaTransformation(OfJava, Transformation):
 
 
 class JavaPredicate(OfJava, Predicate):
-    plugin_version: ClassVar[str | None] = None
-
     def configure(self, config: Mapping[str, str]) -> None:
-        self.step = JavaStep(TaskJvm.current(), "predicate", self.java_name, config, self.plugin_version)
+        self.step = JavaStep(TaskJvm.current(), "predicate", self.java_name, config, self.java_location)
 
     def test_batch(self, batch: Batch) -> list[bool]:
         return self.step.test(batch)

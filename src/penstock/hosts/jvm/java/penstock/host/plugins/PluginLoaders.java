@@ -8,6 +8,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.connect.runtime.isolation.ClassLoaderFactory;
 import org.apache.kafka.connect.runtime.isolation.PluginDesc;
 import org.apache.kafka.connect.runtime.isolation.PluginScanResult;
@@ -26,6 +27,7 @@ import org.apache.logging.log4j.core.config.Configurator;
  */
 public final class PluginLoaders {
     static final ClassLoaderFactory FACTORY = new ClassLoaderFactory();
+    private static final Map<String, ClassLoader> BY_LOCATION = new ConcurrentHashMap<>();
 
     private PluginLoaders() {
     }
@@ -47,12 +49,18 @@ public final class PluginLoaders {
         for (JsonNode location : new ObjectMapper().readTree(catalogue.toFile())) {
             Path path = Path.of(location.get("location").asText());
             PluginSource source = PluginUtils.isolatedPluginSource(path, plugins.delegatingLoader(), FACTORY);
+            BY_LOCATION.put(path.toString(), source.loader());
             for (JsonNode plugin : location.get("plugins")) {
                 add(plugin, source.loader(), found);
             }
         }
         plugins.delegatingLoader().installDiscoveredPlugins(result(found));
         return plugins;
+    }
+
+    /** The loader of a location of the catalogue; null for any other. */
+    static ClassLoader at(String location) {
+        return location == null ? null : BY_LOCATION.get(location);
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})

@@ -7,22 +7,26 @@ import org.apache.maven.artifact.versioning.VersionRange;
 import penstock.host.Host;
 import penstock.host.Json;
 
-/** Makes objects of plugin classes, each in the version and from the place that the caller has chosen. */
+/** Makes objects of plugin classes, each from the location that the caller has chosen. */
 public final class PluginObjects {
     private PluginObjects() {}
 
-    /** {@code args}: "class" and "version", as discovery has found them. */
+    /**
+     * {@code args}: "class" and "location", as discovery has found them: no version tells apart what two locations hold,
+     * since classes of one name may have the same version, or none. Without a location, the newest.
+     */
     public static Object make(JsonNode args) throws Exception {
         Plugins plugins = Host.plugins();
-        Class<?> found = plugins.pluginClass(args.get("class").asText(), version(args.get("version")));
+        String name = args.get("class").asText();
+        ClassLoader from = PluginLoaders.at(Json.text(args.get("location")));
+        Class<?> found = plugins.pluginLoader(name, null, from).loadClass(name);
         JdbcDrivers.register(found.getClassLoader());
         Thread.currentThread().setContextClassLoader(found.getClassLoader());
-        return plugins.newPlugin(args.get("class").asText(), version(args.get("version")));
+        return plugins.newPlugin(name, null, from);
     }
 
     /** A version or a range of them; null for any. */
     public static VersionRange version(JsonNode wanted) throws Exception {
-        String version = Json.text(wanted);
-        return PluginUtils.connectorVersionRequirement("undefined".equals(version) ? null : version);
+        return PluginUtils.connectorVersionRequirement(Json.text(wanted));
     }
 }
