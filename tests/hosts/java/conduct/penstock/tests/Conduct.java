@@ -131,4 +131,11 @@ final class Conduct {
     private static int recurse(int depth) {
         return recurse(depth + 1) + 1;
     }
+
+    /** Throws unless what looks for classes by the thread's loader finds those of the plugin. */
+    static void checkLoader(Class<?> plugin) {
+        if (Thread.currentThread().getContextClassLoader() != plugin.getClassLoader()) {
+            throw new IllegalStateException("The loader of the thread is not that of " + plugin.getName());
+        }
+    }
 }

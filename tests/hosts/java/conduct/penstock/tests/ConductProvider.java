@@ -26,6 +26,7 @@ public final class ConductProvider implements ConfigProvider {
 
     @Override
     public ConfigData get(String path, Set<String> keys) {
+        Conduct.checkLoader(getClass());
         if (path.equals("sealed")) {
             throw new ConfigException("The vault is sealed");
         }

@@ -1,6 +1,10 @@
 package penstock.host.plugins;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Map;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.metrics.Monitorable;
+import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.connect.runtime.isolation.PluginUtils;
 import org.apache.kafka.connect.runtime.isolation.Plugins;
 import org.apache.maven.artifact.versioning.VersionRange;
@@ -23,6 +27,13 @@ public final class PluginObjects {
         JdbcDrivers.register(found.getClassLoader());
         Thread.currentThread().setContextClassLoader(found.getClassLoader());
         return plugins.newPlugin(name, null, from);
+    }
+
+    /** Give a plugin of the worker's, which may need metrics to work, some that are not shown. */
+    static void giveMetrics(Object plugin) {
+        if (plugin instanceof Monitorable monitorable) {
+            monitorable.withPluginMetrics(new PluginMetricsImpl(new Metrics(), Map.of()));
+        }
     }
 
     /** A version or a range of them; null for any. */

@@ -14,6 +14,7 @@ import org.apache.kafka.connect.connector.policy.ConnectorClientConfigOverridePo
 import org.apache.kafka.connect.connector.policy.ConnectorClientConfigRequest;
 import org.apache.kafka.connect.connector.policy.ConnectorClientConfigRequest.ClientType;
 import org.apache.kafka.connect.health.ConnectorType;
+import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
 import penstock.host.Host;
 import penstock.host.Json;
 import penstock.host.Method;
@@ -34,6 +35,7 @@ public final class PolicyMethods {
     private static Reply create(Session session, JsonNode args, ByteBuffer payload) throws Exception {
         ConnectorClientConfigOverridePolicy policy = (ConnectorClientConfigOverridePolicy) PluginObjects.make(args);
         policy.configure(Json.texts(args.get("config")));
+        PluginObjects.giveMetrics(policy);
         session.onClose(policy);
         session.state(PolicyMethods.class, PolicyMethods::new).policy = policy;
         return Reply.NONE;
@@ -51,7 +53,9 @@ public final class PolicyMethods {
         ConnectorType type = ConnectorType.valueOf(args.get("type").asText().toUpperCase());
         var request = new ConnectorClientConfigRequest(
             Json.text(args.get("connector")), type, connectorClass(args), overrides, client);
-        return Reply.of(ValidatedValues.document(policy.validate(request), keys));
+        try (LoaderSwap swap = Host.plugins().withClassLoader(policy.getClass().getClassLoader())) {
+            return Reply.of(ValidatedValues.document(policy.validate(request), keys));
+        }
     }
 
     /** Null for a connector that is no Java class. */

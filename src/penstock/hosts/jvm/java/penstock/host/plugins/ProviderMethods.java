@@ -8,9 +8,8 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.common.config.ConfigData;
 import org.apache.kafka.common.config.provider.ConfigProvider;
-import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.metrics.Monitorable;
-import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
+import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
+import penstock.host.Host;
 import penstock.host.Json;
 import penstock.host.Method;
 import penstock.host.Reply;
@@ -30,9 +29,7 @@ public final class ProviderMethods {
     private static Reply create(Session session, JsonNode args, ByteBuffer payload) throws Exception {
         ConfigProvider provider = (ConfigProvider) PluginObjects.make(args);
         provider.configure(Json.texts(args.get("config")));
-        if (provider instanceof Monitorable monitorable) {
-            monitorable.withPluginMetrics(new PluginMetricsImpl(new Metrics(), Map.of()));
-        }
+        PluginObjects.giveMetrics(provider);
         session.onClose(provider);
         session.state(ProviderMethods.class, ProviderMethods::new).provider = provider;
         return Reply.NONE;
@@ -41,12 +38,14 @@ public final class ProviderMethods {
     private static Reply get(Session session, JsonNode args, ByteBuffer payload) {
         ConfigProvider provider = session.state(ProviderMethods.class, ProviderMethods::new).provider;
         String path = args.get("path").asText();
-        if (args.get("keys").isNull()) {
-            return Reply.of(found(provider.get(path)));
+        try (LoaderSwap swap = Host.plugins().withClassLoader(provider.getClass().getClassLoader())) {
+            if (args.get("keys").isNull()) {
+                return Reply.of(found(provider.get(path)));
+            }
+            Set<String> keys = new LinkedHashSet<>();
+            args.get("keys").forEach(each -> keys.add(each.asText()));
+            return Reply.of(found(provider.get(path, keys)));
         }
-        Set<String> keys = new LinkedHashSet<>();
-        args.get("keys").forEach(each -> keys.add(each.asText()));
-        return Reply.of(found(provider.get(path, keys)));
     }
 
     private static Map<String, Object> found(ConfigData data) {
