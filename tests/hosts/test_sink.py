@@ -109,6 +109,24 @@ def test_an_errant_record_arrives_in_the_queue_as_it_was_read(sinks: Sinks, kafk
     )
 
 
+def test_an_errant_record_that_the_task_has_made_arrives_as_its_original_was_read(
+    sinks: Sinks, kafka: Kafka, topic: str
+) -> None:
+    """Its parts are fetched from the JVM, where the task waits in its put meanwhile."""
+    queue = f"{topic}-dlq"
+    kafka.produce(topic, ["bad", "c"])
+    config = {
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": queue,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errant": "bad",
+        "errant.own": "true",
+    }
+    with sinks.run(topic, **config):
+        eventually(lambda: values(sinks.written) == ["bad", "c"])
+        eventually(lambda: queue in kafka.topics() and kafka.values(queue) == [b"bad"])
+
+
 def test_an_errant_record_ends_the_task_unless_it_is_tolerated(sinks: Sinks, kafka: Kafka, topic: str) -> None:
     kafka.produce(topic, ["bad"])
     failure = sinks.run(topic, errant="bad", errors__log__enable="true").failure()

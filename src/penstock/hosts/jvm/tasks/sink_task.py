@@ -181,7 +181,8 @@ class JavaSinkTask(SinkTask):
         topic, partition, offset = made["place"]
         batch = received(self._jvm, made, SinkOrigin([topic], [partition], [offset], [made["timestamp.type"]]))
         assert self.context.errant_record_reporter is not None
-        self.context.errant_record_reporter.report(batch.row(0), error)  # type: ignore[arg-type]
+        with self._jvm.aside():
+            self.context.errant_record_reporter.report(batch.row(0), error)  # type: ignore[arg-type]
 
 
 def _original(args: Mapping[str, Any], payload: memoryview) -> Batch:

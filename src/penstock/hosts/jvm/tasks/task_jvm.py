@@ -32,6 +32,7 @@ _HEAP = {False: "-Xmx1g", True: "-Xmx2g"}
 """The largest heap of the JVM of one connector, and of that of a whole worker, which has the heap of Java Connect."""
 
 _current: ContextVar[TaskJvm | None] = ContextVar("task_jvm", default=None)
+_aside: ContextVar[str | None] = ContextVar("lane_aside", default=None)
 
 
 @dataclass(slots=True, eq=False)
@@ -46,14 +47,32 @@ class TaskJvm:
     catalogue: Callable[[], Path | None]
     schemas: SchemaTable = field(default_factory=SchemaTable)
     before_close: list[Callable[[], None]] = field(default_factory=list)
-    lane: str = "task"
-    """Where records are processed: a source that is polled meanwhile needs another lane than its own."""
+    _lane: str = "task"
     partition: bool = False
     """Whether it is one of many that work for the task at the same time; a run of a task waits for the one before."""
     _session: Session | None = None
     _free: list[int] = field(default_factory=list)
     _asked: Pending | None = None
     _metrics: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def lane(self) -> str:
+        """Where records are processed: a source that is polled meanwhile needs another lane than its own."""
+        return _aside.get() or self._lane
+
+    @lane.setter
+    def lane(self, lane: str) -> None:
+        self._lane = lane
+
+    @staticmethod
+    @contextmanager
+    def aside() -> Iterator[None]:
+        """Inside, this thread processes records on another lane: that of the task waits for what the thread does."""
+        token = _aside.set("aside")
+        try:
+            yield
+        finally:
+            _aside.reset(token)
 
     @staticmethod
     def present() -> TaskJvm | None:

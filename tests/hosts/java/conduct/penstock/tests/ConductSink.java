@@ -19,8 +19,13 @@ public final class ConductSink extends SinkConnector {
         .define("flush.commits", Type.BOOLEAN, true, Importance.LOW, "Whether preCommit agrees to all offsets.")
         .define("commit.metadata", Type.STRING, null, Importance.LOW, "Metadata of the offsets that preCommit returns.")
         .define("commit.null", Type.BOOLEAN, false, Importance.LOW, "Whether preCommit returns null.")
+        .define("commit.null.offset", Type.BOOLEAN, false, Importance.LOW, "Whether preCommit returns a null for an offset.")
         .define("rewind.once.at", Type.LONG, -1L, Importance.LOW, "At which offset to go back to the first record, once.")
         .define("errant", Type.STRING, null, Importance.LOW, "The value that is reported as errant.")
+        .define("errant.own", Type.BOOLEAN, false, Importance.LOW, "Whether it is reported in a record that the task makes.")
+        .define("seek.at", Type.STRING, null, Importance.LOW, "The value at which the task wants to read from elsewhere.")
+        .define("seek.to", Type.STRING, null, Importance.LOW, "From where: an offset, none for null.")
+        .define("seek.in", Type.STRING, null, Importance.LOW, "In which partition of the topic.")
         .define("commit.at", Type.STRING, null, Importance.LOW, "The value at which a commit is requested.")
         .define("pause.at", Type.STRING, null, Importance.LOW, "The value at which all partitions are paused, for a second.")
         .define("timeout.ms", Type.LONG, -1L, Importance.LOW, "The timeout set before put throws.");

@@ -73,7 +73,7 @@ public final class ConductSinkTask extends SinkTask {
             ErrantRecordReporter reporter = context.errantRecordReporter();
             conduct.note("reporter", reporter == null ? "none" : "there");
             if (reporter != null) {
-                report(reporter, each, value);
+                report(reporter, Boolean.parseBoolean(config.get("errant.own")) ? madeOf(each) : each, value);
             }
         }
         if (value.equals(config.get("commit.at"))) {
@@ -90,6 +90,11 @@ public final class ConductSinkTask extends SinkTask {
         if ("internals".equals(value)) {
             Internals.note(each, context, conduct);
         }
+    }
+
+    private static SinkRecord madeOf(SinkRecord each) {
+        return new SinkRecord(each.topic(), each.kafkaPartition(), each.keySchema(), each.key(), each.valueSchema(),
+            each.value(), each.kafkaOffset(), each.timestamp(), each.timestampType());
     }
 
     private void report(ErrantRecordReporter reporter, SinkRecord each, String value) {
