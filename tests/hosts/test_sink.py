@@ -127,6 +127,25 @@ def test_an_errant_record_that_the_task_has_made_arrives_as_its_original_was_rea
         eventually(lambda: queue in kafka.topics() and kafka.values(queue) == [b"bad"])
 
 
+@pytest.mark.parametrize(
+    ("partition", "offset", "said"),
+    [("0", "-1", "seek offset must not be a negative number"), ("3", "1", "No current assignment for partition .*-3")],
+)
+def test_a_rewind_that_no_consumer_would_carry_out_ends_the_task(
+    sinks: Sinks, kafka: Kafka, topic: str, partition: str, offset: str, said: str
+) -> None:
+    kafka.produce(topic, ["a"])
+    failure = sinks.run(topic, seek__at="a", seek__in=partition, seek__to=offset).failure()
+    assert re.search(said, failure)
+
+
+def test_a_rewind_to_null_is_ignored(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["a"])
+    with sinks.run(topic, seek__at="a", seek__in="0"):
+        eventually(lambda: any("offset=1" in each for each in sinks.calls("flush")))
+    assert values(sinks.written) == ["a"]
+
+
 def test_an_errant_record_ends_the_task_unless_it_is_tolerated(sinks: Sinks, kafka: Kafka, topic: str) -> None:
     kafka.produce(topic, ["bad"])
     failure = sinks.run(topic, errant="bad", errors__log__enable="true").failure()

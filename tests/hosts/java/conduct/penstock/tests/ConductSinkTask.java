@@ -76,6 +76,12 @@ public final class ConductSinkTask extends SinkTask {
                 report(reporter, Boolean.parseBoolean(config.get("errant.own")) ? madeOf(each) : each, value);
             }
         }
+        if (value.equals(config.get("seek.at"))) {
+            TopicPartition where = new TopicPartition(each.topic(), Integer.parseInt(config.get("seek.in")));
+            HashMap<TopicPartition, Long> offsets = new HashMap<>();
+            offsets.put(where, config.get("seek.to") == null ? null : Long.valueOf(config.get("seek.to")));
+            context.offset(offsets);
+        }
         if (value.equals(config.get("commit.at"))) {
             context.requestCommit();
         }

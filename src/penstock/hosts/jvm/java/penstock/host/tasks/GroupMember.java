@@ -119,7 +119,7 @@ final class GroupMember implements InvocationHandler {
         return null;
     }
 
-    private synchronized Object seek(TopicPartition partition, Object to) {
+    synchronized Object seek(TopicPartition partition, Object to) {
         long offset = to instanceof OffsetAndMetadata known ? known.offset() : (Long) to;
         if (offset < 0) {
             throw new IllegalArgumentException("seek offset must not be a negative number");

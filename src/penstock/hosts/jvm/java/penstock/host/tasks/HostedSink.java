@@ -19,6 +19,8 @@ import org.apache.kafka.connect.runtime.isolation.LoaderSwap;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.sink.SinkTask;
 import org.apache.kafka.connect.util.ConnectorTaskId;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import penstock.host.Failures;
 import penstock.host.Host;
 import penstock.host.Json;
@@ -28,6 +30,7 @@ import penstock.host.SessionMetrics;
 
 /** A sink task. The reply of each call has what the task has asked of its context meanwhile. */
 final class HostedSink {
+    private static final Logger log = LoggerFactory.getLogger(HostedSink.class);
     private static final List<Object> NO_ROWS = List.of();
 
     private final Map<String, String> config;
@@ -36,6 +39,7 @@ final class HostedSink {
     private final GroupMember member;
     private final WorkerSinkTaskContext context;
     private boolean clear;
+    private boolean opened;
 
     /**
      * {@code args}: what {@link TaskObjects#create} needs, {@code name} and {@code number} of the connector's task, its
@@ -61,6 +65,7 @@ final class HostedSink {
 
     Reply open(Collection<TopicPartition> partitions) {
         member.assign(partitions);
+        opened = true;
         return call(() -> {
             task.open(partitions);
             return null;
@@ -133,17 +138,37 @@ final class HostedSink {
 
     /** What the task wants: where to read from, how long to wait, a commit, pauses. */
     private void asked(Map<String, Object> reply) {
-        Map<TopicPartition, Long> rewinds = member.takeSeeks();
-        rewinds.putAll(context.offsets());
-        context.clearOffsets();
         List<Object> rows = new ArrayList<>();
-        rewinds.forEach((partition, offset) -> rows.add(Arrays.asList(partition.topic(), partition.partition(), offset)));
+        try {
+            rewinds().forEach((partition, offset) ->
+                rows.add(Arrays.asList(partition.topic(), partition.partition(), offset)));
+        } catch (IllegalArgumentException | IllegalStateException e) {
+            reply.put("failure", Failures.document(e));
+        }
         reply.put("rewinds", rows);
         reply.put("timeout", context.timeout() < 0 ? null : context.timeout());
         context.timeout(-1L);
         reply.put("commit", context.isCommitRequested());
         context.clearCommitRequest();
         reply.put("flow", member.takeFlow());
+    }
+
+    /** Throws for what Java Connect's consumer would not seek. Before the first {@code open} nothing is assigned yet. */
+    private Map<TopicPartition, Long> rewinds() {
+        Map<TopicPartition, Long> early = new HashMap<>();
+        context.offsets().forEach((partition, offset) -> {
+            if (offset == null) {
+                log.warn("Can't rewind {} to an offset that is null", partition);
+            } else if (opened) {
+                member.seek(partition, offset);
+            } else {
+                early.put(partition, offset);
+            }
+        });
+        context.clearOffsets();
+        Map<TopicPartition, Long> found = member.takeSeeks();
+        found.putAll(early);
+        return found;
     }
 
     private static boolean asksNothing(Map<String, Object> reply) {
