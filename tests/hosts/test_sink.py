@@ -146,6 +146,12 @@ def test_a_rewind_to_null_is_ignored(sinks: Sinks, kafka: Kafka, topic: str) -> 
     assert values(sinks.written) == ["a"]
 
 
+def test_an_offset_that_is_null_ends_the_task(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["a"])
+    failure = sinks.run(topic, commit__null__offset="true").failure()
+    assert f"preCommit has returned null as the offset of {topic}-0" in failure
+
+
 def test_an_errant_record_ends_the_task_unless_it_is_tolerated(sinks: Sinks, kafka: Kafka, topic: str) -> None:
     kafka.produce(topic, ["bad"])
     failure = sinks.run(topic, errant="bad", errors__log__enable="true").failure()

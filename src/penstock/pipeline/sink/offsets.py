@@ -110,6 +110,9 @@ class SinkTaskOffsets:
             raise ConnectError("The task's preCommit has returned null instead of offsets")
         if not isinstance(answer, Mapping):
             raise ConnectError(f"The task's pre_commit has returned {answer} instead of offsets")
+        if None in answer.values():
+            missing = sorted(str(TopicPartition(*p)) for p, offset in answer.items() if offset is None)
+            raise ConnectError(f"The task's preCommit has returned null as the offset of {', '.join(missing)}")
         offsets = self._committable({TopicPartition(*p): offset for p, offset in answer.items()}, wanted)
         before = {p: offset for p, offset in self.committed.items() if p in wanted}
         after = before | offsets

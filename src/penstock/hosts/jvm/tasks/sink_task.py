@@ -143,7 +143,10 @@ class JavaSinkTask(SinkTask):
         agreed = self._call("commit", {"offsets": [(*partition, offset) for partition, offset in offsets.items()]})
         if agreed is None:
             return None  # type: ignore[return-value]  # which fails the task, as in Java
-        return {TopicPartition(topic, partition): OffsetAndMetadata(*kept) for topic, partition, *kept in agreed}
+        return {
+            TopicPartition(*partition): kept and OffsetAndMetadata(*kept)  # None fails the task as well
+            for partition, kept in agreed
+        }
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         self._call("close", {"partitions": list(map(tuple, partitions))})

@@ -143,6 +143,9 @@ public final class ConductSinkTask extends SinkTask {
         if (Boolean.parseBoolean(config.get("commit.null"))) {
             return null;
         }
+        if (Boolean.parseBoolean(config.get("commit.null.offset"))) {
+            offsets.replaceAll((partition, each) -> null);
+        }
         String metadata = config.get("commit.metadata");
         if (metadata != null) {
             offsets.replaceAll((partition, each) -> new OffsetAndMetadata(each.offset(), Optional.of(0), metadata));

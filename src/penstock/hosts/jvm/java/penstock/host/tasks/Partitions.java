@@ -43,15 +43,18 @@ final class Partitions {
         return new OffsetAndMetadata(row.get(2).asLong(), epoch, row.get(3).asText());
     }
 
-    /** Null for null: that a task gives no map is no failure of its method, but one of the task. */
+    /** Null for null: that a task gives no map, or no offset, is no failure of its method, but one of the task. */
     static List<Object> rows(Map<TopicPartition, OffsetAndMetadata> offsets) {
         if (offsets == null) {
             return null;
         }
         List<Object> rows = new ArrayList<>();
-        offsets.forEach((partition, offset) ->
-            rows.add(Arrays.asList(partition.topic(), partition.partition(), offset.offset(), offset.metadata(),
-                offset.leaderEpoch().orElse(null))));
+        offsets.forEach((partition, offset) -> rows.add(Arrays.asList(name(partition), kept(offset))));
         return rows;
+    }
+
+    private static List<Object> kept(OffsetAndMetadata offset) {
+        return offset == null ? null
+            : Arrays.asList(offset.offset(), offset.metadata(), offset.leaderEpoch().orElse(null));
     }
 }
