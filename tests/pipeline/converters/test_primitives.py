@@ -11,6 +11,7 @@ from penstock.pipeline import converters, transforms
 from penstock.pipeline.converters import (
     BooleanConverter,
     ByteArrayConverter,
+    DoubleConverter,
     FloatConverter,
     IntegerConverter,
     LongConverter,
@@ -111,3 +112,10 @@ def test_simple_headers():
     assert subject.to_connect_header("t", "h", b"300") == (INT16, 300)
     assert subject.to_connect_header("t", "h", None) == (None, None)
     assert subject.to_connect_header("t", "h", b"\xff") == (STRING, "\ufffd")
+
+
+@pytest.mark.parametrize("bits", ["7ff8000000000000", "fff8000000000000", "7fff017f3f008000"])
+def test_there_is_one_nan_of_doubles(bits):
+    subject = made(DoubleConverter)
+    schema, value = subject.to_connect("t", (), bytes.fromhex(bits))
+    assert subject.from_connect_batch(["t"], [()], [schema], [value]) == [bytes.fromhex("7ff8000000000000")]

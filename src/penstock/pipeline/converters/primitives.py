@@ -6,6 +6,7 @@ value. A number without a schema may be of any class here, so each takes what it
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -102,6 +103,10 @@ class DoubleConverter(NumberConverter):
     java_name = _PACKAGE + "DoubleConverter"
     schema, type_name, deserializer = OPTIONAL_FLOAT64, "double", "Deserializer"
     form, whole = struct.Struct(">d"), False
+
+    def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
+        """As in Java there is one NaN, whatever its bits were."""
+        return super().from_connect(topic, headers, schema, math.nan if value != value else value)
 
 
 class FloatConverter(NumberConverter):
