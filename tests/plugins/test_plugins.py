@@ -6,12 +6,15 @@ import importlib
 import logging
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from penstock.api.config import ConfigDef, ConfigType, ConfigValue
+from penstock.api.connector import SinkConnector
 from penstock.api.errors import ConfigError
+from penstock.core.config.catalog import Kind, PluginClass
 from penstock.core.config.overrides import ALL
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model.messages import Refused
@@ -171,3 +174,26 @@ def test_the_plugins_that_the_package_declares_are_there() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     for name in project["entry-points"]["penstock.plugins"].values():
         assert importlib.import_module(name).__all__
+
+
+def test_a_connector_is_validated_by_the_version_that_is_wanted() -> None:
+    class Old(SinkConnector):
+        def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+            return [ConfigValue("place", "old")]
+
+    class New(SinkConnector):
+        def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+            return [ConfigValue("place", "new")]
+
+    defined = ConfigDef().define("place", ConfigType.STRING)
+    found = {"1.0": Old, "2.0": New}
+    plugins = Plugins().plus(
+        PluginClass("x.Two", (Kind.SINK,), version, lambda: defined, cls, f"file:/{version}/")
+        for version, cls in found.items()
+    )
+    for wanted, place in (("1.0", "old"), ("[1.0,2.0)", "old"), ("2.0", "new"), (None, "new")):
+        config = {"name": "n", "connector.class": "x.Two", "topics": "t", "connector.plugin.version": wanted}
+        given = {key: value for key, value in config.items() if value is not None}
+        infos = plugins.validate(given, WorkerRules()).to_json()
+        values = {each["value"]["name"]: each["value"]["value"] for each in infos["configs"]}
+        assert values["place"] == place

@@ -178,17 +178,16 @@ class Plugins:
         ``props`` has references to config providers resolved, ``raw`` is what the user gave. Raises Refused, and what
         the connector raises.
         """
-        found = self._present(props)
-        return validate_connector(self.catalog, props, found.type, rules, raw)
+        self._check_present(props)
+        return validate_connector(self.catalog, props, lambda: self.connector(props)(), rules, raw)
 
-    def _present(self, props: Mapping[str, str | None]) -> PluginClass:
-        """The connector's class. Java remembers a missing one, and names its own exception from then on.
-
-        Of no wanted version if there is none of it: validation says so.
+    def _check_present(self, props: Mapping[str, str | None]) -> None:
+        """Raises Refused without the connector's class. Java remembers a missing one, and names its own exception from
+        then on. Whether there is a version that is wanted, validation says.
         """
         name = props.get(CONNECTOR_CLASS)
         try:
-            found = named_connector(self.catalog, props)
+            named_connector(self.catalog, props)
         except Refused as refused:
             if name is None or self.catalog.problem(name):
                 raise
@@ -198,7 +197,6 @@ class Plugins:
                 ) from None
             self._not_found.add(name)
             raise
-        return found
 
 
 def _catalog(

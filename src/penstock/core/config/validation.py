@@ -147,7 +147,7 @@ def validate_connector(
     """Everything that is to be said about a configuration.
 
     ``props`` has references to config providers resolved; with ``raw`` the values are shown as the user gave them.
-    ``make`` makes an object of the class that ``named_connector`` finds, which is never started; it is not called for
+    ``make`` makes an object of the class that ``connector_class`` finds, which is never started; it is not called for
     what the worker does not allow. Raises Refused, and PluginFailed for whatever the connector's own code raises.
     """
     newest = named_connector(catalog, props)
