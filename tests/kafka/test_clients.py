@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import socket
+import threading
 import time
 from typing import Any
 
-from penstock.kafka.clients import init_transactions
+import pytest
+from confluent_kafka import TopicPartition
+
+from penstock.embedded import Broker
+from penstock.kafka.clients import init_transactions, new_consumer
 
 
 class Slow:
@@ -27,3 +33,34 @@ def test_a_transactional_id_is_claimed_within_the_time_given() -> None:
     assert first <= 0.09
     assert second <= 0.04
     assert last == 0.001
+
+
+@pytest.mark.integration
+def test_a_client_does_not_storm_a_broker_that_has_gone_away() -> None:
+    """What is there in its place takes connections and closes them, as a load balancer does."""
+    made = 0
+
+    def take(listening: socket.socket) -> None:
+        nonlocal made
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            made += 1
+            connection.close()
+
+    with Broker() as broker:
+        consumer = new_consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g"})
+        consumer.assign([TopicPartition("there-is-none", 0, 0)])
+        consumer.list_topics(timeout=60)
+        broker.stop()
+        with socket.create_server(("127.0.0.1", broker.port)) as listening:
+            threading.Thread(target=take, args=(listening,), daemon=True).start()
+            began = time.monotonic()
+            while time.monotonic() - began < 4:
+                consumer.poll(0.1)
+            seconds = time.monotonic() - began
+            listening.shutdown(socket.SHUT_RDWR)
+        consumer.close()
+    assert 0 < made < 20 * seconds

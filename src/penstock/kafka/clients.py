@@ -33,8 +33,9 @@ client_log.addFilter(RepeatedFailures())
 _COMMON: dict[str, Any] = {
     "enable.metrics.push": False,
     "log.connection.close": False,  # brokers close idle connections
-    # Java has 50; here it also delays the first connection to each broker, and it grows to the same 1000.
-    "reconnect.backoff.ms": 10,
+    # Java has 50, and doubles it. Here it does not grow while all brokers are away: each new attempt is made as if it
+    # were the first (`metadata.recovery.strategy`). With 10 that was 70 connections a second, for each client.
+    "reconnect.backoff.ms": 250,
 }
 # Settings whose default is Java's, since librdkafka's is another.
 _LIKE_JAVA = (
