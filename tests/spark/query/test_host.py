@@ -33,6 +33,14 @@ def test_one_of_a_broken_connection_or_a_stopped_application_may_be(error: Excep
     assert _may_be_lost(caused_by(error))
 
 
-@pytest.mark.parametrize("error", [ConnectError("no such table"), ValueError("a")], ids=repr)
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectError("no such table"),
+        ValueError("a"),
+        RuntimeError("at org.apache.spark.SparkContext.runJob(SparkContext.scala)"),
+    ],
+    ids=repr,
+)
 def test_one_of_the_query_itself_is_not(error: Exception) -> None:
     assert not _may_be_lost(error)

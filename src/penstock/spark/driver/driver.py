@@ -27,7 +27,7 @@ from penstock.spark.driver.java_figures import java_figures
 from penstock.spark.driver.log_levels import reduce_log_levels
 from penstock.spark.driver.stage_counts import StageCounts
 from penstock.spark.parent import signal_from_parent
-from penstock.spark.query.host import Queries
+from penstock.spark.query.host import Queries, says_stopped
 from penstock.spark.settings import start
 from penstock.spark.slots import slots
 
@@ -166,7 +166,7 @@ class Driver:
             self.one.mapPartitions(functools.partial(task.host, command["payload"])).collect()
         except Exception as problem:
             of_java = getattr(problem, "java_exception", None) is not None
-            if (not of_java or "SparkContext" in str(problem)) and self._java_is_gone():
+            if (not of_java or says_stopped(problem)) and self._java_is_gone():
                 return
             error = _sentence(problem)
         finally:

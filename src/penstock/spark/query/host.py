@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import logging
 import os
+import re
 import socket
 import sys
 import threading
@@ -47,6 +48,8 @@ _CHOSEN = {
 }
 
 
+_STOPPED = re.compile(r"SparkContext (was shut ?down|has been shut ?down)|stopped SparkContext")
+"""Not the mere name, which is in Java's stack of every failed job."""
 INTERRUPT_SECONDS = 0.5
 SAMPLES = 2
 """Previews at a time."""
@@ -224,6 +227,11 @@ class Queries:
         return session
 
 
+def says_stopped(error: BaseException) -> bool:
+    """Whether Spark says that it takes no jobs any more."""
+    return bool(_STOPPED.search(str(error)))
+
+
 def _may_be_lost(error: BaseException) -> bool:
     """Whether it may be that of a query whose Java has ended, or ends.
 
@@ -234,6 +242,6 @@ def _may_be_lost(error: BaseException) -> bool:
     return any(
         isinstance(each, OSError | EOFError)
         or (isinstance(each, Py4JError) and not isinstance(each, Py4JJavaError))
-        or "SparkContext" in str(each)  # was shut down, has been shutdown, or is stopped
+        or says_stopped(each)
         for each in causes(error)
     )
