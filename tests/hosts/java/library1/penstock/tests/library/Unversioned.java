@@ -7,7 +7,7 @@ import org.apache.kafka.connect.transforms.Transformation;
 import java.util.Map;
 
 /** Appends the version of the library that it sees to values that are strings; it says no version of its own. */
-public final class Unversioned<R extends ConnectRecord<R>> implements Transformation<R> {
+public class Unversioned<R extends ConnectRecord<R>> implements Transformation<R> {
     @Override
     public R apply(R each) {
         String value = each.value() + " " + Library.version() + sees("org.apache.spark.SparkContext");

@@ -1,45 +1,12 @@
 package penstock.tests.library;
 
-import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.components.Versioned;
 import org.apache.kafka.connect.connector.ConnectRecord;
-import org.apache.kafka.connect.transforms.Transformation;
 
-import java.util.Map;
-
-/** Appends the version of the library that it sees to values that are strings; it is there in both versions. */
-public final class UsesLibrary<R extends ConnectRecord<R>> implements Transformation<R>, Versioned {
+/** The same with a version, that of the library. */
+public final class UsesLibrary<R extends ConnectRecord<R>> extends Unversioned<R> implements Versioned {
     @Override
     public String version() {
         return Library.version();
-    }
-
-    @Override
-    public R apply(R each) {
-        String value = each.value() + " " + Library.version() + sees("org.apache.spark.SparkContext");
-        return each.newRecord(each.topic(), each.kafkaPartition(), each.keySchema(), each.key(), each.valueSchema(), value,
-            each.timestamp(), each.headers());
-    }
-
-    private static String sees(String name) {
-        try {
-            Class.forName(name);
-            return " and " + name;
-        } catch (ClassNotFoundException e) {
-            return "";
-        }
-    }
-
-    @Override
-    public ConfigDef config() {
-        return new ConfigDef();
-    }
-
-    @Override
-    public void configure(Map<String, ?> configs) {
-    }
-
-    @Override
-    public void close() {
     }
 }
