@@ -258,6 +258,22 @@ def test_requests_are_passed_on_over_https(serve: Serve, ca: Authority, tmp_path
     assert get(f"{follower.advertised_url}connectors", verify=context).json() == "from the leader"
 
 
+def call(request: CallLeader) -> Completed:
+    """What comes of it when a worker asks its leader."""
+    outcomes: list[Completed] = []
+    background = Background(
+        Threads(),
+        outcomes.append,
+        validate=lambda config: None,
+        offsets=Mock(),
+        fence=lambda name, tasks, config: None,
+        tls=client_context({}, None),
+    )
+    background.do(request)
+    until(lambda: bool(outcomes), "the leader has answered", SECONDS)
+    return outcomes[0]
+
+
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 def test_other_workers_are_asked_directly(serve: Serve, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
@@ -269,18 +285,8 @@ def test_other_workers_are_asked_directly(serve: Serve, monkeypatch: pytest.Monk
     follower = serve({"listeners": LOCAL}, m.Elsewhere(leader.advertised_url))
     with httpx.Client(trust_env=False, timeout=60) as client:
         assert client.get(f"{follower.advertised_url}connectors").json() == "from the leader"
-    outcomes: list[Completed] = []
-    background = Background(
-        Threads(),
-        outcomes.append,
-        validate=lambda config: None,
-        offsets=Mock(),
-        fence=lambda name, tasks, config: None,
-        tls=client_context({}, None),
-    )
-    background.do(CallLeader("GET", leader.advertised_url, ("connectors",), None, None, "HmacSHA256", token=1))
-    until(lambda: bool(outcomes), "the leader has answered", SECONDS)
-    assert outcomes[0].error is None
+    outcome = call(CallLeader("GET", leader.advertised_url, ("connectors",), None, None, "HmacSHA256", token=1))
+    assert outcome.error is None
 
 
 def test_the_leader_gets_task_configurations_as_they_are() -> None:
@@ -296,20 +302,10 @@ def test_the_leader_gets_task_configurations_as_they_are() -> None:
     leader = RestServer({"listeners": LOCAL}, submit, environment={})
     leader.start()
     configs = [{"file": "/data/\udcff", "\ud83d": "\U0001f600 \x1f"}, {}]
-    outcomes: list[Completed] = []
-    background = Background(
-        Threads(),
-        outcomes.append,
-        validate=lambda config: None,
-        offsets=Mock(),
-        fence=lambda name, tasks, config: None,
-        tls=client_context({}, None),
-    )
     path = ("connectors", "c", "tasks")
-    background.do(CallLeader("POST", leader.advertised_url, path, configs, b"key", "HmacSHA256", token=1))
-    until(lambda: bool(outcomes), "the leader has answered", SECONDS)
+    outcome = call(CallLeader("POST", leader.advertised_url, path, configs, b"key", "HmacSHA256", token=1))
     leader.stop(5)
-    assert outcomes[0].error is None
+    assert outcome.error is None
     assert isinstance(asked[-1], m.PutTaskConfigs)
     assert list(asked[-1].configs) == configs
 
