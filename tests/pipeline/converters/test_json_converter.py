@@ -350,29 +350,6 @@ def test_maps_with_keys_of_32_bits_are_in_javas_order():
     assert list(map(float_text, values[0])) == ["5.0", "1.0", "0.1"]
 
 
-@pytest.mark.parametrize(
-    ("container", "value", "where"),
-    [
-        (b'"array","items":{"type":"string"}', b'["a",5]', 'element of array field: "f"'),
-        (b'"map","keys":{"type":"string"},"values":{"type":"string"}', b'{"k":5}', 'value of map field: "f"'),
-        (b'"map","keys":{"type":"string","optional":true},"values":{"type":"string"}', b'{"k":"v"}', None),
-        (
-            b'"array","items":{"type":"array","items":{"type":"string"}}', b'[["a"],[{}]]',
-            'element of array element of array field: "f"',
-        ),
-    ],
-)  # fmt: skip
-def test_structs_refuse_nulls_that_come_from_nodes_of_the_wrong_kind(container, value, where):
-    schema = b'{"type":"struct","fields":[{"field":"f","type":%b}]}' % container
-    data = envelope(schema, b'{"f":%b}' % value)
-    if where is None:
-        assert read(converter(), *data)[1] == [{"f": {"k": "v"}}]
-        return
-    with pytest.raises(DataError, match=f"^Invalid value: null used for required {where}, schema type: STRING$"):
-        read(converter(), *data)
-    assert read(converter(), *envelope(b'{"type":%b}' % container, value))[1] != []
-
-
 def test_floats_are_rounded_once():
     schema = b'{"type":"struct","fields":[{"type":"float","field":"a"}]}'
     payloads = b'{"a":1.0000000596046447753906251}', b'{"a":1.000000059604644775390625}', b'{"a":1152921573326323713}'

@@ -19,7 +19,7 @@ from penstock.pipeline.converters.json_table import (
     read_maps,
     read_structs,
 )
-from penstock.pipeline.converters.nulls_inside import Check, check_inside
+from penstock.pipeline.converters.nulls_inside import check_inside, checked
 from penstock.pipeline.converters.scalar_nodes import (
     BITS,
     DATE_READERS,
@@ -212,7 +212,7 @@ class JsonReader:
         read = self.reader(field.schema)
         check = check_inside(field.schema, f'field: "{field.name}"')
         if check is not None:
-            return _checked(read, check)
+            return checked(read, check)
         if field.schema.optional or field.schema.type not in (SchemaType.STRING, SchemaType.BYTES):
             return read
 
@@ -224,16 +224,6 @@ class JsonReader:
             return value
 
         return read_required
-
-
-def _checked(read: Read, check: Check) -> Read:
-    def read_checked(node: Node) -> Any:
-        value = read(node)
-        if value is not None:
-            check(value)
-        return value
-
-    return read_checked
 
 
 def read_free(node: Node) -> Any:

@@ -13,6 +13,7 @@ from penstock.api.schema import DECIMAL_NAME, Schema, SchemaType
 
 Check = Callable[[Any], None]
 """Raises DataError for a value that has a null where its schema has none."""
+Read = Callable[[Any], Any]
 Refusal = Callable[[Schema, str], DataError]
 
 
@@ -44,6 +45,18 @@ def check_inside(schema: Schema, location: str, refusal: Refusal = null_for) -> 
                     deeper(item)
 
     return check
+
+
+def checked(read: Read, check: Check) -> Read:
+    """Like ``read``, but what it returns is checked."""
+
+    def read_checked(node: Any) -> Any:
+        value = read(node)
+        if value is not None:
+            check(value)
+        return value
+
+    return read_checked
 
 
 def _may_become_null(schema: Schema) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DECIMAL_NAME, Field, Schema, SchemaType
-from penstock.pipeline.converters.nulls_inside import check_inside, null_for
+from penstock.pipeline.converters.nulls_inside import check_inside, checked, null_for
 from penstock.pipeline.converters.scalar_nodes import Read
 
 
@@ -26,16 +26,7 @@ def put(field: Field, read: Read) -> Read:
 
         return read_bytes
     check = check_inside(schema, location, _refusal)
-    if check is None:
-        return read
-
-    def read_checked(node: Any) -> Any:
-        value = read(node)
-        if value is not None:
-            check(value)
-        return value
-
-    return read_checked
+    return read if check is None else checked(read, check)
 
 
 def _no_bytes(schema: Schema, location: str) -> DataError:
