@@ -148,7 +148,7 @@ class PostgresSettings:
 
 
 def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What is refused: the setting to blame, and a sentence. Values that have another type are not looked at here."""
+    """What is refused: the setting to blame, and a sentence. Types of values are not checked here."""
 
     def given(name: str) -> str:
         return (config.get(name) or "").strip()

@@ -1,4 +1,4 @@
-"""The task: publication and slot, the snapshot, the stream, and what the server is told of it."""
+"""The task: publication and slot, the snapshot, the stream, and the positions that are confirmed to the server."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Refuse = Callable[[int, DataError], None]
 
 
 class Streams:
-    """What a run of a target has been told, and what it is told next."""
+    """The schemas that a run of a target has got, and the messages that it gets next."""
 
     def __init__(self, name_format: str, key_mode: str, key_fields: Sequence[str]) -> None:
         self._format, self._key_mode, self._key_fields = name_format, key_mode, list(key_fields)

@@ -29,7 +29,7 @@ class SourceContract:
     """Subclass it in a test module under a name that begins with ``Test``, and define ``task_class`` and ``config``.
 
     Each test runs the task several times with the same configuration, so the source must give the same records again;
-    of one that never ends, ``most_records`` are looked at.
+    of one that never ends, ``most_records`` are compared.
     """
 
     most_records = 200
