@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,9 @@ settings.load_profile("tests")
 os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
 
 
+LOG_LINES, LOG_WIDTH = 25, 240
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write what comes of the scenarios today into their files")
 
@@ -43,6 +46,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         {item.path for item in items if item.get_closest_marker(marker)} for marker in ("slow", "integration")
     )
     items.sort(key=lambda item: (item.path not in slow, item.path not in integration))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    """A failed test shows how the logs of its workers end, which are gone with its folder."""
+    report = yield
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if report.failed and folder is not None:
+        for log in sorted(folder.glob("*.log")):
+            lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
+            report.sections.append((f"the end of {log.name}", "\n".join(line[:LOG_WIDTH] for line in lines)))
+    return report
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from penstock.api.batch import Batch
 from penstock.api.record import SinkRecord
@@ -38,11 +38,6 @@ def recording(**members: Any) -> Any:
 
 def values(task: Any) -> list[Any]:
     return [record.value for record in task.records]
-
-
-def commit(kafka: Kafka, group: str, topic: str, offset: int) -> None:
-    request = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])]
-    kafka.admin.alter_consumer_group_offsets(request)[group].result(30)
 
 
 def test_a_record_with_only_headers(kafka: Kafka, bootstrap: str) -> None:
@@ -115,7 +110,7 @@ def _created(kafka: Kafka, topic: str) -> bool:
 def test_offsets_out_of_range(kafka: Kafka, bootstrap: str) -> None:
     topic, task, name = kafka.create_topic(), recording(), new_name()
     kafka.produce(topic, ["a", "b"])
-    commit(kafka, f"connect-{name}", topic, 100)
+    kafka.commit(f"connect-{name}", topic, 100)
     with TaskRun(task, bootstrap, {"topics": topic}, connector=name):
         eventually(lambda: len(values(task)) == 2)
         eventually(lambda: kafka.committed(f"connect-{name}") == {(topic, 0): 2})
@@ -125,7 +120,7 @@ def test_offsets_out_of_range(kafka: Kafka, bootstrap: str) -> None:
 def test_offsets_out_of_range_without_a_start(kafka: Kafka, bootstrap: str) -> None:
     topic, name = kafka.create_topic(), new_name()
     kafka.produce(topic, ["a"])
-    commit(kafka, f"connect-{name}", topic, 100)
+    kafka.commit(f"connect-{name}", topic, 100)
     config = {"topics": topic, "consumer.override.auto.offset.reset": "none"}
     run = TaskRun(recording(), bootstrap, config, connector=name)
     assert "out of range" in run.failure()

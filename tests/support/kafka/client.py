@@ -148,6 +148,11 @@ class Kafka:
             time.sleep(0.1)
         return {(p.topic, p.partition): p.offset for p in found.topic_partitions or [] if p.offset >= 0}
 
+    def commit(self, group: str, topic: str, offset: int, partition: int = 0) -> None:
+        """Set a group's offset of a partition; nobody may be in the group."""
+        request = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, partition, offset)])]
+        self.admin.alter_consumer_group_offsets(request)[group].result(READ_SECONDS)
+
     def members(self, group: str) -> int:
         """The number of consumers in a group now, including those that are about to leave."""
         return len(self.admin.describe_consumer_groups([group])[group].result(READ_SECONDS).members)
