@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -155,13 +154,12 @@ def test_brokers_that_do_not_answer_are_given_up_with_one_warning(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(removal, "THREADS", 2)
-    nowhere = {"bootstrap.servers": "127.0.0.1:1", "client.id": "c", "session.timeout.ms": "1000"}
+    nowhere = {"bootstrap.servers": "127.0.0.1:1", "client.id": "c", "session.timeout.ms": "3000"}
     away = MemberRemoval()
     with caplog.at_level(logging.INFO, removal.__name__):
-        began = time.monotonic()
         for group in ("a", "b", "c", "a"):
             away.remove(nowhere | {"group.id": group}, "m")
-        assert time.monotonic() - began < 1.0  # the caller has waited for none of them
+        assert not caplog.records  # the caller has waited for none of them
         assert len(threads()) <= 4  # with kafka-python's own
         until(lambda: not threads(), "the end of the requests", SECONDS)
         away.remove(nowhere | {"group.id": "a"}, "m")
