@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import random
+import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +28,13 @@ app = typer.Typer(
     add_completion=False,
     help="Kill and freeze workers, Spark, tasks and the broker, and see that nothing is wrong after it.",
 )
+
+
+@app.callback()
+def _begin() -> None:
+    """A run that is told to end stops what it has started."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+
 
 Bootstrap = Annotated[str, typer.Option(help="A running broker; without it one is started.")]
 Logs = Annotated[Path | None, typer.Option(help="A folder for the workers' logs; kept.")]
