@@ -126,9 +126,19 @@ class FencingBeforeStart:
             yield from self.zombies.fence(name)
             return
         yield from self.keys.key_known()
+        position = self._generation(name)
         yield self.keys.call_leader("PUT", ("connectors", name, "fence"), None)
         timeout_ms, state = self.zombies.settings.request_timeout_ms, self.zombies.state
-        yield Until(lambda: name not in state.pending_fencing, timeout_ms, f"{name} has not been fenced.")
+
+        def is_over() -> bool:
+            """A later generation is not fenced by that request: its tasks have it fenced when they are prepared."""
+            return name not in state.pending_fencing or self._generation(name) != position
+
+        yield Until(is_over, timeout_ms, f"{name} has not been fenced.")
+
+    def _generation(self, name: str) -> int | None:
+        connector = self.zombies.state.connectors.get(name)
+        return None if connector is None else connector.tasks_position
 
     def _fail_waiting(self, name: str, error: BaseException) -> None:
         trace = (

@@ -1,0 +1,61 @@
+"""The leader's answer that old tasks have been fenced comes when there are newer tasks already (KIP-618)."""
+
+from __future__ import annotations
+
+from penstock.core.model import messages as m
+from penstock.core.model.tasks import TaskId
+from penstock.core.work import Phase
+from simulation.cluster import Cluster
+
+
+class HeldBack(Exception):
+    """Nothing else is under way."""
+
+
+class Ordered(Cluster):
+    """Everything goes on but what is held back."""
+
+    def __init__(self) -> None:
+        super().__init__([].append, self._next, exactly_once=True, fenced_writes=True)
+        self.held_back = ""
+
+    def _next(self, channels: list[str]) -> int:
+        for i, channel in enumerate(channels):
+            if not self.held_back or channel != self.held_back:
+                return i
+        raise HeldBack
+
+    def go_on(self) -> None:
+        try:
+            self.settle()
+        except HeldBack:
+            pass
+
+    def put(self, name: str, version: str) -> None:
+        self.send("a", m.PutConfig(name, {"connector.class": "Source", "v": version}))
+
+
+def test_tasks_of_the_later_generation_have_theirs_fenced() -> None:
+    cluster = Ordered()
+    cluster.start("a")
+    cluster.start("b")
+    for name in ("d", "c"):
+        cluster.put(name, "1")
+        cluster.go_on()
+    leader, owner, id = cluster.workers["a"].herder, cluster.workers["b"].herder, TaskId("c", 0)
+    assert leader.membership.is_leader
+    assert owner.work.tasks[id].phase is Phase.RUNNING
+
+    cluster.put("c", "2")
+    while not (owner.work.preparing("c") and cluster.calls):
+        assert cluster.step()
+    ((_, _, token),) = cluster.calls.values()
+    cluster.held_back = f"b ask {token}"
+    cluster.go_on()
+    cluster.put("c", "3")
+    cluster.go_on()
+    assert owner.work.tasks[id].phase is Phase.PREPARING
+    cluster.held_back = ""
+    cluster.go_on()
+    assert owner.work.tasks[id].phase is Phase.RUNNING
+    assert "c" not in owner.state.pending_fencing
