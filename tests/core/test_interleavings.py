@@ -285,6 +285,7 @@ class Rest:
             runs = [w.id for w in self.cluster.workers.values() if id in w.tasks]
             if status.state == "FAILED":
                 assert runs == [], f"{id} has failed and runs on {runs}"
+                assert status.trace == "boom", f"{id} has failed by itself: {status.trace}"
                 continue
             target = self.targets.get(id.connector, "STARTED")
             assert status.state == {"STARTED": "RUNNING"}.get(target, target), status

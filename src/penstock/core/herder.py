@@ -43,6 +43,7 @@ from penstock.core.model.records import (
     PolicyRestart,
     RestartRequest,
     StatusTopicRecord,
+    TargetState,
     TasksCommit,
     TopicStatus,
 )
@@ -242,6 +243,8 @@ class Herder:
                     self.output.emit(actions.SetLogLevel(name, level))
                 case TasksCommit(name):
                     self._reconfigurations.committed(name)
+                case TargetState(name, "STARTED"):
+                    self._reconfigurations.resumed(name)
                 case ConnectorConfig(name, None):
                     self._topics.deleted(name)
                     self._reconfigurations.forget(name)

@@ -74,6 +74,16 @@ class Reconfigurations:
         elif connector.task_configs and self._is_running(run):
             self.request(name)
 
+    def resumed(self, name: str) -> None:
+        """Called with every record that starts a connector: if the one that stopped it was read together with this one,
+        the connector has run on, and its tasks are gone.
+        """
+        run, connector = self.work.connectors.get(name), self.state.connectors.get(name)
+        if run is None or run.tasks is None or connector is None:
+            return
+        if connector.task_configs != run.tasks.configs and self._is_running(run):
+            self.request(name)
+
     def forget(self, name: str) -> None:
         """Called when a connector is deleted."""
         self._applied.pop(name, None)
