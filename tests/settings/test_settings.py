@@ -114,6 +114,8 @@ def test_exactly_once_in_both_spellings() -> None:
         ("inter.worker.key.generation.algorithm", "X", "the supported algorithms are: "),
         ("inter.worker.key.size", "39", "and key size 39: Key length must be at least 40 bits"),
         ("client.dns.lookup", "x", "String must be one of: use_all_dns_ips, resolve_canonical_bootstrap_servers_only"),
+        ("request.timeout.ms", "-1", "configuration request.timeout.ms: Value must be at least 0"),
+        ("retry.backoff.ms", "-1", "configuration retry.backoff.ms: Value must be at least 0"),
     ],
 )
 def test_what_is_refused(name: str, value: str, problem: str) -> None:

@@ -63,13 +63,13 @@ session.timeout.ms INT HIGH 10000
 rebalance.timeout.ms INT HIGH 60000
 heartbeat.interval.ms INT HIGH 3000
 client.id STRING LOW ""
-request.timeout.ms INT MEDIUM 40000
 connections.max.idle.ms LONG MEDIUM 540000
 worker.sync.timeout.ms INT MEDIUM 3000
 worker.unsync.backoff.ms INT MEDIUM 300000
 inter.worker.key.size INT LOW
 """
 _AT_LEAST_ZERO = """
+request.timeout.ms INT MEDIUM 40000
 metadata.max.age.ms LONG LOW 300000
 reconnect.backoff.ms LONG LOW 50
 reconnect.backoff.max.ms LONG LOW 1000
@@ -100,7 +100,8 @@ def standalone_config() -> ConfigDef:
 def distributed_config() -> ConfigDef:
     """All settings of a worker of a group."""
     config = define_table(_worker_config(), _DISTRIBUTED)
-    define_table(config, _AT_LEAST_ZERO)
+    for key in define_table(ConfigDef(), _AT_LEAST_ZERO).keys.values():
+        config.add(replace(key, validator=at_least(0)))
     for name in ("group.id", "offset.storage.topic", "config.storage.topic", "status.storage.topic"):
         config.define(name, ConfigType.STRING, validator=NonEmptyString(), importance=Importance.HIGH)
     for name in ("send.buffer.bytes", "receive.buffer.bytes"):
