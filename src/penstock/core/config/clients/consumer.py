@@ -56,7 +56,7 @@ max.poll.interval.ms INT MEDIUM 300000
     Milliseconds that a sink task may take for the records it was given before the group takes it for stuck and gives
     its partitions to others; at most a day here.
 exclude.internal.topics BOOLEAN MEDIUM true
-    Whether a pattern leaves out internal topics of Kafka. No effect: `topics.regex` of a connector always does.
+    Whether `topics.regex` leaves out Kafka's internal topics, such as `__consumer_offsets`, even if it matches them.
 internal.throw.on.fetch.stable.offset.unsupported BOOLEAN LOW false
     Of Kafka Streams: whether to fail at brokers that can't hold back the offsets of open transactions. No effect:
     librdkafka has nothing like it.
