@@ -13,6 +13,8 @@ from penstock.kafka.client_settings import (
     transactional_producer,
 )
 from penstock.kafka.clients import consumer_config
+from penstock.kafka.offsets.topic import worker_offsets
+from penstock.kafka.storage.stores import ConfigStore, StatusStore
 
 WORKER = {
     "bootstrap.servers": "a:1",
@@ -95,3 +97,23 @@ def test_the_workers_own_clients_take_its_settings_without_a_prefix():
     assert (producer["request.timeout.ms"], producer["acks"]) == ("7", "all")
     assert "linger.ms" not in producer
     assert "key.converter" not in producer
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [({}, "workers-"), ({"client.id": "mine"}, "workers-mine-"), ({"client.id": " "}, "workers-")],
+)
+def test_the_workers_own_clients_have_its_name(more: dict[str, str], names: str):
+    worker = {
+        **WORKER,
+        **more,
+        **{f"{topic}.storage.topic": topic for topic in ("config", "offset", "status")},
+    }
+    logs = {
+        "configs": ConfigStore(worker, lambda records: None)._log,
+        "statuses": StatusStore(worker, lambda records: None)._log,
+        "offsets": worker_offsets(worker)._log,
+    }
+    for use, log in logs.items():
+        clients = log.clients
+        assert {each["client.id"] for each in (clients.consumer, clients.producer, clients.admin)} == {f"{names}{use}"}

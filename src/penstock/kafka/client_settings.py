@@ -120,6 +120,15 @@ def internal(worker: Settings, client: str, client_id: str) -> dict[str, str]:
     return own
 
 
+def own_client_id(worker: Settings, use: str) -> str:
+    """The name of the worker's clients of one use, such as ``configs``: the group, the worker's ``client.id``, the use.
+
+    Java: ``ConnectUtils.clientIdBase``.
+    """
+    name = worker.get("client.id") or ""
+    return "-".join([worker.get("group.id", "connect"), *([name] if name.strip() else []), use])
+
+
 def consumer_group(worker: Settings, connector: Settings) -> str:
     """The group in which a sink connector commits its offsets."""
     return connector_consumer(worker, connector, "")["group.id"]

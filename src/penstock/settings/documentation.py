@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from penstock.api.config import ConfigDef
 
-_CLIENTS = "Of the worker's Kafka clients and of those of its tasks"
+_CLIENTS = "Of the worker's own Kafka clients and of connectors' admin clients"
 _KEY = "The key with which workers sign requests to each other (KIP-507)"
 _COPIES = "Replication factor of the {} topic if a worker creates it; -1 for the broker's default."
 _PARTITIONS = "Number of partitions of the {} topic if a worker creates it; -1 for the broker's default."
@@ -87,7 +87,8 @@ DOCUMENTATION = {
     "rebalance.timeout.ms": "How long each worker may take to join the group again after a rebalance has begun.",
     "heartbeat.interval.ms": "How often a worker sends heartbeats to the group; at most a third of "
     "`session.timeout.ms`.",
-    "client.id": f"{_CLIENTS}: the beginning of the names by which brokers' logs and quotas know them.",
+    "client.id": "The name by which brokers' logs and quotas know the worker in its group, and the admin clients of "
+    "connectors; a part of the names of the worker's other clients, after the `group.id`.",
     "request.timeout.ms": f"{_CLIENTS}: how long a request to a broker may take before it is sent again.",
     "connections.max.idle.ms": f"{_CLIENTS}: connections that are not used for so long are closed.",
     "worker.sync.timeout.ms": "How long a worker that is behind in reading the config topic tries to catch up before "

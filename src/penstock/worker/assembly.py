@@ -24,7 +24,7 @@ from penstock.java import key_stores
 from penstock.java.text import java_class_name
 from penstock.kafka import admin
 from penstock.kafka.background import Deadline, await_done
-from penstock.kafka.client_settings import internal
+from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.clients import check_addresses, new_admin
 from penstock.kafka.fencing import TIMEOUT_S as FENCING_S
 from penstock.kafka.fencing import fence
@@ -283,7 +283,8 @@ class Worker:
 
     @functools.cache  # noqa: B019 - one worker a process
     def _cluster_id(self) -> str:
-        return admin.cluster_id(new_admin(internal(self.settings.config, "admin", "connect-cluster-id")))
+        config = self.settings.config
+        return admin.cluster_id(new_admin(internal(config, "admin", own_client_id(config, "cluster-id"))))
 
     def _fence(self, name: str, tasks: int, config: Mapping[str, str], deadline: Deadline) -> None:
         resolved = {**self._configurations.resolve(config), "name": name}

@@ -19,6 +19,7 @@ from penstock.kafka.client_settings import (
     connector_consumer,
     connector_producer,
     internal,
+    own_client_id,
 )
 from penstock.kafka.clients import new_admin
 from penstock.kafka.log.outages import Outages
@@ -80,9 +81,9 @@ class OffsetTopic:
         self._log.append(self._entries.encode(connector, changes), on_done, read_back=True)
 
 
-def worker_offsets(worker: Settings, client_id: str = "connect-offsets", **options: Any) -> OffsetTopic:
+def worker_offsets(worker: Settings, **options: Any) -> OffsetTopic:
     """The worker's offsets topic (``offset.storage.topic``). ``options`` are those of ``OffsetTopic``."""
-    enabled = exactly_once_support(worker) == "enabled"
+    enabled, client_id = exactly_once_support(worker) == "enabled", own_client_id(worker, "offsets")
     clients = LogClients(
         consumer=internal(worker, "consumer", client_id),
         producer=internal(worker, "producer", client_id),

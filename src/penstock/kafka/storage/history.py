@@ -10,7 +10,7 @@ from dataclasses import asdict
 from penstock.history.entries import Entry, Event, Version
 from penstock.java.jackson import compact
 from penstock.kafka.admin import TopicSpec
-from penstock.kafka.client_settings import internal
+from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.log.outages import Outages
 from penstock.kafka.log.progress import OnDone
 from penstock.kafka.log.reader import LogClients, LogRecord
@@ -58,8 +58,8 @@ class HistoryStore:
         *,
         on_caught_up: Callable[[], None],
         on_failed: Callable[[Exception], None],
-        client_id: str = "connect-history",
     ) -> None:
+        client_id = own_client_id(worker, "history")
         clients = LogClients(
             consumer=internal(worker, "consumer", client_id),
             producer=internal(worker, "producer", client_id),

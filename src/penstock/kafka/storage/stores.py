@@ -20,7 +20,7 @@ from penstock.core.model.records import (
     TopicStatus,
 )
 from penstock.kafka.admin import TopicSpec
-from penstock.kafka.client_settings import internal, with_prefix
+from penstock.kafka.client_settings import internal, own_client_id, with_prefix
 from penstock.kafka.log.outages import Outages
 from penstock.kafka.log.privileged_writer import PrivilegedWriter
 from penstock.kafka.log.progress import Ends, OnDone
@@ -48,12 +48,11 @@ class ConfigStore:
         on_caught_up: Callable[[], None] = lambda: None,
         on_failed: Callable[[Exception], None] = lambda error: None,
         outages: Outages | None = None,
-        client_id: str = "connect-configs",
     ) -> None:
         """``worker``: its raw settings. ``on_caught_up``: once all records that were there at the start were
         delivered.
         """
-        support = exactly_once_support(worker)
+        support, client_id = exactly_once_support(worker), own_client_id(worker, "configs")
         producer = internal(worker, "producer", client_id)
         clients = LogClients(
             consumer=internal(worker, "consumer", client_id),
@@ -147,8 +146,8 @@ class StatusStore:
         on_caught_up: Callable[[], None] = lambda: None,
         on_failed: Callable[[Exception], None] = lambda error: None,
         outages: Outages | None = None,
-        client_id: str = "connect-statuses",
     ) -> None:
+        client_id = own_client_id(worker, "statuses")
         clients = LogClients(
             consumer=internal(worker, "consumer", client_id),
             producer=internal(worker, "producer", client_id),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from confluent_kafka import KafkaError, Message
 
 from penstock.http.access.audit import LOGGER
-from penstock.kafka.client_settings import internal
+from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.clients import new_producer
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class AuditTopic(logging.Handler):
     def __init__(self, config: Mapping[str, str], topic: str) -> None:
         super().__init__()
         self._topic = topic
-        self._producer = new_producer(internal(config, "producer", "connect-audit"))
+        self._producer = new_producer(internal(config, "producer", own_client_id(config, "audit")))
         logging.getLogger(LOGGER).addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
