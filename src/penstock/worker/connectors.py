@@ -19,9 +19,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.connector import Connector, SinkConnector
-from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.returned import task_class, task_configs
 from penstock.core.model.actions import GeneratedTasks
@@ -42,6 +40,7 @@ from penstock.observe import log_context
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import stack, trace
 from penstock.settings import with_references
+from penstock.worker.tasks_max import TooManyTasks, check_tasks_max, tasks_max
 
 log = logging.getLogger(__name__)
 
@@ -49,11 +48,6 @@ Deliver = Callable[[Any], None]
 SourceOffsets = list[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]
 """Pairs of source partition and source offset."""
 
-_DISALLOWED = (
-    "This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by reconfiguring "
-    "the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a future release of "
-    "Kafka Connect."
-)
 LONG_S = 10.0
 """A call of a connector's method that takes longer is reported; seconds."""
 METRICS_S = 1.0
@@ -79,12 +73,6 @@ class ConnectorSetup:
     task_class_name: Callable[[type], str]
     offsets: Callable[[str, Mapping[str, str]], SourceOffsets]
     """The committed offsets of a source, up to the end of their topic. May block."""
-
-
-class TooManyTasks(ConnectError):
-    """More tasks than ``tasks.max``; never retried."""
-
-    java_name = "org.apache.kafka.connect.runtime.TooManyTasksException"
 
 
 _KEY = secrets.token_bytes(32)
@@ -286,17 +274,10 @@ class _Run:
     def _task_configs(self, max_tasks: int) -> GeneratedTasks:
         connector, config = self._instance(), self._resolved(to_start=False)
         if "${" in self.raw.get("tasks.max", ""):  # the herder can't resolve references to config providers
-            max_tasks = parse_type("tasks.max", config["tasks.max"], ConfigType.INT)
+            max_tasks = tasks_max(config)
         with self.calling("task_configs"):
             made = task_configs(connector.task_configs(max_tasks))
-        if len(made) > max_tasks:
-            message = (
-                f"The connector {self.name} has generated {len(made)} tasks, which is greater than {max_tasks}, "
-                "the maximum number of tasks it is configured to create. "
-            )
-            if config.get("tasks.max.enforce", "true").strip().lower() != "false":
-                raise TooManyTasks(message + _DISALLOWED)
-            log.warning("%sThis behaviour should be considered a bug.", message)
+        check_tasks_max(self.name, len(made), max_tasks, config)
         own = {"task.class": self.setup.task_class_name(task_class(connector.task_class()))}
         if isinstance(connector, SinkConnector):
             own |= {key: self.raw[key] for key in ("topics", "topics.regex") if key in self.raw}

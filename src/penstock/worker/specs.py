@@ -17,6 +17,7 @@ from penstock.core.model.actions import StartTask
 from penstock.hosts.python.tasks import place_of
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.plugins import Plugins
+from penstock.worker.tasks_max import check_tasks_max, tasks_max
 
 
 class OffsetsForTasks(Protocol):
@@ -59,6 +60,7 @@ class Specs:
         """
         connector_config = self.resolve(start.connector_config)
         self.check(self.plugins.catalog, connector_config)
+        check_tasks_max(start.id.connector, start.tasks, tasks_max(connector_config), connector_config)
         task_class = self.plugins.connector(connector_config)().task_class()
         is_source = issubclass(task_class, SourceTask)
         topic, global_topic = self.offsets.topics(start.id.connector, connector_config) if is_source else (None, None)
