@@ -18,6 +18,7 @@ from penstock.core.model.records import (
 )
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.log.privileged_writer import FencedError, PrivilegedWriteError
+from penstock.kafka.log.reader import LogRecord
 from penstock.kafka.storage.stores import ConfigStore, StatusStore, exactly_once_support, internal_topic
 from support.kafka.client import Kafka, Record
 from support.waiting import Inbox, answer
@@ -53,6 +54,16 @@ def test_the_topics_are_as_the_settings_want_them():
 )
 def test_exactly_once_support(worker: dict[str, str], support: str):
     assert exactly_once_support(worker) == support
+
+
+def test_what_is_no_json_does_not_move_the_position():
+    """It does not in Java, and a group whose workers never agree on positions never comes to rest."""
+    read: list[ConfigRecord] = []
+    store = ConfigStore(WORKER, read.extend)
+    values = [b'{"properties":{"a":"1"}}', b"[1]", b"", b"garbage", b"\xff"]
+    for offset, value in enumerate(values):
+        store._decode([LogRecord(0, offset, b"connector-c", value)])
+    assert read == [ConfigRecord(0, ConnectorConfig("c", {"a": "1"})), ConfigRecord(1, None)]
 
 
 @contextmanager

@@ -138,7 +138,8 @@ class ConfigRecord:
     """One record of the config topic as it was read, in order.
 
     ``offset`` is its own; a worker that has read it stands at ``offset + 1``, which is what workers compare in the
-    group protocol. ``record`` is None for one that could not be understood: it changes nothing but that position.
+    group protocol. ``record`` is None for one that could not be understood: it changes nothing but that position. One
+    that is no JSON changes not even that, as in Java, so it is no ConfigRecord.
     """
 
     offset: int

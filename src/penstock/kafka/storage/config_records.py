@@ -103,6 +103,19 @@ def decode(offset: int, key: bytes | None, value: bytes | None) -> ConfigTopicRe
         return None
 
 
+def is_counted(value: bytes | None) -> bool:
+    """Whether a worker's position is after such a record once it has read it.
+
+    Workers compare their positions, so ours must be those of Java's, for which what is no JSON is not there at all.
+    """
+    if value is not None:
+        try:
+            compact.decode(value)
+        except ValueError:
+            return False
+    return True
+
+
 def _record(key: str, content: Any) -> ConfigTopicRecord:
     # The order matters: `task-` must not match the keys of a longer prefix, and Java tries them in this order.
     for prefix, read in _READERS.items():

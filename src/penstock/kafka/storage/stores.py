@@ -129,10 +129,11 @@ class ConfigStore:
         self._log.close()
 
     def _decode(self, records: list[LogRecord]) -> None:
-        decode = config_records.decode_signed
-        self._on_records(
-            [ConfigRecord(r.offset, decode(r.offset, r.key, r.value, r.headers), r.timestamp_ms) for r in records]
-        )
+        decode, is_counted = config_records.decode_signed, config_records.is_counted
+        decoded = [(r, decode(r.offset, r.key, r.value, r.headers)) for r in records]
+        counted = [(r, record) for r, record in decoded if record is not None or is_counted(r.value)]
+        if counted:
+            self._on_records([ConfigRecord(r.offset, record, r.timestamp_ms) for r, record in counted])
 
 
 class StatusStore:
