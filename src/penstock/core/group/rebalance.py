@@ -38,7 +38,11 @@ class Rebalancing:
         if self.state.position != membership.published:
             self.publish()
         assignment = membership.assignment
-        if assignment is not None and layout > max(assignment.offset, membership.rejoin_requested_at):
+        if assignment is None:
+            return
+        # One that is beyond the position is of a topic that was deleted and made anew since.
+        known = [at for at in (assignment.offset, membership.rejoin_requested_at) if at <= self.state.position]
+        if layout > max(known, default=-1):
             membership.rejoin_requested_at = layout
             self.output.emit(actions.Rejoin("the connectors or their tasks have changed"))
 

@@ -69,6 +69,8 @@ class ClusterState:
 
     def replay(self, entry: ConfigRecord) -> None:
         """Take the next record; records of other kinds than these only move the position."""
+        if entry.offset < self.position:
+            self._begin_again()
         self.position = entry.offset + 1
         match entry.record:
             case ConnectorConfig(name, None):
@@ -103,6 +105,12 @@ class ClusterState:
                 self.connectors[name].restarts = {each.task: each for each in (*chosen, *others)}
             case SessionKey() as key:
                 self.session_key = key
+
+    def _begin_again(self) -> None:
+        """The topic was deleted and made anew: positions in the one before say nothing any more."""
+        self.layout_position, self._counts = 0, (-1, {})
+        for connector in self.connectors.values():
+            connector.tasks_position = 0
 
     def _commit(self, name: str, count: int) -> None:
         configs = self._uncommitted.pop(name, {})
