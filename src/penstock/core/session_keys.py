@@ -44,7 +44,7 @@ DEFAULT_KEY_SIZES = {
 
 def key_bytes(algorithm: str, size: int | None) -> int:
     """How long a key is; ``size`` is ``inter.worker.key.size``, in bits."""
-    return DEFAULT_KEY_SIZES[algorithm] if size is None else size // 8
+    return DEFAULT_KEY_SIZES[algorithm] if size is None else (size + 7) // 8
 
 
 def sign(key: bytes, algorithm: str, body: bytes) -> bytes:
