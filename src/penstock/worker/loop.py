@@ -163,7 +163,7 @@ class Loop:
             except Exception as error:
                 if not isinstance(action, a.Ask):
                     raise
-                log.exception("The worker could not carry out %r", action)
+                log.exception("The worker could not carry out %s", type(action).__name__)  # it may hold passwords
                 self.deliver(Completed(action.token, error=error))
 
     def _carry_out(self, action: a.Action, parts: Parts) -> None:

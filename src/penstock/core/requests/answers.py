@@ -49,7 +49,7 @@ class Requests:
             case TimeoutError():
                 return m.Refused(500, f"Request timed out. {error}".rstrip()).reply()
             case _:
-                self.output.log("ERROR", f"A request ended in an error: {request!r}: {error!r}")
+                self.output.log("ERROR", f"A request ended in an error: {_described(request)}: {error!r}")
                 return m.Refused(500, str(error) or repr(error)).reply()
 
     def _answered(self, request: m.Request) -> Flow:
@@ -60,3 +60,9 @@ class Requests:
         if isinstance(request, m.ReadRequest):
             return self.reads.answer(request)
         return (yield from self.handlers[type(request)](request))
+
+
+def _described(request: m.Request) -> str:
+    """Without what it holds, such as a configuration with passwords."""
+    name = getattr(request, "name", None)
+    return type(request).__name__ if name is None else f"{type(request).__name__} of {name}"

@@ -1,0 +1,45 @@
+"""A request that fails is logged without the configuration that it holds, which may have passwords."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.api.errors import ConnectError
+from penstock.core.model import actions as a
+from penstock.core.model import events as e
+from penstock.core.model import messages as m
+from penstock.core.model.records import ConnectorConfig
+from simulation.cluster import Cluster
+from simulation.worker import Worker
+
+
+class Refusing(Cluster):
+    """The config topic takes no configuration of a connector."""
+
+    def __init__(self) -> None:
+        super().__init__([].append)
+        self.logged: list[str] = []
+
+    def _carry_out(self, worker: Worker, action: a.Action) -> None:
+        match action:
+            case a.Log(_, text):
+                self.logged.append(text)
+            case a.AppendConfig(records=(ConnectorConfig(),), token=token):
+                self.post(worker, f"ask {token}", e.Completed(token, error=ConnectError("it is too large")))
+            case _:
+                super()._carry_out(worker, action)
+
+
+def test_a_configuration_that_can_not_be_written() -> None:
+    cluster = Refusing()
+    cluster.start("a")
+    config: Any = {"connector.class": "Source", "password": "s3cret"}
+    for request in (m.PutConfig("c", config), m.CreateConnector("c", config)):
+        reply = cluster.ask("a", request)
+        assert isinstance(reply, m.Reply)
+        assert (reply.status, reply.body["message"]) == (500, "it is too large")
+    assert [text for text in cluster.logged if "it is too large" in text] == [
+        "A request ended in an error: PutConfig of c: ConnectError('it is too large')",
+        "A request ended in an error: CreateConnector of c: ConnectError('it is too large')",
+    ]
+    assert not any("s3cret" in text for text in cluster.logged)
