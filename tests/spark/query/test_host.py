@@ -1,12 +1,17 @@
-"""Which errors of a query may come from the end of Spark's Java, which is then asked for."""
+"""The end of a query: errors that may come from the end of Spark's Java, which is then asked for, and a worker that is
+not reached.
+"""
 
 from __future__ import annotations
+
+import socket
+import threading
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.host import _may_be_lost
+from penstock.spark.query.host import Queries, _may_be_lost
 
 
 def caused_by(cause: Exception) -> Exception:
@@ -44,3 +49,19 @@ def test_one_of_a_broken_connection_or_a_stopped_application_may_be(error: Excep
 )
 def test_one_of_the_query_itself_is_not(error: Exception) -> None:
     assert not _may_be_lost(error)
+
+
+def test_a_worker_that_hangs_up_before_the_admission_ends_the_job() -> None:
+    """It may have been frozen, or busy, for longer than the other side waits."""
+    with socket.create_server(("127.0.0.1", 0)) as worker:
+        threading.Thread(target=lambda: worker.accept()[0].close(), daemon=True).start()
+        payload = {
+            "address": worker.getsockname(),
+            "fingerprint": "0" * 64,
+            "key": "ab" * 32,
+            "who": {"connector": "c", "task": 0, "run": 1},
+            "jars": [],
+        }
+        answer = Queries.run(object.__new__(Queries), "c-0/1", payload)
+    assert answer is not None
+    assert answer.startswith("It was not admitted: Connection")

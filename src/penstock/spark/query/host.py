@@ -80,7 +80,8 @@ class Queries:
             handler.setLevel(logging.WARNING)
 
     def run(self, group: str, payload: Message) -> str | None:
-        """Run a query task from its admission to its end; returns the first line of its failure.
+        """Run a query task from its admission to its end; returns the first line of its failure, or why it was not
+        admitted.
 
         ``payload`` has the worker's address, the key, who the task is, and the jars that all queries need.
         """
@@ -91,6 +92,8 @@ class Queries:
         except RefusedError as refusal:
             log.warning("%s was not admitted: %s", who, refusal)
             return None
+        except OSError as error:  # the worker, which waits for this query, hears of it by the end of the job
+            return f"It was not admitted: {type(error).__name__}: {error}"
         control = BetweenBatches(pausing=admitted["spec"]["paused"])
         control.leased = lambda: channel.holds(admitted["lease"])
         steer = self._steers[group] = Steering(control)
