@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConnectError, DataError
 from penstock.api.schema import DATE, INT32, INT64, STRING, TIME, TIMESTAMP, Schema, decimal, struct
 from penstock.jdbc.columns import Shape
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import JdbcSinkSettings
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Stage, Step
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.spark.query.jdbc.plan import Plan, Stops, stop_totals, without_stops
 from penstock.spark.query.jdbc.row_maker import RowMaker
+from penstock.spark.query.jdbc.rows import TableRows
+from penstock.spark.query.sink.held_letters import HeldFailures
+from penstock.spark.query.sink.rows import Pipeline
 
 SETTINGS = JdbcSinkSettings.of(
     {
@@ -140,3 +145,57 @@ def test_logical_types() -> None:
     made = RowMaker(SETTINGS, Plan((shape(value),))).rows(batch((1, row, value)), errors()[0])
     assert made is not None
     assert list(made["s0"].to_pylist()[0].values()) == [2, 1005, 2000, format(row["n"], "f"), 1]
+
+
+class Sum:
+    """Stands for the accumulator of totals."""
+
+    def __init__(self) -> None:
+        self.value: dict[str, Any] = {}
+
+    def add(self, totals: dict[str, Any]) -> None:
+        self.value = totals
+
+
+def converted(batch: Batch) -> Batch:
+    if b"broken" in batch.values:
+        raise DataError("broken")
+    n = len(batch)
+    rows = [{"name": "a"} for _ in range(n)]
+    return batch.with_(values=rows, value_schemas=[ONE] * n, keys=[1] * n, key_schemas=[INT64] * n)
+
+
+def test_a_record_that_fails_behind_a_stop_is_reported_by_the_next_pass_alone() -> None:
+    values = [b"broken", b"a", b"broken", b"b"]
+    n = len(values)
+    arrow = pa.record_batch(
+        {
+            "topic": ["t"] * n,
+            "partition": pa.array([0] * n, pa.int32()),
+            "offset": list(range(n)),
+            "timestamp": pa.array([0] * n, pa.timestamp("us", tz="UTC")),
+            "timestampType": [0] * n,
+            "key": pa.array([b""] * n, pa.binary()),
+            "value": values,
+            "headers": pa.array([[]] * n, pa.list_(pa.binary())),
+        }
+    )
+    reported: list[int] = []
+
+    def report(failure: Any) -> None:
+        reported.append(failure.record.origin.offsets[0])
+
+    plan = Plan()
+    for _ in range(2):
+        held, metrics, totals = HeldFailures(), Metrics(lambda _: None, ()), Sum()
+        held.reporters = [report]
+        handler = ErrorHandler(ErrorSettings(tolerate=True), metrics, lambda _: False, (held,))
+        steps = [Step(Stage.VALUE_CONVERTER, "x", converted)]
+        pipeline = Pipeline(handler, steps, [], OriginalRecords(), metrics, None)
+        rows = TableRows(cast(Any, None), plan, cast(Any, totals))
+        made = list(rows._rows(pipeline, held, RowMaker(SETTINGS, plan), [arrow]))
+        stops = Stops.of(totals.value)
+        plan = Plan((*plan.shapes, *stops.shapes), stops.starts)
+    assert made[0]["_offset"].to_pylist() == [1, 3]
+    assert stops.starts == {}
+    assert reported == [0, 2]

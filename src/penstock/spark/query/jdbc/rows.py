@@ -20,6 +20,7 @@ from penstock.pipeline.trace import trace
 from penstock.spark.query.jdbc.plan import Plan, stop_totals
 from penstock.spark.query.jdbc.row_maker import SINK_CLASS, RowMaker
 from penstock.spark.query.safe import SafeSpec
+from penstock.spark.query.sink.held_letters import HeldFailures
 from penstock.spark.query.sink.plan import RowsError, Totals, lost_host
 from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.row_maker import raw_batch
@@ -37,21 +38,27 @@ class TableRows:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
             try:
-                pipeline, spec = Pipeline.start(self.spec, stack, report=True), self.spec.spec()
+                held, spec = HeldFailures(), self.spec.spec()
+                pipeline = Pipeline.start(self.spec, stack, report=True, held=held)
                 settings = JdbcSinkSettings.of({**spec.connector_config, "name": spec.connector})
-                yield from self._rows(pipeline, RowMaker(settings, self.plan), batches)
+                yield from self._rows(pipeline, held, RowMaker(settings, self.plan), batches)
             except HostLost as lost:
                 raise lost_host(lost) from lost
             except Exception as error:
                 raise RowsError(trace=trace(error)) from error
 
-    def _rows(self, pipeline: Pipeline, maker: RowMaker, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _rows(
+        self, pipeline: Pipeline, held: HeldFailures, maker: RowMaker, batches: Iterable[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
         try:
             for arrow in batches:
                 wanted = self._wanted(arrow, maker.stops)
                 if not wanted.num_rows:
                     continue
-                made = maker.rows(pipeline.process(raw_batch(wanted)), pipeline.errors)
+                try:
+                    made = maker.rows(pipeline.process(raw_batch(wanted)), pipeline.errors)
+                finally:
+                    held.release(maker.stops)
                 if made is not None:
                     pipeline.metrics.add("sink-record-send-total", made.num_rows)
                     yield made

@@ -1,15 +1,20 @@
-"""Dead letters of one try of a partition, which are sent when the try has come to its end.
+"""Dead letters of one try of a partition, which are sent when the try has come to its end, and failures of one batch.
 
 Spark tries a partition that fails again, and the task a batch whose columns have become more; the dead letters of each
-such try would be in the queue once more.
+such try would be in the queue once more. So would those of records behind the place where a pass over a batch stops
+(``jdbc.plan``): the next pass meets them again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
+
+from penstock.api.batch import SinkOrigin
+from penstock.pipeline.errors import Failure, FailureReporter
+from penstock.spark.query.sink.progress import Partition
 
 MOST_HELD = 10_000
 """Beyond so many they are sent at once, and may come more than once."""
@@ -50,3 +55,27 @@ class HeldProducer:
                 except KafkaException as error:
                     more["on_delivery"](error.args[0], None)
                     break
+
+
+class HeldFailures:
+    """Stands for ``reporters``, which get failures by ``release``."""
+
+    def __init__(self) -> None:
+        self.reporters: Sequence[FailureReporter] = ()
+        self._held: list[Failure] = []
+
+    def __call__(self, failure: Failure) -> None:
+        self._held.append(failure)
+
+    def release(self, stops: Mapping[Partition, int]) -> None:
+        """Called after each batch of Arrow: reports the failures of records before these offsets, and forgets the
+        others.
+        """
+        held, self._held = self._held, []
+        for failure in held:
+            origin = failure.record.origin
+            assert isinstance(origin, SinkOrigin)
+            stop = stops.get((origin.topics[0], origin.partitions[0]))
+            if stop is None or origin.offsets[0] < stop:
+                for report in self.reporters:
+                    report(failure)

@@ -35,7 +35,7 @@ from penstock.pipeline.trace import trace
 from penstock.spark.query.plugins import plugins_for
 from penstock.spark.query.progress_report import BUSY
 from penstock.spark.query.safe import SafeSpec
-from penstock.spark.query.sink.held_letters import HeldProducer
+from penstock.spark.query.sink.held_letters import HeldFailures, HeldProducer
 from penstock.spark.query.sink.keys import Keying, Keys
 from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, TRACE, Plan, RowsError, Totals, lost_host
 from penstock.spark.query.sink.row_maker import SINK_CLASS, RowMaker, columns_in, raw_batch
@@ -115,8 +115,10 @@ class Pipeline:
     began: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def start(cls, safe: SafeSpec, stack: ExitStack, report: bool) -> Pipeline:
-        """``report``: whether failures are counted and reported and can fail the task; otherwise they are ignored."""
+    def start(cls, safe: SafeSpec, stack: ExitStack, report: bool, held: HeldFailures | None = None) -> Pipeline:
+        """``report``: whether failures are counted and reported and can fail the task; otherwise they are ignored.
+        ``held`` gets them in place of those to whom they are reported.
+        """
         spec, resolve = stack.enter_context(plugins_for(safe, safe.spec()))
         connector = {**spec.connector_config, "name": spec.connector}
         id = TaskId(spec.connector, spec.task)
@@ -132,6 +134,8 @@ class Pipeline:
         if report and queue_of(connector) is not None:
             queue = LazyQueue(id, connector, spec, metrics, letters)
             reporters.insert(0, queue)
+        if held is not None:
+            held.reporters, reporters = reporters, [held]
         errors = ErrorHandler(settings, metrics, _wait, tuple(reporters))
         steps = timed(conversion.to_connect(), metrics), timed(chain.steps, metrics)
         return cls(errors, *steps, letters, metrics, queue, report and is_on(spec.worker_config, TRACES))
