@@ -37,6 +37,8 @@ class Source:
         self.position = position
         self.due = 0.0
         """When to look again, by ``time.monotonic``."""
+        self.failures = 0
+        """How often in a row it could not be read."""
         self._told: list[str] = []
         self._horizon = Horizon(database) if settings.horizon else None
 

@@ -83,6 +83,7 @@ class JdbcSource(SourceTask):
         self._held: Batch | None = None
         """The end of a batch, which is of the next transaction."""
         self._failures = 0
+        """How often in a row the tables could not be listed; a ``Source`` counts its own failures."""
         self._stopped = False
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -118,6 +119,9 @@ class JdbcSource(SourceTask):
             self._failed(error)
             return None
         if isinstance(item, End):
+            if item.last or self._settings.by_number or self._settings.by_time:
+                assert self._source is not None
+                self._source.failures = 0
             if item.last:
                 self._finish()
             return None
@@ -161,16 +165,17 @@ class JdbcSource(SourceTask):
         """Begin to read a table that is due, if there is something new in it."""
         now = time.monotonic()
         if self._settings.query is None and now >= self._tables_due:
+            self._source = None
             self._look_for_tables()
-            self._tables_due = time.monotonic() + self._settings.table_interval
+            self._tables_due, self._failures = time.monotonic() + self._settings.table_interval, 0
         due = [source for source in self._sources.values() if source.due <= now]
         if not due:
             return
         self._source = min(due, key=lambda source: source.due)
         self._source.due = time.monotonic() + self._settings.interval
         found = self._source.next_read()
-        self._failures = 0
         if found is None:
+            self._source.failures = 0
             return
         assert self._receiver is not None
         self._shape, self._group = found.shape, None
@@ -262,11 +267,14 @@ class JdbcSource(SourceTask):
             if self._source is not None:
                 self._source.due = 0.0
             return
-        self._failures += 1
-        if 0 <= self._settings.retries < self._failures:
-            raise ConnectError(f"The database could not be read {self._failures} times in a row: {error}")
-        log.warning("%s could not be read, trying again in %g s: %s", self._source, self._settings.interval, error)
+        again = time.monotonic() + self._settings.interval
         if self._source is not None:
-            self._source.due = time.monotonic() + self._settings.interval
+            self._source.failures += 1
+            self._source.due, failures = again, self._source.failures
         else:
-            self._tables_due = time.monotonic() + self._settings.interval
+            self._failures += 1
+            self._tables_due, failures = again, self._failures
+        if 0 <= self._settings.retries < failures:
+            raise ConnectError(f"The database could not be read {failures} times in a row: {error}")
+        what = self._source or "The list of tables"
+        log.warning("%s could not be read, trying again in %g s: %s", what, self._settings.interval, error)

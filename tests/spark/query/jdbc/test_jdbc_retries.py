@@ -1,0 +1,85 @@
+"""How often a JDBC source reads again what can't be read, and when; without a database."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from penstock.api.errors import ConnectError
+from penstock.jdbc.source.settings import JdbcSourceSettings
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.query.jdbc.source import task as module
+from penstock.spark.query.jdbc.source.database import DatabaseError
+from penstock.spark.query.jdbc.source.reading import ReadError
+from penstock.spark.query.jdbc.source.task import JdbcSource
+
+CONFIG = {
+    "connection.url": "jdbc:postgresql://db/app",
+    "mode": "incrementing",
+    "incrementing.column.name": "id",
+    "topic.prefix": "t-",
+}
+
+
+class Away:
+    """A database that does not answer."""
+
+    asked = 0
+
+    def tables(self, *_: Any) -> Any:
+        self.asked += 1
+        raise DatabaseError("away")
+
+
+class Table:
+    """A source with something new, always."""
+
+    due, failures, shape = 0.0, 0, None
+
+    def next_read(self) -> Table:
+        return self
+
+
+class Broken:
+    """A read that fails before its first row."""
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+    def check(self) -> None:
+        raise ReadError(Exception("the connection was reset"))
+
+    def cancel(self) -> None:
+        pass
+
+    def take(self, seconds: float) -> None:
+        return None
+
+
+def jdbc_source(**config: str) -> Any:
+    spec = TaskSpec(
+        connector="c", task=0, run=0, kind="query", task_class="", config={}, connector_config={}, worker_config={}
+    )
+    task: Any = JdbcSource(spec, cast(Any, None), cast(Any, None), lambda: None)
+    task._java = None
+    task._settings = JdbcSourceSettings.of({**CONFIG, **config})
+    return task
+
+
+def test_tables_are_not_asked_for_at_once_again_after_a_table_was_read() -> None:
+    task, database = jdbc_source(), Away()
+    task._database, task._source = database, Table()
+    for _ in range(3):
+        assert task.poll() is None
+    assert database.asked == 1
+    assert task.idle() > 0
+
+
+def test_reads_that_fail_count_although_the_database_says_what_is_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "Reading", Broken)
+    task = jdbc_source(**{"query": "SELECT 1 AS id", "poll.interval.ms": "0", "query.retry.attempts": "2"})
+    task._receiver, task._sources = Broken(), {None: Table()}
+    polls = 6  # each read begins in one and fails in the next
+    with pytest.raises(ConnectError, match="could not be read 3 times in a row: the connection was reset"):
+        [task.poll() for _ in range(polls)]
