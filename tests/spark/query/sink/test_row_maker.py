@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from pyspark.sql import types as t
 
@@ -39,6 +41,14 @@ def declared(ddl: t.StructType) -> Plan:
 def test_maps_of_declared_columns(columns):
     plan = declared(columns)
     assert rows(plan, TABLE).equals(rows(plan, TABLE.rows()))
+
+
+def test_decimals_beside_times_keep_all_of_their_digits():
+    """Times have to be made to fit, so all columns of such rows are."""
+    columns = t.StructType([t.StructField("at", t.TimestampType()), t.StructField("amount", t.DecimalType(38, 2))])
+    amounts = [Decimal("123456789012345678901234567890123456.78"), Decimal("-0.5")]
+    made = rows(declared(columns), [{"at": "2024-05-06T07:08:09", "amount": amount} for amount in amounts])
+    assert made["amount"].to_pylist() == amounts
 
 
 def test_structs():

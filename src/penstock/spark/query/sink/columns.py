@@ -48,6 +48,8 @@ _SCHEMALESS: dict[type, t.DataType] = {
     dt.datetime: t.TimestampType(),
     dt.time: t.IntegerType(),
 }
+_DIGITS = decimal.Context(prec=38)
+"""As many as Spark's decimals have, ten more than Python computes with by default."""
 _EPOCH = dt.date(1970, 1, 1)
 _ZERO = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -163,7 +165,8 @@ def _fit(kind: t.DataType, name: str) -> Fit:
         case t.DateType():
             return _day
         case t.DecimalType():
-            return lambda value: decimal.Decimal(str(value)).quantize(decimal.Decimal(1).scaleb(-kind.scale))
+            step = decimal.Decimal(1).scaleb(-kind.scale)
+            return lambda value: decimal.Decimal(str(value)).quantize(step, context=_DIGITS)
         case t.FloatType() | t.DoubleType():
             return lambda value: float(value) if _is(value, (int, float, decimal.Decimal)) else None
         case t.BooleanType():
