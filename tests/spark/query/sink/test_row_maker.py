@@ -10,6 +10,8 @@ from pyspark.sql import types as t
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
 from penstock.api.schema import FLOAT64, INT64, STRING, struct
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings
+from penstock.pipeline.metrics import Metrics
 from penstock.spark.query.sink.columns import columns_of
 from penstock.spark.query.sink.plan import Plan, RowsError
 from penstock.spark.query.sink.row_maker import RowMaker
@@ -20,7 +22,9 @@ ORIGIN = SinkOrigin(["t", "t"], [0, 0], [7, 8], ["CreateTime"] * 2)
 
 
 def rows(plan: Plan, values, schema=None):
-    batch = Batch.of(["t", "t"], values, value_schema=schema, origin=ORIGIN)
+    n = len(values)
+    origin = SinkOrigin(["t"] * n, [0] * n, list(range(7, 7 + n)), ["CreateTime"] * n)
+    batch = Batch.of(["t"] * n, values, value_schema=schema, origin=origin)
     made = RowMaker(plan).rows(batch, None)  # type: ignore[arg-type]
     assert made is not None
     return made
@@ -41,6 +45,41 @@ def declared(ddl: t.StructType) -> Plan:
 def test_maps_of_declared_columns(columns):
     plan = declared(columns)
     assert rows(plan, TABLE).equals(rows(plan, TABLE.rows()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        (t.BinaryType(), ["AQID", None, b"x"], [b"\x01\x02\x03", None, b"x"]),
+        (t.LongType(), [2.0, 3, None], [2, 3, None]),
+        (t.DoubleType(), [2, 0.5, Decimal("0.25")], [2.0, 0.5, 0.25]),
+        (t.ArrayType(t.StringType()), [["ab", 1], None, []], [["ab", "1"], None, []]),
+        (t.DecimalType(10, 2), [1, "2.5", 0.25], [Decimal("1.00"), Decimal("2.50"), Decimal("0.25")]),
+    ],
+    ids=str,
+)
+def test_values_mean_the_same_whatever_columns_are_beside_them(kind, values, expected):
+    for beside in ([], [t.StructField("at", t.TimestampType())]):
+        plan = declared(t.StructType([t.StructField("x", kind), *beside]))
+        assert rows(plan, [{"x": value} for value in values])["x"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [(t.LongType(), 1.5), (t.IntegerType(), Decimal("1.5")), (t.ArrayType(t.StringType()), "ab"), (t.LongType(), True)],
+    ids=str,
+)
+def test_a_value_that_a_column_would_change_does_not_fit_it(kind, value):
+    failures = []
+    errors = ErrorHandler(
+        ErrorSettings(tolerate=True), Metrics(lambda _: None, ()), lambda _: False, (failures.append,)
+    )
+    batch = Batch.of(["t", "t"], [{"x": value}, {"x": None}], value_schema=None, origin=ORIGIN)
+    made = RowMaker(declared(t.StructType([t.StructField("x", kind)]))).rows(batch, errors)
+    assert made is not None
+    assert made.to_pylist() == [{"x": None}]
+    (failure,) = failures
+    assert str(failure.error) == f"{value!r} does not fit column value.x of type {kind.simpleString()}"
 
 
 def test_decimals_beside_times_keep_all_of_their_digits():

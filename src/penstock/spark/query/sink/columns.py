@@ -111,20 +111,6 @@ def _wider(one: t.DataType, other: t.DataType, name: str) -> t.DataType:
     )
 
 
-def has_moments(kind: t.DataType) -> bool:
-    """Whether there are dates or times in it, which schemaless values have as text or numbers."""
-    match kind:
-        case t.TimestampType() | t.TimestampNTZType() | t.DateType():
-            return True
-        case t.StructType():
-            return any(has_moments(field.dataType) for field in kind)
-        case t.ArrayType():
-            return has_moments(kind.elementType)
-        case t.MapType():
-            return has_moments(kind.valueType)
-    return False
-
-
 Fit = Callable[[Any], Any]
 
 

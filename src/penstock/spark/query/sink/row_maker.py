@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import decimal
+from collections.abc import Sequence
+from types import NoneType
 from typing import Any
 
 import pyarrow as pa
@@ -13,11 +16,20 @@ from penstock.api.columns import Late, Table
 from penstock.api.errors import DataError
 from penstock.api.schema import SchemaType
 from penstock.pipeline.errors import ErrorHandler, Stage, Step
-from penstock.spark.query.sink.columns import VALUE, columns_of, fitting, has_moments, merged, text_of, texts
+from penstock.spark.query.sink.columns import VALUE, columns_of, fitting, merged, text_of, texts
 from penstock.spark.query.sink.keys import deleted
 from penstock.spark.query.sink.plan import CHANGE, EXTRAS, Plan, RowsError
 
 SINK_CLASS = "penstock.connectors.SparkSink"
+_PLAIN: tuple[tuple[tuple[type[t.DataType], ...], set[type]], ...] = (
+    ((t.ByteType, t.ShortType, t.IntegerType, t.LongType), {int}),
+    ((t.FloatType, t.DoubleType), {int, float}),
+    ((t.DecimalType,), {int, decimal.Decimal}),
+    ((t.BooleanType,), {bool}),
+    ((t.StringType,), {str}),
+    ((t.BinaryType,), {bytes}),
+)
+"""Types of columns, and those of values that PyArrow leaves as they are."""
 _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
@@ -43,8 +55,10 @@ class RowMaker:
         self._names = plan.row_type().names
         self._known: set[Any] = set()
         self._fit = fitting(self._columns)
+        self._declared = DeclaredColumns(self._columns, self._arrow) if plan.declared else None
         self._texts = not plan.declared and self._columns == t.StructType([t.StructField(VALUE, t.StringType())])
-        self._loose = plan.declared and has_moments(self._columns)
+        self._loose = False
+        """Whether values have to be made to fit."""
         self._step = Step(Stage.TASK_PUT, SINK_CLASS, self._try)
 
     def rows(self, batch: Batch, errors: ErrorHandler) -> pa.RecordBatch | None:
@@ -85,6 +99,8 @@ class RowMaker:
         return batch
 
     def _array(self, batch: Batch) -> pa.StructArray:
+        if self._declared is not None:
+            return self._declared.array(batch)
         if self._texts and not any(schema is not None and schema.fields for schema in set(batch.value_schemas)):
             # The common case of JSON without a schema.
             return pa.StructArray.from_arrays([pa.array(texts(batch.values), pa.string())], [VALUE])
@@ -102,7 +118,7 @@ class RowMaker:
     def _of_table(self, batch: Batch) -> pa.StructArray | None:
         """None if the values are no table whose fields are the columns."""
         table = batch.value_column
-        if not isinstance(table, Table) or (not self._plan.declared and None in batch.value_schemas):
+        if not isinstance(table, Table) or None in batch.value_schemas:
             return None
         given, nulls = table.as_dict(), [None] * len(table)
         arrays = [pa.array(list(given.get(field.name, nulls)), field.type) for field in self._arrow]
@@ -110,10 +126,6 @@ class RowMaker:
 
     def _structs(self, batch: Batch) -> list[Any]:
         """The values as dicts of columns; what is no struct is the column ``value``."""
-        if self._plan.declared:
-            if VALUE not in self._columns.names:
-                return batch.values
-            return [value if isinstance(value, dict) else {VALUE: value} for value in batch.values]
         kinds = {id(schema): schema for schema in batch.value_schemas}
         structs = {one for one, schema in kinds.items() if schema is not None and schema.type is SchemaType.STRUCT}
         if len(structs) == len(kinds):
@@ -122,6 +134,56 @@ class RowMaker:
             value if value is None or id(schema) in structs else {VALUE: value}
             for value, schema in zip(batch.values, batch.value_schemas, strict=True)
         ]
+
+
+class DeclaredColumns:
+    """Values for the columns of the setting ``schema``; ``arrow`` has their types.
+
+    PyArrow takes some values for others: the text of a list for its characters, one of bytes for its letters instead of
+    base64, and a number with digits after the point for a whole one. So it gets only values of types that it leaves as
+    they are, and all others are made to fit, or refused.
+    """
+
+    def __init__(self, columns: t.StructType, arrow: pa.StructType) -> None:
+        self._arrow = arrow
+        self._row = fitting(columns)
+        self._columns = [_Column(field, kind.type) for field, kind in zip(columns, arrow, strict=True)]
+        self._has_value = VALUE in columns.names
+
+    def array(self, batch: Batch) -> pa.StructArray:
+        """Raises DataError, and PyArrow's errors, for values that don't fit."""
+        arrays = [made.array(values) for made, values in zip(self._columns, self._values(batch), strict=True)]
+        return pa.StructArray.from_arrays(arrays, fields=list(self._arrow))
+
+    def _values(self, batch: Batch) -> list[Sequence[Any]]:
+        names = [field.name for field in self._arrow]
+        if isinstance(table := batch.value_column, Table):
+            given, nulls = table.as_dict(), [None] * len(table)
+            return [given.get(name, nulls) for name in names]
+        rows: list[dict[str, Any]] = []
+        for row in batch.values:
+            if not isinstance(row, dict) and self._has_value:
+                rows.append({VALUE: row})
+            elif row is None or isinstance(row, dict):
+                rows.append(row or {})
+            else:
+                self._row(row)  # raises
+        return [[row.get(name) for row in rows] for name in names]
+
+
+class _Column:
+    def __init__(self, field: t.StructField, kind: pa.DataType) -> None:
+        plain = next((types for kinds, types in _PLAIN if isinstance(field.dataType, kinds)), None)
+        self._plain = None if plain is None else {*plain, NoneType}
+        self._kind, self._fit = kind, fitting(field.dataType, f"{VALUE}.{field.name}")
+
+    def array(self, values: Sequence[Any]) -> pa.Array:
+        if self._plain is not None and self._plain.issuperset(map(type, values)):
+            try:
+                return pa.array(values, self._kind)
+            except pa.ArrowException:
+                pass  # as of a decimal with more digits than the column has
+        return pa.array(list(map(self._fit, values)), self._kind)
 
 
 def extra(name: str, batch: Batch, kind: pa.DataType) -> pa.Array:
