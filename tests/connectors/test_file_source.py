@@ -150,6 +150,51 @@ def test_a_replaced_file_is_read_to_its_end_and_then_the_new_one(tmp_path: Path,
     assert task.lines() + task.lines() == ["new"]
 
 
+def test_lines_that_are_written_just_before_a_file_is_replaced_are_read(
+    tmp_path: Path, reading: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, rotated = tmp_path / "in", tmp_path / "in.1"
+    file.write_text("one\n")
+    task = reading(file)
+    assert task.lines() == ["one"]
+    stat = os.stat
+
+    def rotate(path: Any) -> Any:
+        monkeypatch.setattr(os, "stat", stat)
+        with file.open("a") as out:
+            out.write("two\n")
+        file.rename(rotated)
+        file.write_text("new\n")
+        return stat(path)
+
+    monkeypatch.setattr(os, "stat", rotate)
+    assert task.lines() == ["two"]
+    assert task.lines() == ["new"]
+
+
+def test_a_file_that_is_deleted_as_soon_as_it_has_replaced_another_is_waited_for(
+    tmp_path: Path, reading: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\n")
+    task = reading(file)
+    assert task.lines() == ["one"]
+    stat = os.stat
+
+    def delete(path: Any) -> Any:
+        monkeypatch.setattr(os, "stat", stat)
+        file.rename(tmp_path / "in.1")
+        file.write_text("lost\n")
+        found = stat(path)
+        file.unlink()
+        return found
+
+    monkeypatch.setattr(os, "stat", delete)
+    assert task.lines() == []
+    file.write_text("new\n")
+    assert task.lines() == ["new"]
+
+
 def test_a_truncated_file_is_read_from_its_beginning(tmp_path: Path, reading: Start) -> None:
     file = tmp_path / "in"
     file.write_text("one\ntwo\n")

@@ -224,10 +224,18 @@ class FileStreamSourceTask(SourceTask):
             return
         if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
             return
-        log.warning("File %s was replaced; reading the new file from its beginning", self._name)
+        if os.fstat(file.fileno()).st_size > file.tell():  # what was written since it was read, before the other was
+            return
         self._lines.end()
-        if not self._lines.ready:
-            file.close()
-            self._file = open(self._filename, "rb", buffering=0)  # noqa: SIM115
-            self._seen, self._taken = 0, ()
-            self._lines.start_at(0)
+        if self._lines.ready:
+            return
+        try:
+            new = open(self._filename, "rb", buffering=0)  # noqa: SIM115 - open as long as the task
+        except FileNotFoundError:  # deleted meanwhile: there will be another one
+            return
+        except OSError as e:
+            raise ConnectError(f"Couldn't open file {self._name}: {e.strerror}") from e
+        log.warning("File %s was replaced; reading the new file from its beginning", self._name)
+        file.close()
+        self._file, self._seen, self._taken = new, 0, ()
+        self._lines.start_at(0)
