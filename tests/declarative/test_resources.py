@@ -141,6 +141,20 @@ def test_plain_yaml(tmp_path: Path) -> None:
     assert (first.state, first.cluster) == (None, None)
 
 
+def test_a_request_in_yaml(tmp_path: Path) -> None:
+    text = (
+        "name: a\ninitial_state: PAUSED\ninitial_offsets:\n- {partition: {filename: f}, offset: {position: 7}}\n"
+        "config:\n  connector.class: FileStreamSource\n  tasks.max: 1\n  batch.size: 2000\n  transforms: [one, two]\n"
+    )
+    (resource,) = read(tmp_path, "a.yaml", text)
+    assert resource.wanted.config == {
+        "name": "a", "connector.class": "FileStreamSource", "tasks.max": "1", "batch.size": "2000",
+        "transforms": "one,two",
+    }  # fmt: skip
+    assert resource.wanted.initial_state == "PAUSED"
+    assert resource.wanted.initial_offsets == (({"filename": "f"}, {"position": 7}),)
+
+
 def test_a_folder_and_its_folders(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "a.json").write_text('{"name": "a", "connector.class": "X", "file": "{{where}}"}')
@@ -169,7 +183,8 @@ def test_properties_in_latin_1(tmp_path: Path) -> None:
             STRIMZI.replace("{{ file }}", "f").replace("maxRestarts", "maxRetries"),
             "`spec.autoRestart.maxRetries` of connector orders is not supported; there are enabled, maxRestarts",
         ),
-        (f"{JIKKOU}---\n{JIKKOU}", None),
+        (f"{JIKKOU}---\n{JIKKOU}", "Connector orders is described twice, in "),
+        (JIKKOU, None),
     ],
 )
 def test_mistakes(tmp_path: Path, text: str, complaint: str | None) -> None:

@@ -63,9 +63,10 @@ def read_resources(
     found = [resource for path in _files(given) for resource in _resources(path, variables, default_name)]
     seen: dict[tuple[str | None, str], Path] = {}
     for resource in found:
-        other = seen.setdefault((resource.cluster, resource.name), resource.path)
-        if other is not resource.path:
-            raise ConfigError(f"Connector {resource.name} is described twice, in {other} and in {resource.path}")
+        place = resource.cluster, resource.name
+        if place in seen:
+            raise ConfigError(f"Connector {resource.name} is described twice, in {seen[place]} and in {resource.path}")
+        seen[place] = resource.path
     return found
 
 
@@ -116,10 +117,12 @@ def _resource(path: Path, document: Any, default_name: str | None) -> Resource |
         raise ConfigError(f"{path} must describe a connector: an object of settings, or a resource of kind {KIND}")
     if "kind" in document and "apiVersion" in document:
         return _of_kubernetes(path, document) if document["kind"] == KIND else None
-    document = {key: _plain(value) for key, value in document.items()}
-    if "config" not in document:
-        document = {"name": document.get("name", default_name), "config": document}
-    return Resource(path, _creation(path, document))
+    if "config" in document:
+        given = document["config"]
+        settings = {str(key): _plain(value) for key, value in given.items()} if isinstance(given, dict) else given
+        return Resource(path, _creation(path, {**document, "name": _plain(document.get("name")), "config": settings}))
+    settings = {str(key): _plain(value) for key, value in document.items()}
+    return Resource(path, _creation(path, {"name": settings.get("name", default_name), "config": settings}))
 
 
 def _of_kubernetes(path: Path, document: dict[str, Any]) -> Resource:
