@@ -77,12 +77,18 @@ class Lines:
         threading.Thread(target=self._send, args=(lines,), name="lines", daemon=True).start()
 
     def _send(self, lines: IO[str]) -> None:
-        for each in lines:
-            self._producer.produce(self.topic, each.rstrip("\n").encode(), on_delivery=self._delivered)
-            self._producer.flush()
-        self.ended = True
+        try:
+            for each in lines:
+                self._producer.produce(self.topic, each.rstrip("\n").encode(), on_delivery=self._delivered)
+                self._producer.flush()
+        except KafkaException as error:  # such as of a line that is too long
+            self._delivered(error.args[0], None)
+        except UnicodeError as error:
+            self.failure = f"A line can't be sent to topic {self.topic}: it is not UTF-8 ({error})."
+        else:
+            self.ended = True
 
-    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+    def _delivered(self, error: KafkaError | None, _: Message | None) -> None:
         if error is None:
             self.sent += 1
         else:

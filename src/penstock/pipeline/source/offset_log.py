@@ -64,7 +64,7 @@ class OffsetCopies:
 
     def copy(self, offsets: Sequence[SourceOffset]) -> None:
         """Called with offsets that are stored in the connector's topic already."""
-        if self._topic is None:
+        if self._topic is None or not offsets:
             return
         if self._producer is None:
             self._producer = self._make_producer()
@@ -72,14 +72,18 @@ class OffsetCopies:
             try:
                 self._producer.produce(self._topic, each.value, each.key, on_delivery=self._delivered)
             except BufferError:
-                reason = "earlier ones fill the producer's buffer, since the brokers do not take them"
-                log.warning("Offsets could not be copied to the worker's topic %s: %s", self._topic, reason)
+                self._failed("earlier ones fill the producer's buffer, since the brokers do not take them")
                 break
+            except ck.KafkaException as e:  # of a topic that is known to be missing or forbidden, and of a large offset
+                self._failed(e.args[0].str())
         self._producer.poll(0)
 
     def _delivered(self, error: ck.KafkaError | None, _: ck.Message) -> None:
         if error is not None:
-            log.warning("Offsets could not be copied to the worker's topic %s: %s", self._topic, error.str())
+            self._failed(error.str())
+
+    def _failed(self, reason: str) -> None:
+        log.warning("Offsets could not be copied to the worker's topic %s: %s", self._topic, reason)
 
     def release(self) -> None:
         """Close the producer, if nothing is on its way."""
