@@ -61,9 +61,12 @@ def test_slots_are_what_spark_runs_at_a_time(conf: dict[str, str], count: int) -
     assert slots(conf) == count
 
 
-def test_a_number_of_cores_of_a_task_that_is_none_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"Invalid value two for configuration spark.task.cpus"):
-        HostSettings(spark={"spark.task.cpus": "two"}).conf()
+@pytest.mark.parametrize("given", ["two", "0", "-1"])
+@pytest.mark.parametrize("key", ["spark.task.cpus", "spark.executor.cores"])
+def test_a_number_of_cores_that_is_none_is_refused(key: str, given: str) -> None:
+    cluster = {"spark.master": "yarn", "spark.executor.instances": "2"}
+    with pytest.raises(ConfigError, match=rf"Invalid value {given} for configuration {key}"):
+        HostSettings(spark={**cluster, key: given}).conf()
 
 
 def test_on_a_cluster_the_number_of_slots_must_be_said() -> None:

@@ -20,7 +20,7 @@ def slots(conf: Mapping[str, str]) -> int:
         return int(match[1]) * (int(match[2]) // cores)
     if master.startswith("spark://"):
         return _required(conf, "spark.cores.max", master) // cores
-    return _required(conf, "spark.executor.instances", master) * (int(conf.get("spark.executor.cores", "1")) // cores)
+    return _required(conf, "spark.executor.instances", master) * (_count(conf, "spark.executor.cores") // cores)
 
 
 def limit(conf: Mapping[str, str], number: int) -> dict[str, str]:
@@ -33,7 +33,7 @@ def limit(conf: Mapping[str, str], number: int) -> dict[str, str]:
         return {}
     if master.startswith("spark://"):
         return {"spark.cores.max": str(number * cores)}
-    of_an_executor = max(1, int(conf.get("spark.executor.cores", "1")) // cores)
+    of_an_executor = max(1, _count(conf, "spark.executor.cores") // cores)
     return {"spark.executor.instances": str(max(1, number // of_an_executor))}
 
 
@@ -47,9 +47,13 @@ def with_retries(master: str, failures: str) -> str:
 
 
 def _cores_of_a_task(conf: Mapping[str, str]) -> int:
-    given = conf.get("spark.task.cpus", "1").strip()
-    if not given.isdigit() or int(given) < 1:
-        raise ConfigError("spark.task.cpus", given, "must be a whole number, 1 or more")
+    return _count(conf, "spark.task.cpus")
+
+
+def _count(conf: Mapping[str, str], key: str) -> int:
+    given = conf.get(key, "1").strip()
+    if not re.fullmatch("[0-9]+", given) or int(given) < 1:
+        raise ConfigError(key, given, "must be a whole number, 1 or more")
     return int(given)
 
 
