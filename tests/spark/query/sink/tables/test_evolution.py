@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ class Frame:
         self.columns = list(columns)
 
     def select(self, *columns: str) -> Frame:
-        return Frame(*(name.strip("`") for name in columns))
+        """As Spark's parser reads names in backticks."""
+        found = [re.fullmatch("`((?:[^`]|``)*)`", name) for name in columns]
+        return Frame(*(each[1].replace("``", "`") for each in found if each is not None))
 
 
 class Table:
@@ -79,3 +82,8 @@ def test_a_batch_that_is_written_again_with_more_columns_keeps_them_where_there_
     assert kept(evolution, "id", "name") == ["id", "name"]
     table.found = Frame("id", "name")
     assert kept(evolution, "id", "name", "more") == ["id", "name"]
+
+
+def test_a_column_with_a_backtick_in_its_name_is_kept(table: Table, evolution: Evolution) -> None:
+    table.found = Frame("id", "a`b")
+    assert kept(evolution, "id", "a`b", "more") == ["id", "a`b"]

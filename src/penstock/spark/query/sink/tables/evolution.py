@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException
 
 from penstock.api.errors import ConnectError
 from penstock.spark.query.sink.settings import SinkSettings
+from penstock.spark.query.sink.tables.merge import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,7 +60,7 @@ class Evolution:
                 f"{', '.join(new)}: not among the columns of {self._settings.target}, and schema.evolution={policy}. "
                 "Add them to the table, leave them out by a transform or by sql, or set schema.evolution=add"
             )
-        return frame.select(*(f"`{name}`" for name in kept)) if new else frame
+        return frame.select(*map(quoted, kept)) if new else frame
 
 
 def columns_of_table(settings: SinkSettings, session: SparkSession) -> list[str] | None:
