@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError
@@ -26,7 +26,8 @@ ASK_S = 10.0
 def sample(request: PreviewRequest) -> Batch:
     """At most ``limit`` records, as bytes. Raises ConnectError if there is no such topic."""
     name = "penstock-preview"
-    consumer = new_consumer(connector_consumer(request.worker, request.connector, name, group_id=name))
+    java = connector_consumer(request.worker, request.connector, name, group_id=name)
+    consumer = new_consumer(java, **{"enable.partition.eof": True})
     try:
         batch = raw_batch(_messages(consumer, request))
     finally:
@@ -58,13 +59,19 @@ def _messages(consumer: Consumer, request: PreviewRequest) -> list[Message]:
 
 
 def _until(consumer: Consumer, ends: dict[tuple[str, int], int], deadline: float, most: int) -> Iterator[Message]:
-    """Records before these ends, ``most`` of each partition."""
+    """Records before these ends, ``most`` of each partition. The last ones before an end may be no records, but the
+    marks of transactions.
+    """
     left = dict.fromkeys(ends, most)
     while left and time.monotonic() < deadline:
         message = consumer.poll(0.2)
-        if message is None or message.error() is not None:
+        if message is None:
             continue
         place = str(message.topic()), int(message.partition() or 0)
+        if (error := message.error()) is not None:
+            if error.code() == KafkaError._PARTITION_EOF:
+                left.pop(place, None)
+            continue
         if place not in left:
             continue
         yield message
