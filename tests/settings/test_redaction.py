@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 from penstock import observe
-from penstock.core.model.tasks import TaskFailed, TaskId, TaskMetrics
+from penstock.core.model.tasks import TaskFailed, TaskId, TaskMetrics, TaskRunning
 from penstock.settings.providers import ConfigTransformer, FileConfigProvider
 from penstock.settings.redaction import Redaction
 
@@ -39,6 +39,8 @@ def test_events() -> None:
     assert redaction.clean_event(failed).trace == "java.sql.SQLException: [hidden]\n\tat x"
     metrics = TaskMetrics(TaskId("x", 0), 1, {"a": 1.0, "penstock-last-error": CANARY})
     assert redaction.clean_event(metrics).values == {"a": 1.0, "penstock-last-error": "[hidden]"}
+    retrying = TaskRunning(TaskId("x", 0), 1, f"{CANARY} is refused. Retrying")
+    assert redaction.clean_event(retrying).degraded_reason == "[hidden] is refused. Retrying"
     plain = TaskFailed(TaskId("x", 0), 1, "nothing of it")
     assert redaction.clean_event(plain) is plain
 

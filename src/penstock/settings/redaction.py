@@ -22,7 +22,7 @@ SHORTEST_REFERENCE = 8
 WORDS = {"true", "false", "null", "none", "basic", "bearer"}
 """Values of settings whose names look secret, such as ``token_type``, that would be found in any text."""
 MOST = 10_000
-TEXTS = ("trace", "reason", "text", "values")
+TEXTS = ("trace", "reason", "degraded_reason", "text", "values")
 """The fields of events that have texts from tasks."""
 
 
