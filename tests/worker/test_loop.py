@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 
 from penstock.core.herder import Herder
-from penstock.core.model.actions import Action, StopTask
+from penstock.core.model.actions import Action, StopTask, Validate
+from penstock.core.model.events import Completed
 from penstock.core.model.messages import ListConnectors, Reply
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.tasks import TaskId
@@ -27,6 +28,8 @@ class Faulty(Herder):
         self.handled.append(event)
         if event == "fault":
             raise ValueError("a fault of ours")
+        if event == "validate":
+            return [Validate({"name": "c", "database.password": "canary-7f3a"}, token=1)]
         return [StopTask(TaskId("c", 0))] if event == "stop" else []
 
 
@@ -42,6 +45,13 @@ class Tasks:
         raise ValueError(f"{id} cannot be stopped")
 
 
+class Exhausted:
+    """Stands for the background of a worker that gets no more threads."""
+
+    def do(self, ask: Action) -> None:
+        raise RuntimeError("can't start new thread")
+
+
 @pytest.fixture
 def failures() -> list[Exception]:
     return []
@@ -54,7 +64,7 @@ def started(herder: Herder, failures: list[Exception]) -> Loop:
             foundation=nothing,
             connectors=nothing,
             tasks=cast(Any, Tasks()),
-            background=nothing,
+            background=cast(Any, Exhausted()),
             local=nothing,
             set_log_level=nothing.any,
             store_offsets=nothing.any,
@@ -87,3 +97,16 @@ def test_an_exception_ends_the_worker_with_its_trace(
         assert (reply.status, reply.body["message"]) == (500, "The worker has failed and is stopping")
     assert loop.shut_down(10) is False
     assert "after" not in herder.handled
+
+
+def test_what_can_not_be_asked_is_logged_without_its_configuration(
+    failures: list[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    herder = Faulty()
+    loop = started(herder, failures)
+    loop.deliver("validate")
+    until(lambda: any(isinstance(each, Completed) for each in herder.handled), "the outcome", 120)
+    assert "The worker could not carry out Validate" in caplog.text
+    assert "can't start new thread" in caplog.text
+    assert "canary-7f3a" not in caplog.text
+    loop.shut_down(0)
