@@ -91,3 +91,29 @@ def test_secrets_in_json_of_a_config_provider() -> None:
     redaction = Redaction()
     redaction.learn_references([json.dumps({"password": CANARY, "to": "elsewhere"})])
     assert redaction.clean(f"{CANARY} elsewhere") == "[hidden] elsewhere"
+
+
+def test_secrets_of_files_that_end_with_a_line_end() -> None:
+    """Settings are read without the blanks around them, so drivers get, and repeat, the rest."""
+    redaction = Redaction()
+    redaction.learn({"connection.password": f" {CANARY}\n"})
+    redaction.learn_references(["canary-of-file\n"])
+    assert redaction.clean(f"{CANARY}, canary-of-file") == "[hidden], [hidden]"
+
+
+def test_secrets_in_logins_and_users() -> None:
+    redaction = Redaction()
+    jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="orders" password="{CANARY}";'
+    user_info = {"value.converter.basic.auth.user.info": "reader:canary-of-registry"}
+    redaction.learn({"consumer.override.sasl.jaas.config": jaas, **user_info})
+    said = redaction.clean(f"{CANARY}, canary-of-registry, orders, reader")
+    assert said == "[hidden], [hidden], orders, reader"
+
+
+def test_secrets_escaped_as_in_urls() -> None:
+    """A driver that is given a password puts it into a URL, and says that."""
+    redaction = Redaction()
+    redaction.learn({"connection.password": "p@ss/w (rd)!"})
+    redaction.learn_references(["user&name=x"])
+    texts = ("p%40ss%2Fw%20%28rd%29%21", "p%40ss%2Fw%20(rd)!", "p%40ss%2Fw+%28rd%29%21", "user%26name%3Dx")
+    assert [redaction.clean(f"x://u:{each}@db") for each in texts] == ["x://u:[hidden]@db"] * 4

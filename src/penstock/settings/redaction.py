@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, quote_plus, unquote
 
 from penstock.core.config.secrets import MASK, inside, is_secret, passwords_of
+from penstock.java.errors import JaasError
+from penstock.java.jaas import login_module
+from penstock.java.parsing import BLANKS
 
 SHORTEST = 4
 """Shorter values would be found in any text."""
@@ -41,7 +45,7 @@ class Redaction:
 
     def learn_references(self, values: Collection[str]) -> None:
         """Values of config providers, which may be anything: host names, too."""
-        whole = {value for value in values if value and len(value) >= SHORTEST_REFERENCE}
+        whole = {form for value in values if value for form in _forms(value) if len(form) >= SHORTEST_REFERENCE}
         self._learn(whole.union(*(_secrets("", value) for value in values if value)))
 
     def _learn(self, found: set[str]) -> None:
@@ -83,7 +87,27 @@ class Redaction:
 
 def _secrets(name: str, value: str, passwords: Collection[str] = ()) -> Iterator[str]:
     for inner, text in ((name, value), *inside(value)):
-        found = passwords_of(text) | ({text} if is_secret(inner, passwords) else set())
-        for each in found | {unquote(each) for each in found} | {json.dumps(each)[1:-1] for each in found}:
-            if len(each) >= SHORTEST and each.lower() not in WORDS:
-                yield each
+        found = passwords_of(text)
+        if is_secret(inner, passwords):
+            found |= {text, *_parts(inner, text)}
+        for form in {form for each in found for form in _forms(each)}:
+            if len(form) >= SHORTEST and form.lower() not in WORDS:
+                yield form
+
+
+def _parts(name: str, secret: str) -> Iterator[str]:
+    """The secrets in one that has a form of its own: a login of JAAS, a user with a password."""
+    if "LoginModule" in secret:
+        with suppress(JaasError):
+            yield from (text for option, text in login_module(secret).options.items() if is_secret(option))
+    if name.endswith("user.info"):
+        yield secret.partition(":")[2]
+
+
+def _forms(secret: str) -> set[str]:
+    """As texts may have it: without the blanks around it, which files often end with and which settings are read
+    without, and escaped as in URLs and in JSON.
+    """
+    plain = secret.strip(BLANKS)
+    in_urls = (quote(plain, each, errors="surrogatepass") for each in ("", "!$&'()*+,;="))
+    return {plain, unquote(plain), *in_urls, quote_plus(plain, errors="surrogatepass"), json.dumps(plain)[1:-1]}
