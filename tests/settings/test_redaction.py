@@ -9,7 +9,7 @@ from pathlib import Path
 from penstock import observe
 from penstock.core.model.tasks import TaskFailed, TaskId, TaskMetrics, TaskRunning
 from penstock.settings.providers import ConfigTransformer, FileConfigProvider
-from penstock.settings.redaction import Redaction
+from penstock.settings.redaction import MOST, Redaction
 
 CANARY = "canary-7f3a"
 
@@ -117,3 +117,16 @@ def test_secrets_escaped_as_in_urls() -> None:
     redaction.learn_references(["user&name=x"])
     texts = ("p%40ss%2Fw%20%28rd%29%21", "p%40ss%2Fw%20(rd)!", "p%40ss%2Fw+%28rd%29%21", "user%26name%3Dx")
     assert [redaction.clean(f"x://u:{each}@db") for each in texts] == ["x://u:[hidden]@db"] * 4
+
+
+def test_what_many_others_do_not_displace() -> None:
+    """The worker's own secrets, and those of a connector that was started lately."""
+    redaction = Redaction()
+    redaction.learn_own({"sasl.password": "canary-of-worker"})
+    redaction.learn({"database.password": "canary-of-old-one"})
+    redaction.learn({"database.password": CANARY})
+    redaction.learn_references([f"token-{number:06}" for number in range(MOST - 2)])
+    redaction.learn({"database.password": CANARY})
+    redaction.learn_references(["token-of-today"] * 2 + ["token-of-tonight"])
+    said = redaction.clean(f"canary-of-worker {CANARY} token-of-today token-of-tonight canary-of-old-one")
+    assert said == "[hidden] [hidden] [hidden] [hidden] canary-of-old-one"

@@ -26,6 +26,7 @@ SHORTEST_REFERENCE = 8
 WORDS = {"true", "false", "null", "none", "basic", "bearer"}
 """Values of settings whose names look secret, such as ``token_type``, that would be found in any text."""
 MOST = 10_000
+"""Those of connectors that are remembered: what was learned last, since providers may give others every hour."""
 TEXTS = ("trace", "reason", "degraded_reason", "text", "values")
 """The fields of events that have texts from tasks."""
 
@@ -35,8 +36,15 @@ class Redaction:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._own: frozenset[str] = frozenset()
         self._values: dict[str, None] = {}
+        """Those of connectors, the ones that were learned last at the end."""
         self._longest_first: tuple[str, ...] = ()
+
+    def learn_own(self, config: Mapping[str, str]) -> None:
+        """The secrets of the worker's own settings, which are remembered for as long as it runs."""
+        self._own = frozenset(secret for name, value in config.items() if value for secret in _secrets(name, value))
+        self._learn(set())
 
     def learn(self, config: Mapping[str, str | None], passwords: Collection[str] = ()) -> None:
         """The secrets of a configuration whose references have been resolved. ``passwords``: settings of that type."""
@@ -50,12 +58,14 @@ class Redaction:
 
     def _learn(self, found: set[str]) -> None:
         with self._lock:
-            if found <= self._values.keys():
-                return
-            self._values |= dict.fromkeys(found)
+            for each in found & self._values.keys():
+                del self._values[each]
+            self._values |= dict.fromkeys(found - self._own)
             while len(self._values) > MOST:
                 del self._values[next(iter(self._values))]
-            self._longest_first = tuple(sorted(self._values, key=len, reverse=True))
+            known = self._own | self._values.keys()
+            if len(known) != len(self._longest_first) or not known.issuperset(self._longest_first):
+                self._longest_first = tuple(sorted(known, key=len, reverse=True))
 
     def clean(self, text: str) -> str:
         for value in self._longest_first:

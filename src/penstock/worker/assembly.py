@@ -87,7 +87,7 @@ class Worker:
         check_converters(settings, self._plugins.catalog)
         self._redaction = Redaction()
         self._providers = ConfigTransformer.of(config, self._plugins.resolve, self._redaction.learn_references)
-        self._redaction.learn(config)
+        self._redaction.learn_own(config)
         permissions = WorkerPermissions.of(settings, self._plugins)
         rules = worker_rules(settings, self._plugins, permissions)
         self._reloads = Reloads(self.submit)
