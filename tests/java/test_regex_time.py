@@ -70,6 +70,25 @@ def test_patterns_that_hold_a_backtracking_matcher(pattern: str) -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [(r"\R*x", "\r\n" * 120), (r"(\R\R)*x", "\r\n" * 120), ("a*a*a*b", "a" * 100_000)],
+    ids=["line ends", "pairs of line ends", "long text"],
+)
+def test_texts_that_hold_a_backtracking_matcher(pattern: str, text: str) -> None:
+    """Such as the topic for dead letters of a configuration: what it may be called is checked later."""
+    try:
+        assert compile_regex(pattern).fullmatch(text) is None
+    except MatchTimeoutError:
+        pass
+
+
+def test_a_long_text_is_matched_and_replaced_as_a_name_is() -> None:
+    text = "ab-" * 200
+    assert full_match(compile_regex("(?:ab-)*"), text)
+    assert replace_all(compile_regex("(a)(b)"), "$2$1", text) == "ba-" * 200
+
+
 def test_what_takes_memory_beyond_bounds_is_refused() -> None:
     with pytest.raises(PatternError, match="more than 10000 repetitions"):
         compile_regex("(a{1000}){1000}b")

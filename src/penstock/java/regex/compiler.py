@@ -26,7 +26,7 @@ _FLAGS = "idmsuxU"
 _LONGEST = 100_000
 _MOST_REPETITIONS = 10_000
 _FEW_CHOICES = 3
-"""A match of a name of n characters takes ``re`` at most in the order of n to this power."""
+"""A match of a text of n characters takes ``re`` at most in the order of n to this power."""
 
 
 @lru_cache(256)
@@ -262,6 +262,7 @@ class _Translation(Scanner):
             case "b" | "B":
                 self.out.append("\\" + char)
             case "R":
+                self.choices += 1  # of the two characters of a line end, one or both
                 self.out.append(r"(?:\r\n|[\n\x0b\f\r\x85\u2028\u2029])")
             case "G" | "X" | "N":
                 raise self._error(f"\\{char} is not supported here", self.i - 1)

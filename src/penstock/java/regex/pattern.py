@@ -2,8 +2,8 @@
 match them.
 
 ``re`` matches with the interpreter's lock held, and some patterns (``(a+)+b``) take it longer than anybody waits. So
-only patterns with few choices are matched by ``re``. All others are matched by the package ``regex``, which releases
-the lock and ends after a time; Java would not end either.
+only patterns with few choices are matched by ``re``, with texts as long as names are. All others are matched by the
+package ``regex``, which releases the lock and ends after a time; Java would not end either.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from penstock.java.errors import MatchTimeoutError
 
 TIMEOUT_S = 2.0
 """Seconds of the processor for one match."""
+LONGEST_NAME = 255
+"""Characters of a text that ``re`` may match: the names of topics have at most 249."""
 _SHOWN = 60
 _ASCII_BOUNDARY = r"(?:(?<=[0-9A-Za-z_])(?![0-9A-Za-z_])|(?<![0-9A-Za-z_])(?=[0-9A-Za-z_]))"
 _NO_ASCII_BOUNDARY = r"(?:(?<=[0-9A-Za-z_])(?=[0-9A-Za-z_])|(?<![0-9A-Za-z_])(?![0-9A-Za-z_]))"
@@ -37,7 +39,9 @@ class JavaPattern:
         self.groups: int = plain.groups
         self.groupindex: Mapping[str, int] = plain.groupindex
         self._plain = None if has_many_choices else plain
-        self._bounded = _compiled(translated) if has_many_choices else None
+        self._translated = translated
+        self._bounded: Any = _compiled(translated) if has_many_choices else None
+        """Made for the first long text if there are few."""
 
     def __repr__(self) -> str:
         return f"JavaPattern({self.pattern!r})"
@@ -51,7 +55,7 @@ class JavaPattern:
         return self._matched("search", text, start)
 
     def sub(self, replace: Callable[[Any], str], text: str, count: int = 0) -> str:
-        if self._plain is not None:
+        if self._plain is not None and len(text) <= LONGEST_NAME:
             return self._plain.sub(replace, text, count)
         parts: list[str] = []
         start = end = 0
@@ -65,8 +69,10 @@ class JavaPattern:
         return "".join(parts) + text[end:]
 
     def _matched(self, method: str, text: str, start: int = 0) -> Any:
-        if self._plain is not None:
+        if self._plain is not None and len(text) <= LONGEST_NAME:
             return getattr(self._plain, method)(text, start)
+        if self._bounded is None:
+            self._bounded = _compiled(self._translated)
         try:
             return getattr(self._bounded, method)(text, start, timeout=TIMEOUT_S, concurrent=True)
         except TimeoutError:
