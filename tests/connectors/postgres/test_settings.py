@@ -8,6 +8,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.connectors import PostgresSource
 from penstock.connectors.postgres.replication import create_slot, number_of, text_of
 from penstock.connectors.postgres.settings import PostgresSettings
+from penstock.java.errors import MatchTimeoutError
 
 GIVEN = {
     "database.hostname": "db",
@@ -80,6 +81,15 @@ def test_what_is_captured() -> None:
     ]
     tables = PostgresSettings.of({**GIVEN, "table.include.list": "a.t"})
     assert (tables.captures("a", "T"), tables.captures("a", "tt")) == (True, False)
+
+
+def test_expressions_are_javas() -> None:
+    """As Debezium's are; matching ends, whatever they are."""
+    settings = PostgresSettings.of({**GIVEN, "table.include.list": r"public\.\Qa.b\E|\p{Alpha}+\.t"})
+    assert [settings.captures("public", name) for name in ("A.B", "axb", "T")] == [True, False, True]
+    endless = PostgresSettings.of({**GIVEN, "table.include.list": r"(?:a|aa|(a)\1?)+(?:x|[yz]$)"})
+    with pytest.raises(MatchTimeoutError):
+        endless.captures("a" * 240, "t")
 
 
 def test_the_command_that_creates_a_slot() -> None:

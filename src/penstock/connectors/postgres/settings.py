@@ -9,6 +9,9 @@ from typing import Any, Self
 
 from penstock.api.errors import ConfigError
 from penstock.connectors.postgres.definition import POSTGRES_CONFIG
+from penstock.java.errors import PatternError
+from penstock.java.regex import compile_regex
+from penstock.java.regex.pattern import JavaPattern
 
 _ONLY = {
     "plugin.name": "pgoutput",
@@ -59,9 +62,9 @@ class PostgresSettings:
     failover: bool
     publication: str
     publication_mode: str
-    include: tuple[tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]]
+    include: tuple[tuple[JavaPattern, ...], tuple[JavaPattern, ...]]
     """Of schemas, and of tables."""
-    exclude: tuple[tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]]
+    exclude: tuple[tuple[JavaPattern, ...], tuple[JavaPattern, ...]]
     snapshot: bool
     fetch_size: int
     decimals: str
@@ -181,11 +184,11 @@ def _split(text: str) -> list[str]:
 
 def _wrong_pattern(text: str) -> str | None:
     try:
-        re.compile(text)
-    except re.error as error:
+        compile_regex(text)
+    except PatternError as error:
         return f"{text} is no regular expression: {error}"
     return None
 
 
-def _patterns(texts: list[str]) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(text, re.IGNORECASE) for text in texts)
+def _patterns(texts: list[str]) -> tuple[JavaPattern, ...]:
+    return tuple(compile_regex(f"(?i){text}") for text in texts)
