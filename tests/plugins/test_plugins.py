@@ -170,6 +170,25 @@ def test_a_connector_that_is_not_there_is_named_as_java_does() -> None:
     assert told == ["Failed to", *["org.apache.kafka.connect.errors.ConnectException: Failed to"] * 2]
 
 
+def test_refusals_have_references_as_they_were_given() -> None:
+    """Not the values of config providers: who may validate need not know them."""
+    plugins, secret = Plugins(), "canary-7f3a"
+    for key, shown in (("password", "{password=${file:x:y}}"), ("connector.class", "matches ${file:x:y}, ")):
+        with pytest.raises(Refused) as refused:
+            plugins.validate({key: secret}, WorkerRules(), {key: "${file:x:y}"})
+        assert shown in refused.value.message
+        assert secret not in refused.value.message
+
+
+def test_names_of_missing_classes_do_not_fill_the_memory() -> None:
+    plugins = Plugins()
+    for name in ("x" * 2000, *(f"x.Nope{number}" for number in range(1100))):
+        with pytest.raises(Refused):
+            plugins.validate({"connector.class": name}, WorkerRules())
+    assert len(plugins._not_found) == 1000
+    assert max(map(len, plugins._not_found)) < 20
+
+
 def test_the_plugins_that_the_package_declares_are_there() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     for name in project["entry-points"]["penstock.plugins"].values():

@@ -38,6 +38,8 @@ from penstock.plugins.path import Found, find_classes
 log = logging.getLogger(__name__)
 
 NO_CONFIG: Mapping[str, str] = {}
+MOST_NOT_FOUND, LONGEST_NOT_FOUND = 1000, 1000
+"""Names of missing classes that are remembered, and the characters of each: clients send them."""
 
 _BASES: dict[Kind, type] = {
     Kind.SINK: SinkConnector,
@@ -178,25 +180,25 @@ class Plugins:
         ``props`` has references to config providers resolved, ``raw`` is what the user gave. Raises Refused, and what
         the connector raises.
         """
-        self._check_present(props)
+        self._check_present(props, props if raw is None else raw)
         return validate_connector(self.catalog, props, lambda: self.connector(props)(), rules, raw)
 
-    def _check_present(self, props: Mapping[str, str | None]) -> None:
-        """Raises Refused without the connector's class. Java remembers a missing one, and names its own exception from
-        then on. Whether there is a version that is wanted, validation says.
+    def _check_present(self, props: Mapping[str, str | None], raw: Mapping[str, str | None]) -> None:
+        """Raises Refused without the connector's class; its message has values as in ``raw``. Java remembers a missing
+        one, and names its own exception from then on. Whether there is a version that is wanted, validation says.
         """
-        name = props.get(CONNECTOR_CLASS)
+        name, given = props.get(CONNECTOR_CLASS), raw.get(CONNECTOR_CLASS)
         try:
-            named_connector(self.catalog, props)
+            named_connector(self.catalog, raw if name is None else props)
         except Refused as refused:
             if name is None or self.catalog.problem(name):
                 raise
+            message = refused.message if given is None else refused.message.replace(name, given)
             if name in self._not_found:
-                raise Refused(
-                    refused.status, f"org.apache.kafka.connect.errors.ConnectException: {refused.message}"
-                ) from None
-            self._not_found.add(name)
-            raise
+                message = f"org.apache.kafka.connect.errors.ConnectException: {message}"
+            elif len(self._not_found) < MOST_NOT_FOUND and len(name) <= LONGEST_NOT_FOUND:
+                self._not_found.add(name)
+            raise Refused(refused.status, message) from None
 
 
 def _catalog(
