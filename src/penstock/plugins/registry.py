@@ -193,7 +193,7 @@ class Plugins:
         except Refused as refused:
             if name is None or self.catalog.problem(name):
                 raise
-            message = refused.message if given is None else refused.message.replace(name, given)
+            message = refused.message.replace(name, given) if name and given else refused.message
             if name in self._not_found:
                 message = f"org.apache.kafka.connect.errors.ConnectException: {message}"
             elif len(self._not_found) < MOST_NOT_FOUND and len(name) <= LONGEST_NOT_FOUND:

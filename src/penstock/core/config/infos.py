@@ -6,13 +6,18 @@ Java: ``ConfigInfos``, ``ConfigInfo`` and ``ConfigValueInfo`` of ``runtime.rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.api.config import ConfigKey, ConfigKeyInfo, ConfigType, ConfigValue, to_text
+from penstock.java.parsing import BLANKS
 
 HINT = "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"
+SHORTEST, MOST = 8, 500
+"""Of values that are replaced in errors of other settings: their characters, since short ones may be in any text, and
+their number.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +58,16 @@ class ConfigInfo:
     definition: ConfigKeyInfo | None
     value: ConfigValueInfo | None
 
-    def as_given(self, given: Mapping[str, str | None], resolved: Mapping[str, str | None]) -> ConfigInfo:
-        if self.value is None or self.value.name not in given:
+    def as_given(
+        self, given: Mapping[str, str | None], resolved: Mapping[str, str | None], others: Sequence[tuple[str, str]]
+    ) -> ConfigInfo:
+        """``others``: what to replace in errors, whichever setting they are of."""
+        if self.value is None:
             return self
-        shown, secret = given[self.value.name], resolved[self.value.name]
-        errors = tuple(error.replace(secret, shown or "") if secret else error for error in self.value.errors)
-        return replace(self, value=replace(self.value, value=shown, errors=errors))
+        name, value = self.value.name, self.value.value
+        own = _pairs(resolved[name], given[name]) if name in given else []
+        errors = tuple(_replaced(error, [*own, *others]) for error in self.value.errors)
+        return replace(self, value=replace(self.value, value=given.get(name, value), errors=errors))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -101,7 +110,11 @@ class ConfigInfos:
     def as_given(self, resolved: Mapping[str, str | None], raw: Mapping[str, str | None]) -> ConfigInfos:
         """With the user's own references to config providers in place of their values, in errors too."""
         given = {key: raw[key] for key in resolved if key in raw and raw[key] != resolved[key]}
-        return replace(self, configs=tuple(info.as_given(given, resolved) for info in self.configs)) if given else self
+        if not given:
+            return self
+        pairs = [pair for key, shown in given.items() for pair in _pairs(resolved[key], shown)]
+        long = sorted((pair for pair in pairs if len(pair[0]) >= SHORTEST), key=lambda pair: len(pair[0]), reverse=True)
+        return replace(self, configs=tuple(info.as_given(given, resolved, long[:MOST]) for info in self.configs))
 
     def plus(self, others: Iterable[ConfigInfos | None]) -> ConfigInfos:
         """With further ones after these."""
@@ -113,6 +126,17 @@ class ConfigInfos:
             tuple(info for part in parts for info in part.configs),
             self.warnings,
         )
+
+
+def _pairs(value: str | None, shown: str | None) -> list[tuple[str, str]]:
+    """Errors have values with and without the blanks around them."""
+    return [(each, shown or "") for each in (value or "", (value or "").strip(BLANKS)) if each]
+
+
+def _replaced(error: str, pairs: Iterable[tuple[str, str]]) -> str:
+    for value, shown in pairs:
+        error = error.replace(value, shown)
+    return error
 
 
 def connector_infos(
