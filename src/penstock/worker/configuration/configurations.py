@@ -20,6 +20,7 @@ from penstock.core.topic_creation.groups import check_topic_creation
 from penstock.java.regex import compile_regex
 from penstock.java.text import java_class_name
 from penstock.kafka.offsets.topic import ensure_own_topic
+from penstock.pipeline.trace import trace
 from penstock.plugins import Plugins
 from penstock.settings import WorkerSettings
 from penstock.settings.providers import ConfigTransformer
@@ -42,10 +43,14 @@ class Configurations:
 
     def validate(self, config: Mapping[str, str | None]) -> ConfigInfos:
         given = dict(config)
+        resolved = self.providers.transform(given)
         try:
-            return self.plugins.validate(self.providers.transform(given), self.rules, given)
+            return self.plugins.validate(resolved, self.rules, given)
         except PluginFailed as failed:
-            log.error("Connector %s can't be validated", config.get("name"), exc_info=failed.__cause__)
+            own = Redaction()  # it may never become a connector: the worker need not remember its secrets
+            own.learn(resolved, self.passwords(resolved))
+            told = own.clean(trace(failed.__cause__ or failed)).rstrip()
+            log.error("Connector %s can't be validated\n%s", config.get("name"), told)
             raise
 
     def accept(self, config: Mapping[str, str | None]) -> str | None:
