@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import Future
 from typing import Any
 from urllib.parse import unquote
 
 import httpx
 import pytest
 
+from penstock.core.model import messages as m
+from penstock.http.app import make_router
 from support.rest.errors import assert_refused
 
 JSON = {"Content-Type": "application/json"}
@@ -224,3 +228,21 @@ def test_unforeseen_errors_are_documents_too(api: Any, cluster: Any) -> None:
 def raw(api: Any, path: str) -> httpx.Response:
     """A request whose path is sent as it is written here."""
     return api.get(httpx.URL("http://one:8083").copy_with(raw_path=path.encode("latin-1")))
+
+
+@pytest.mark.parametrize("refused", [True, False], ids=["refused", "failed"])
+def test_messages_of_errors_have_no_secrets(refused: bool) -> None:
+    """What can't be done may be told with values of config providers, which not everybody who asks may know."""
+    submitted: Future[m.Reply | m.Elsewhere] = Future()
+    if refused:
+        submitted.set_result(m.Refused(500, "canary-7f3a is no broker").reply())
+    else:
+        submitted.set_exception(OSError("canary-7f3a is no broker"))
+    client = httpx.AsyncClient()
+    app = make_router(lambda request: submitted, client, clean=lambda text: text.replace("canary-7f3a", "[hidden]"))
+
+    async def ask() -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://one:8083") as client:
+            return await client.get("/connectors/x/offsets")
+
+    assert_refused(asyncio.run(ask()), 500, "[hidden] is no broker")

@@ -78,15 +78,17 @@ def make_router(
     workers: Workers | None = None,
     timeouts: Timeouts | None = None,
     max_body: int = Limits().max_body,
+    clean: Callable[[str], str] = str,
 ) -> Router:
     """All paths of a listener; ``admin``: those of ``/admin``, ``regular``: all others; ``page``: ``/ui`` among them.
+    ``clean`` removes secrets from the messages of errors.
 
     Requests are forwarded through ``client``.
     """
     timeouts, forwarding = timeouts or Timeouts(), Forwarding(client, forwarded or Forwarded())
     gate = gate or Gate()
     ask = AskWorker(submit, forwarding, timeouts.request, gate)
-    router = Router(guard, max_body)
+    router = Router(guard, max_body, clean)
     if regular:
         worker.add_routes(router, ask, AskWorker(submit, forwarding, timeouts.health, gate), metrics, gate)
         plugins.add_routes(router, ask)

@@ -87,8 +87,11 @@ def not_found() -> Refused:
 class Router:
     """An ASGI application: a table of methods and paths. ``{part}`` stands for any one part of a path."""
 
-    def __init__(self, guard: Guard | None = None, max_body: int = Limits().max_body) -> None:
-        self._guard, self._bodies = guard, Bodies(max_body)
+    def __init__(
+        self, guard: Guard | None = None, max_body: int = Limits().max_body, clean: Callable[[str], str] = str
+    ) -> None:
+        """``clean`` removes secrets from the messages of errors."""
+        self._guard, self._bodies, self._clean = guard, Bodies(max_body), clean
         self._routes: list[tuple[tuple[str, ...], dict[str, Route]]] = []
 
     def add(
@@ -146,10 +149,16 @@ class Router:
         if isinstance(answer, Response):
             return answer
         try:
-            return render(answer)
+            return render(self._cleaned(answer))
         except Exception as error:
             log.exception("The answer to %s %s can't be JSON", request.method, raw)
             return render(Refused(500, str(error) or repr(error)).reply())
+
+    def _cleaned(self, answer: Reply) -> Reply:
+        match answer.body:
+            case {"message": str(message), **others} if answer.status >= 400:
+                return Reply(answer.status, {**others, "message": self._clean(message)}, answer.headers)
+        return answer
 
     async def _answer(self, request: Request, path: Path) -> Reply | Response:
         methods, parts = self._find(path)

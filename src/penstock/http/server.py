@@ -65,13 +65,15 @@ class RestServer:
         timeouts: Timeouts | None = None,
         session_key: Callable[[], bytes | None] = lambda: None,
         passwords: Passwords = lambda config: (),
+        clean: Callable[[str], str] = str,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """``config``: the worker's settings, as texts. ``session_key``: the present key of requests between workers.
+        ``clean`` removes secrets from the messages of errors.
 
         Raises RestSettingError, ListenError.
         """
-        self._submit, self._metrics, self._timeouts = submit, metrics, timeouts
+        self._submit, self._metrics, self._timeouts, self._clean = submit, metrics, timeouts, clean
         self._figures, self._in_short, self._restarts, self._about = figures, in_short, restarts, about
         self._guard = authentication(config, environment, session_key)
         self._gate = gate(config, self._guard, passwords)
@@ -168,6 +170,7 @@ class RestServer:
             workers=None if self._about is None else Workers(self._about, client),
             timeouts=self._timeouts,
             max_body=self._limits.max_body,
+            clean=self._clean,
         )
         if self._rules and not admin:
             app = ResponseHeaders(app, self._rules)

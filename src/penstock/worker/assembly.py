@@ -105,6 +105,7 @@ class Worker:
                 in_short=lambda: self._health.in_short(),
                 restarts=lambda name, task: described(self._herder.restart_policy, name, task),
                 passwords=self._configurations.passwords,
+                clean=self._redaction.clean,
                 session_key=lambda: None if (key := self._herder.state.session_key) is None else key.key,
             )
         except (RestSettingError, ListenError) as error:
