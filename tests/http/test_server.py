@@ -319,6 +319,14 @@ def test_only_the_trust_store_is_trusted_if_there_is_one(ca: Authority, tmp_path
 
 
 @pytest.mark.parametrize(
+    ("algorithm", "checked"), [(None, True), ("HTTPS", True), ("htps", True), ("none", True), ("", False), (" ", False)]
+)
+def test_hosts_of_other_workers_are_checked_unless_that_is_switched_off(algorithm: str | None, checked: bool) -> None:
+    given = {} if algorithm is None else {"listeners.https.ssl.endpoint.identification.algorithm": algorithm}
+    assert client_context(given, None).check_hostname is checked
+
+
+@pytest.mark.parametrize(
     ("config", "message"),
     [
         ({}, "A listener is https, but neither `ssl.keystore.location` nor `ssl.keystore.key` is set"),

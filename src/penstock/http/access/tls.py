@@ -66,7 +66,8 @@ def client_context(config: Config, stores: KeyStores | None) -> ssl.SSLContext:
     if not _load_trusted(context, settings, stores):
         context.load_default_certs()
     _choose(context, settings)
-    context.check_hostname = settings.get("ssl.endpoint.identification.algorithm", "https").strip().lower() == "https"
+    # Only an empty one switches it off: with another one than https, such as a misspelt one, Java refuses all servers.
+    context.check_hostname = settings.get("ssl.endpoint.identification.algorithm", "https").strip() != ""
     return context
 
 
