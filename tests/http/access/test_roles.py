@@ -16,6 +16,7 @@ import pytest
 
 from penstock.core.model import messages as m
 from penstock.http.access import files
+from penstock.http.access.authentication.htpasswd import Htpasswd
 from penstock.http.access.configured import authentication, gate
 from penstock.http.access.gate import DEMANDS, OF_ALL, OF_WORKERS
 from penstock.http.access.listeners import RestSettingError
@@ -275,9 +276,25 @@ def test_settings(setup: dict[str, str], tmp_path: Path) -> None:
     without = {"penstock.authorization.file": setup["penstock.authorization.file"]}
     with pytest.raises(RestSettingError, match="needs a way to know who asks"):
         gate(without, authentication(without, {}, lambda: None))
-    (tmp_path / "md5").write_text("a:$apr1$x\n")
-    with pytest.raises(RestSettingError, match=r"line 1 is not `name:hash` with a hash of bcrypt"):
-        authentication({"penstock.authentication.htpasswd": str(tmp_path / "md5")}, {}, lambda: None)
+    for wrong in ("$apr1$x", "$2y$05$tooshort", "$2y$99$" + "." * 53):
+        (tmp_path / "wrong").write_text(f"a:{wrong}\n")
+        with pytest.raises(RestSettingError, match=r"line 1 is not `name:hash` with a hash of bcrypt"):
+            authentication({"penstock.authentication.htpasswd": str(tmp_path / "wrong")}, {}, lambda: None)
+
+
+def test_the_time_does_not_tell_which_users_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4))
+    (tmp_path / "htpasswd").write_text(f"ada:{hashed.decode()}\n")
+    htpasswd, check = Htpasswd(str(tmp_path / "htpasswd")), bcrypt.checkpw
+    checked: list[bytes] = []
+
+    def seen(given: bytes, known: bytes) -> bool:
+        checked.append(known)
+        return check(given, known)
+
+    monkeypatch.setattr(bcrypt, "checkpw", seen)
+    assert [asyncio.run(htpasswd.knows(name, "right")) for name in ("stranger", "ada")] == [False, True]
+    assert [known[:7] for known in checked] == [b"$2b$04$"] * 2
 
 
 def test_every_message_has_its_demand() -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import re
 import secrets
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import bcrypt
@@ -20,9 +22,8 @@ from penstock.http.access.listeners import RestSettingError
 
 REMEMBERED_S = 300.0
 MOST_WAITING = 32
-_PREFIXES = ("$2a$", "$2b$", "$2y$")
-_UNKNOWN = bcrypt.hashpw(b"nobody", bcrypt.gensalt(10))
-"""Checked for names that do not exist, so that the time does not tell them."""
+_NOBODY = b"$2b$10$" + b"." * 53
+_HASH = re.compile(r"\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}", re.ASCII)
 
 
 class Htpasswd:
@@ -35,7 +36,8 @@ class Htpasswd:
         self._waiting = 0
 
     async def knows(self, name: str, password: str) -> bool:
-        hashed = self._file.content().get(name)
+        users = self._file.content()
+        hashed = users.get(name)
         given = hmac.digest(self._salt, f"{name}\n{password}".encode(), hashlib.sha256)
         until, of = self._right.get(given, (0.0, b""))
         if hashed is not None and of == hashed and time.monotonic() < until:
@@ -45,7 +47,7 @@ class Htpasswd:
         self._waiting += 1
         try:
             loop, encoded = asyncio.get_running_loop(), password.encode()[:72]
-            right = await loop.run_in_executor(self._threads, bcrypt.checkpw, encoded, hashed or _UNKNOWN)
+            right = await loop.run_in_executor(self._threads, bcrypt.checkpw, encoded, hashed or _slowest(users))
         finally:
             self._waiting -= 1
         if right and hashed is not None:
@@ -55,6 +57,13 @@ class Htpasswd:
         return right and hashed is not None
 
 
+def _slowest(users: Mapping[str, bytes]) -> bytes:
+    """Checked for names that do not exist, so that the time does not tell them: it takes as long as for those that do,
+    if all were hashed at the same cost.
+    """
+    return max(users.values(), key=lambda hashed: hashed[4:6], default=_NOBODY)
+
+
 def users_in(text: str) -> dict[str, bytes]:
     """Hashes by name. Raises RestSettingError."""
     users = {}
@@ -62,7 +71,7 @@ def users_in(text: str) -> dict[str, bytes]:
         if not line.strip() or line.startswith("#"):
             continue
         name, colon, hashed = line.strip().partition(":")
-        if not colon or not hashed.startswith(_PREFIXES):
+        if not colon or not _HASH.fullmatch(hashed):
             raise RestSettingError(f"line {number} is not `name:hash` with a hash of bcrypt (htpasswd -B)")
         users[name] = hashed.encode()
     return users
