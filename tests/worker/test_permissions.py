@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -169,3 +169,13 @@ def test_tasks_do_not_start_with_what_is_not_allowed() -> None:
     start = StartTask(TaskId("n", 0), 1, CONNECTOR, CONNECTOR, False, ())
     with pytest.raises(ConfigError, match=r"connector\.class: .* is denied by `penstock\.plugins\.denied`"):
         specs.outline(start)
+
+
+def test_tasks_do_not_start_with_options_of_java_that_run_programs() -> None:
+    """A config provider may have another value than when the configuration was validated."""
+    worker = WorkerSettings.standalone_of(WORKER)
+    plugins, unused = Plugins.discover(()), cast(Any, None)
+    config = CONNECTOR | {"penstock.java.opts": "-XX:OnOutOfMemoryError=/tmp/x"}
+    specs = Specs(unused, plugins, dict, WorkerPermissions.of(worker, plugins).check, unused)
+    with pytest.raises(ConfigError, match="OnOutOfMemoryError=/tmp/x is not about memory"):
+        specs.outline(StartTask(TaskId("n", 0), 1, CONNECTOR, config, False, ()))

@@ -150,7 +150,7 @@ def define_java_options(config: ConfigDef, props: Mapping[str, str | None]) -> N
             JAVA_OPTIONS,
             ConfigType.STRING,
             "",
-            validator=Described(_memory_options, "options about memory, such as -Xmx1g"),
+            validator=Described(check_java_options, "options about memory, such as -Xmx1g"),
             importance=Importance.LOW,
             documentation="Options of the JVM in which this connector's tasks run, if it is of a jar: those about "
             "memory. By default the worker's setting of this name.",
@@ -161,8 +161,10 @@ def define_java_options(config: ConfigDef, props: Mapping[str, str | None]) -> N
         )
 
 
-def _memory_options(name: str, value: Any) -> None:
-    """Others may run programs, or read files, and are the operator's."""
+def check_java_options(name: str, value: Any) -> None:
+    """Raises ConfigError for any but those about memory: others may run programs, or read files, and are the
+    operator's.
+    """
     for word in (value or "").split():
         if not _MEMORY_OPTION.fullmatch(word):
             raise ConfigError(

@@ -8,7 +8,7 @@ from functools import partial
 
 from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog, Kind
-from penstock.core.config.connector import CONNECTOR_CLASS
+from penstock.core.config.connector import CONNECTOR_CLASS, JAVA_OPTIONS, check_java_options
 from penstock.core.config.permissions.connector_clients import check_clients, clients_of
 from penstock.core.config.permissions.programs import RULES
 from penstock.core.config.permissions.rules import (
@@ -96,6 +96,7 @@ class WorkerPermissions:
         check_clients(self.rules.policy, props, clients, source)
 
     def check(self, catalog: Catalog, props: Mapping[str, str | None]) -> None:
-        """Raises ConfigError for a configuration that is not allowed."""
+        """Raises ConfigError for a configuration that is not allowed, when it is about to be used."""
         for key, problem in self.problems(catalog, props):
             raise ConfigError(f"{key}: {problem}")
+        check_java_options(JAVA_OPTIONS, props.get(JAVA_OPTIONS))
