@@ -51,6 +51,24 @@ def test_the_difference_is_shown_before_a_change(penstock: Any, cluster: RestClu
     assert cluster.workers["one"].herder.state.connectors["orders"].config["tasks.max"] == "2"
 
 
+def test_secrets_are_not_in_the_difference(penstock: Any, file: Path) -> None:
+    """It is what a pipeline logs."""
+    secrets = {"db.password": "canary-old", "db.url": "jdbc:x://u:canary-url@h/d", "key": "${file:/x:y}"}
+    file.write_text(json.dumps({**ORDERS, **secrets}))
+    said = penstock("apply", "-f", str(file)).stdout
+    file.write_text(json.dumps({**ORDERS, **secrets, "db.password": "canary-new", "key": "${file:/x:z}"}))
+    changed = penstock("apply", "-f", str(file), "--dry-run").stdout
+    told = json.loads(penstock("apply", "-f", str(file), "--dry-run", "-o", "json").stdout)
+    assert "canary" not in said + changed + json.dumps(told)
+    assert "  + db.url=jdbc:x://[hidden]@h/d\n" in said
+    assert changed.splitlines()[1:] == [
+        "  - db.password=[hidden]",
+        "  + db.password=[hidden]",
+        "  - key=${file:/x:y}",
+        "  + key=${file:/x:z}",
+    ]
+
+
 def test_a_dry_run_changes_nothing(penstock: Any, cluster: RestCluster, file: Path) -> None:
     said = penstock("apply", "-f", str(file), "--dry-run")
     assert (said.exit_code, said.stdout) == (WOULD_CHANGE, NEW)

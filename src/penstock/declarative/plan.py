@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.core.config.secrets import masked
 from penstock.declarative.resources import Resource
 from penstock.declarative.selection import Selector
+from penstock.settings.references import references
 
 Config = Mapping[str, str | None]
 
@@ -37,10 +39,13 @@ class Step:
     warnings: list[str] = field(default_factory=list)
 
     def differences(self) -> list[tuple[str, str | None, str | None]]:
-        """Key, present value, wanted value of each setting that differs; by key."""
+        """Key, present value, wanted value of each setting that differs; by key. Secrets are masked, for they would be
+        in the log of a pipeline; references to config providers are not.
+        """
         present, wanted = self.present or {}, self.wanted or {}
-        keys = sorted(present.keys() | wanted.keys())
-        return [(key, present.get(key), wanted.get(key)) for key in keys if _differs(key, present, wanted)]
+        keys = [key for key in sorted(present.keys() | wanted.keys()) if _differs(key, present, wanted)]
+        shown = [_shown({key: config[key] for key in keys if key in config}) for config in (present, wanted)]
+        return [(key, shown[0].get(key), shown[1].get(key)) for key in keys]
 
     def to_json(self) -> dict[str, Any]:
         document: dict[str, Any] = {"connector": self.name, "change": self.change.value}
@@ -94,3 +99,12 @@ def _step(resource: Resource, shown: Mapping[str, Any] | None) -> Step:
 
 def _differs(key: str, present: Config, wanted: Config) -> bool:
     return (key in present) != (key in wanted) or present.get(key) != wanted.get(key)
+
+
+def _shown(config: Config) -> dict[str, str | None]:
+    masks = masked(config)
+    return {key: value if _is_reference(value) else masks[key] for key, value in config.items()}
+
+
+def _is_reference(value: str | None) -> bool:
+    return value is not None and [each.text for each in references(value)] == [value]
