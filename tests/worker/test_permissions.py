@@ -179,3 +179,13 @@ def test_tasks_do_not_start_with_options_of_java_that_run_programs() -> None:
     specs = Specs(unused, plugins, dict, WorkerPermissions.of(worker, plugins).check, unused)
     with pytest.raises(ConfigError, match="OnOutOfMemoryError=/tmp/x is not about memory"):
         specs.outline(StartTask(TaskId("n", 0), 1, CONNECTOR, config, False, ()))
+
+
+def test_tasks_do_not_start_with_configurations_of_their_own_that_are_not_allowed(tmp_path: Path) -> None:
+    """As they are in the config topic: they need not be what the connector has made."""
+    worker = WorkerSettings.standalone_of(WORKER | {"penstock.paths.allowed": str(tmp_path)})
+    plugins, unused = Plugins.discover(()), cast(Any, None)
+    connector = CONNECTOR | {"file": str(tmp_path / "in")}
+    specs = Specs(unused, plugins, dict, WorkerPermissions.of(worker, plugins).check, unused)
+    with pytest.raises(ConfigError, match=r"file: /etc/passwd is not in the folders of `penstock\.paths\.allowed`"):
+        specs.outline(StartTask(TaskId("n", 0), 1, {"file": "/etc/passwd"}, connector, False, ()))

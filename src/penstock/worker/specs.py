@@ -50,7 +50,9 @@ class Specs:
     resolve: Callable[[Mapping[str, str]], dict[str, str]]
     """Replaces references to config providers. May block."""
     check: Callable[[Catalog, Mapping[str, str]], None]
-    """Raises ConfigError for a configuration, its references replaced, that this worker does not allow."""
+    """Raises ConfigError for a configuration, its references replaced, that this worker does not allow: that of the
+    connector, whose chain is made of it, and that of the task, which has what the task reads and writes.
+    """
     offsets: OffsetsForTasks
 
     def outline(self, start: StartTask) -> TaskSpec:
@@ -58,8 +60,9 @@ class Specs:
 
         Raises NoAnswerError while no broker answers, and any other error that must make the task FAILED.
         """
-        connector_config = self.resolve(start.connector_config)
-        self.check(self.plugins.catalog, connector_config)
+        config, connector_config = self.resolve(start.config), self.resolve(start.connector_config)
+        for each in (connector_config, {**connector_config, **config}):
+            self.check(self.plugins.catalog, each)
         check_tasks_max(start.id.connector, start.tasks, tasks_max(connector_config), connector_config)
         task_class = self.plugins.connector(connector_config)().task_class()
         is_source = issubclass(task_class, SourceTask)
@@ -70,7 +73,7 @@ class Specs:
             run=start.run,
             kind=getattr(task_class, "kind", "source" if is_source else "sink"),
             task_class=f"{task_class.__module__}:{task_class.__qualname__}",
-            config=self.resolve(start.config),
+            config=config,
             connector_config=connector_config,
             worker_config=self.worker.config,
             variables=self.worker.variables,
