@@ -124,11 +124,21 @@ def run_sink_task(
             loop.run()
         except StoppedError as stopped:
             log.info("%s %s; it will be read again after the next start", id, stopped)
-        except Exception as error:
+        except BaseException as error:
             metrics.traces.end(error)
+            _close_failed(loop)
             raise
-        finally:
-            loop.close_all()
+        loop.close_all()
+
+
+def _close_failed(loop: SinkLoop) -> None:
+    """What fails while the partitions of a failing task are closed is not why it ends, and does not decide whether it
+    is lost.
+    """
+    try:
+        loop.close_all()
+    except Exception:
+        log.exception("Failed to close the partitions of an already-failing task")
 
 
 def _consumer(

@@ -1,0 +1,43 @@
+"""How a sink task ends that fails. Without a broker: it is called once before any partition comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from penstock.api.record import SinkRecord
+from penstock.api.sink import SinkTask, TopicPartition
+from penstock.pipeline.task import FencedError
+from support.tasks.runs import TaskRun
+
+
+class _FailsTwice(SinkTask):
+    """Fails, and again when its partitions are closed."""
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        self.context.assign([TopicPartition("t", 0)])  # type: ignore[attr-defined]
+        raise ValueError("the disk is full")
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        raise ValueError("the file is gone")
+
+
+def test_what_fails_at_the_end_is_not_why_the_task_has_failed(caplog: pytest.LogCaptureFixture) -> None:
+    lines = TaskRun(_FailsTwice, "127.0.0.1:1", {"topics": "t"}).failure().splitlines()
+    assert lines[0].endswith("ConnectException: Exiting WorkerSinkTask due to unrecoverable exception.")
+    assert lines[1].endswith("ValueError: the disk is full")
+    assert not any("the file is gone" in line for line in lines)
+    assert "the file is gone" in caplog.text
+
+
+def test_a_lost_task_is_lost_whatever_fails_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(self: Any) -> None:
+        self.context.assign([TopicPartition("t", 0)])
+        raise FencedError("another run has begun")
+
+    monkeypatch.setattr("penstock.pipeline.sink.loop.SinkLoop.run", lost)
+    run = TaskRun(_FailsTwice, "127.0.0.1:1", {"topics": "t"})
+    run.join()
+    assert isinstance(run.error, FencedError)
