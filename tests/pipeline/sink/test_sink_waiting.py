@@ -10,24 +10,10 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer
 
-from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.batch import Batch
 from penstock.api.errors import NotReadyError, RetriableError
 from penstock.api.sink import SinkTask
-from penstock.core.model.tasks import TaskId
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings
-from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.runtime import CommitTiming, TaskRuntime
-from penstock.pipeline.sink.context import SinkContext
-from penstock.pipeline.sink.loop import SinkLoop
-from penstock.pipeline.sink.member import MemberReport
-from penstock.pipeline.sink.offsets import SinkTaskOffsets
-from penstock.pipeline.sink.original_records import OriginalRecords
-from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
-from penstock.pipeline.sink.puts.pending import PendingBatch
-from penstock.pipeline.sink.standstill import PartitionWatch
-from penstock.pipeline.sink.subscription import Subscription
-from penstock.pipeline.task import TaskControl
-from support.tasks.runs import MemoryHost
+from support.tasks.sink_loop import FIRST, pending, sink_loop
 
 
 class Busy(SinkTask):
@@ -50,22 +36,13 @@ def client() -> Iterator[Consumer]:
 
 def delivered(client: Consumer, task: SinkTask) -> dict[str, Any]:
     """The figures after the task has taken its records."""
-    metrics = Metrics(lambda _: None, ())
-    timing = CommitTiming(60.0, 5.0)
-    settings = ErrorSettings.of({})
-    runtime = TaskRuntime(TaskId("c", 0), TaskControl(), MemoryHost(), metrics, ErrorHandler(settings, metrics, bool))
-    member = MemberReport(client, {}, runtime.host.group_member)
-    subscription, watch = Subscription({"topics": "t"}, {}, 1.0), PartitionWatch(client, 1.0)
-    consumer = GroupConsumer(client, subscription, 10, "earliest", False, watch, member)
-    steps = SinkSteps([], OriginalRecords(), None)
-    loop = SinkLoop(runtime, task, SinkContext({}, None), consumer, steps, SinkTaskOffsets(metrics, timing))
-    raw = Batch.of("t", [b"a"], origin=SinkOrigin(["t"], [0], [7], ["CreateTime"]))
+    loop = sink_loop(client, task)
     delivery = loop.delivery
-    delivery.pending = PendingBatch.of(raw, raw, None)
+    delivery.pending = pending((FIRST, 7))
     while delivery.pending is not None:
         delivery.put(delivery.pending)
-    assert delivery.positions == {("t", 0): 8}
-    return metrics.snapshot(time.monotonic())
+    assert delivery.positions == {FIRST: 8}
+    return loop.runtime.metrics.snapshot(time.monotonic())
 
 
 def test_an_error_that_may_pass_is_logged_once_and_told(client: Consumer, caplog: pytest.LogCaptureFixture) -> None:

@@ -164,18 +164,18 @@ class SinkContext:
         if self._reporter is not None:
             self._reporter.check()
 
-    def settling(self, queue: DeadLetterQueue | None, seconds: float) -> Callable[[], None]:
+    def settling(self, queue: DeadLetterQueue | None, seconds: float) -> Callable[[], bool]:
         """A function for the loop to call before ``pre_commit`` and after it, in which a task may report, too: it waits
-        for dead letters. It raises ConnectError if one did not arrive in so many seconds, or if a report since now was
-        not tolerated.
+        for dead letters, so many seconds at most, and says whether all have arrived. It raises ConnectError if one
+        never will, or if a report since now was not tolerated.
         """
         failed = self._reporter is not None and self._reporter.failed
 
-        def settle() -> None:
-            if queue is not None:
-                queue.flush(seconds)
+        def settle() -> bool:
+            arrived = queue is None or queue.arrived(seconds)
             if not failed:
                 self.check_reported()
+            return arrived
 
         return settle
 

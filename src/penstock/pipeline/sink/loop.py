@@ -228,10 +228,12 @@ class SinkLoop:
         self.delivery.end()
         began = time.monotonic()
         settle = self.context.settling(self.steps.queue, max(self.offsets.timing.timeout, QUEUE_FLUSH_SECONDS))
-        settle()
-        with self.runtime.control.calls.entered("flush or pre_commit"):
-            rewinds = self.offsets.commit(self.task, partitions, closing, settle)
-        self.context.offset(rewinds)
+        if settle():
+            with self.runtime.control.calls.entered("flush or pre_commit"):
+                rewinds = self.offsets.commit(self.task, partitions, closing, settle)
+            self.context.offset(rewinds)
+        else:
+            self.runtime.metrics.committed(time.monotonic() - began, success=False)
         self.runtime.metrics.spent("commit", time.monotonic() - began)
 
     # -- the end

@@ -78,11 +78,11 @@ class SinkTaskOffsets:
         task: SinkTask,
         partitions: Iterable[TopicPartition],
         closing: bool,
-        agreed: Callable[[], None] = lambda: None,
+        agreed: Callable[[], bool] = lambda: True,
     ) -> dict[TopicPartition, int]:
         """Commit what the task's ``pre_commit`` agrees to; waits for the brokers' answer when ``closing``.
 
-        ``agreed`` is called when it has, before anything is committed; nothing is if it raises.
+        ``agreed`` is called when it has, before anything is committed; nothing is if it raises or returns False.
 
         If ``pre_commit`` fails before closing, the result is where to read from again: the last committed offsets of
         these partitions.
@@ -102,10 +102,13 @@ class SinkTaskOffsets:
             log.exception("Offset commit failed, rewinding to last committed offsets")
             return {p: int(offset) for p, offset in self.committed.items() if p in wanted}
         try:
-            agreed()
+            settled = agreed()
         except Exception:
             self.gone(wanted)  # the task ends, and commits nothing of these when it closes them either
             raise
+        if not settled:
+            self._metrics.committed(0.0, success=False)
+            return {}
         if answer is None:
             raise ConnectError("The task's preCommit has returned null instead of offsets")
         if not isinstance(answer, Mapping):
