@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.config_types import ConfigType, parse_type
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.topic_settings import TopicSettings
 from penstock.core.model.tasks import TaskId
 from penstock.java.text import java_class_name
@@ -24,6 +24,7 @@ from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.errors import Failure
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.topic_creation import create, exists
+from penstock.pipeline.task import FencedError
 from penstock.pipeline.trace import trace
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ def has_context(config: Mapping[str, str], type: str = "sink") -> bool:
 
 
 def make_queue(admin: AdminClient, config: Mapping[str, str], type: str = "sink") -> None:
-    """Create the topic with one partition if it is missing. Raises ConnectError."""
+    """Create the topic with one partition if it is missing. Raises ConnectError; FencedError if no broker answers."""
     topic = queue_of(config, type)
     assert topic is not None
     try:
@@ -49,6 +50,9 @@ def make_queue(admin: AdminClient, config: Mapping[str, str], type: str = "sink"
             factor = f"{QUEUE_SETTINGS[type]}topic.replication.factor"
             copies = parse_type(factor, config.get(factor, "3"), ConfigType.SHORT)
             create(admin, TopicSettings(topic, 1, copies))
+    except RetriableError as e:
+        failed = f"Could not initialize dead letter queue with topic={topic}"
+        raise FencedError(f"{failed}: the brokers have not answered in time") from e
     except (ConnectError, KafkaException) as e:
         raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from e
 

@@ -1,14 +1,18 @@
-"""How a sink task ends that fails. Without a broker: it is called once before any partition comes."""
+"""How a sink task ends that fails or is lost. Without a broker: it is called once before any partition comes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.record import SinkRecord
 from penstock.api.sink import SinkTask, TopicPartition
+from penstock.pipeline.sink.partitions import positions
 from penstock.pipeline.task import FencedError
 from support.tasks.runs import TaskRun
 
@@ -41,3 +45,21 @@ def test_a_lost_task_is_lost_whatever_fails_at_its_end(monkeypatch: pytest.Monke
     run = TaskRun(_FailsTwice, "127.0.0.1:1", {"topics": "t"})
     run.join()
     assert isinstance(run.error, FencedError)
+
+
+def test_a_sink_that_finds_no_broker_for_its_dead_letter_queue_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.pipeline.source.topic_creation.WAIT_SECONDS", 0.2)
+    config = {"topics": "t", "errors.tolerance": "all", "errors.deadletterqueue.topic.name": "dead"}
+    run = TaskRun(_FailsTwice, "127.0.0.1:1", config)
+    run.join()
+    assert isinstance(run.error, FencedError)
+    assert "queue with topic=dead: the brokers have not answered in time" in str(run.error)
+
+
+def test_a_sink_that_cannot_read_where_to_begin_since_no_broker_answers_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("penstock.pipeline.sink.partitions.SECONDS", 0.2)
+    client = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0})
+    with closing(client), pytest.raises(FencedError, match="the brokers have not answered in time"):
+        positions(client, [ClientPartition("t", 0)], "earliest")

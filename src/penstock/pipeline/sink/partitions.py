@@ -10,6 +10,8 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.errors import KafkaError
 from penstock.api.sink import OffsetAndMetadata, TopicPartition
+from penstock.pipeline.broker_errors import is_away
+from penstock.pipeline.task import FencedError
 
 log = logging.getLogger(__name__)
 
@@ -57,11 +59,17 @@ def positions(consumer: Consumer, partitions: list[ClientPartition], reset: str)
 
     Java asks the consumer for its positions when partitions are assigned, and commits them with the first other offset,
     so that partitions without records have a committed offset too. librdkafka knows a position only after a first
-    record. Raises NoOffsetError, and KafkaException if the group's offsets can't be read.
+    record. Raises NoOffsetError, and KafkaException if the group's offsets can't be read, but FencedError if no broker
+    answers.
     """
     if not partitions:
         return {}
-    found = consumer.committed(partitions, timeout=SECONDS)
+    try:
+        found = consumer.committed(partitions, timeout=SECONDS)
+    except KafkaException as e:
+        if is_away(e.args[0]):
+            raise FencedError("The group's offsets could not be read: the brokers have not answered in time") from e
+        raise
     new = [each for each in found if each.offset < 0 and each.error is None]
     if new and reset == "error":
         without = ", ".join(f"{each.topic}-{each.partition}" for each in new)
