@@ -208,9 +208,6 @@ class SinkLoop:
 
     def _close(self, partitions: list[TopicPartition], lost: bool) -> None:
         self.delivery.forget(set(partitions))
-        # A put that has just ended may have asked for records again, which the next task of the partition must read.
-        for partition, offset in self.context.rewinds.items():
-            self.offsets.limited(partition, offset)
         try:
             if not lost and not self.runtime.control.aborted:
                 self._commit(partitions, closing=True)
@@ -229,6 +226,9 @@ class SinkLoop:
         began = time.monotonic()
         settle = self.context.settling(self.steps.queue, max(self.offsets.timing.timeout, QUEUE_FLUSH_SECONDS))
         if settle():
+            # The task may have asked for records again, which it, or the next task of the partition, must read.
+            for partition, offset in self.context.rewinds.items():
+                self.offsets.limited(partition, offset)
             with self.runtime.control.calls.entered("flush or pre_commit"):
                 rewinds = self.offsets.commit(self.task, partitions, closing, settle)
             self.context.offset(rewinds)

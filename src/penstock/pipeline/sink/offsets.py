@@ -56,7 +56,7 @@ class SinkTaskOffsets:
         self.current[partition] = self.committed[partition] = offset
 
     def limited(self, partition: TopicPartition, offset: int) -> None:
-        """Called before the partition is closed: nothing from this offset on is to be committed."""
+        """Called before a commit: nothing from this offset on is to be committed."""
         if self.current.get(partition, offset) > offset:
             self.current[partition] = offset
 

@@ -1,0 +1,45 @@
+"""Records that a task asks for again, and commits meanwhile. Without a broker: nothing is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+
+from penstock.api.sink import SinkTask, TopicPartition
+from penstock.pipeline.sink.loop import SinkLoop
+from support.tasks.sink_loop import FIRST, SECOND, Commits, sink_loop
+
+
+@pytest.fixture
+def client() -> Iterator[Consumer]:
+    client = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0})
+    yield client
+    client.close()
+
+
+class Task(SinkTask):
+    def pre_commit(self, offsets: Mapping[TopicPartition, Any]) -> Mapping[TopicPartition, Any]:
+        return offsets
+
+
+def committing(loop: SinkLoop, **positions: int) -> Commits:
+    """The loop has these partitions from offset 0 on; their records before these positions are put."""
+    loop.offsets.consumer = commits = Commits()  # type: ignore[assignment]
+    partitions = {FIRST: positions["first"], SECOND: positions["second"]}
+    loop.context.assign(partitions)
+    loop.offsets.assigned(dict.fromkeys(partitions, 0))
+    loop.offsets.current.update(partitions)
+    return commits
+
+
+def test_what_a_task_asks_for_again_is_not_committed_before_it_is_read_again(client: Consumer) -> None:
+    """A put asks for both: a rewind, and a commit, which comes first."""
+    loop = sink_loop(client, Task())
+    commits = committing(loop, first=100, second=50)
+    loop.context.offset({FIRST: 5, SECOND: 70})
+    loop.context.request_commit()
+    loop._commit_if_due(0.0)
+    assert commits.seen == [{FIRST: 5, SECOND: 50}]
