@@ -51,6 +51,18 @@ def test_an_error_that_may_pass_is_logged_once_and_told(client: Consumer, caplog
     assert figures["penstock-last-error"].endswith("RetriableException: it is away")
 
 
+def test_an_error_of_a_put_without_records_is_logged_once_and_told(
+    client: Consumer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As of a task that has buffered records, which it can't write."""
+    loop = sink_loop(client, Busy(RetriableError("it is away"), RetriableError("it is away")))
+    for _ in range(3):
+        loop.delivery.put_nothing()
+    assert [row.levelno for row in caplog.records if row.exc_info] == [logging.ERROR]
+    figures = loop.runtime.metrics.snapshot(time.monotonic())
+    assert figures["penstock-last-error"].endswith("RetriableException: it is away")
+
+
 def test_waiting_for_a_slow_target_is_quiet(client: Consumer, caplog: pytest.LogCaptureFixture) -> None:
     figures = delivered(client, Busy(NotReadyError("it reads"), NotReadyError("it reads")))
     assert [row for row in caplog.records if row.levelno > logging.INFO] == []

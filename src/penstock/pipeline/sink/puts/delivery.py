@@ -47,6 +47,8 @@ class Delivery:
     next_put: float = 0.0
     taking: bool = False
     """Whether fetched records are being converted, so that they are not pending yet."""
+    refused: bool = False
+    """Whether the last put had no records, and the task has asked for a retry."""
 
     @property
     def idle(self) -> bool:
@@ -164,13 +166,16 @@ class Delivery:
         except NotConvertedError:
             raise
         except RetriableError as e:
-            if pending is None or not size:
+            if pending is None or not size:  # there is nothing to hold back, and another such put follows
+                self._tell(e, again=self.refused)
+                self.refused = True
                 return True
             self._retry(pending, e)
             return False
         except Exception as e:
             raise ConnectError(PUT_FAILED) from e
         self.context.check_reported()
+        self.refused = False
         if size:
             metrics = self.runtime.metrics
             metrics.add("sink-record-send-total", size)
@@ -181,16 +186,20 @@ class Delivery:
         return True
 
     def _retry(self, pending: PendingBatch, error: RetriableError) -> None:
-        waiting = isinstance(error, NotReadyError)
-        if not waiting:
-            self.runtime.metrics.survived(error)
-        level = logging.DEBUG if waiting or pending.retrying else logging.ERROR
-        log.log(level, "RetriableException from SinkTask", exc_info=True)
+        self._tell(error, again=pending.retrying)
         after = self.context.take_retry_after()
         pending.retry_at = time.monotonic() + (RETRY_SECONDS if after is None else after)
         if not pending.retrying:
             pending.retrying = True
             pause(self.consumer.client, self.context.assignment)
+
+    def _tell(self, error: RetriableError, again: bool) -> None:
+        """``again``: the put before has asked for a retry, too."""
+        waiting = isinstance(error, NotReadyError)
+        if not waiting:
+            self.runtime.metrics.survived(error)
+        level = logging.DEBUG if waiting or again else logging.ERROR
+        log.log(level, "RetriableException from SinkTask", exc_info=error)
 
     # -- what the loop and rebalances do with them
 
