@@ -1,4 +1,4 @@
-"""Records that a task asks for again, and commits meanwhile. Without a broker: nothing is fetched."""
+"""Records that a task asks for again, and offsets that count meanwhile. Without a broker: nothing is fetched."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer
 
+from penstock.api.batch import Batch
+from penstock.api.errors import RetriableError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.sink.loop import SinkLoop
-from support.tasks.sink_loop import FIRST, SECOND, Commits, sink_loop
+from penstock.pipeline.sink.puts.pending import PendingBatch
+from support.tasks.sink_loop import FIRST, SECOND, Commits, fetched, sink_loop
 
 
 @pytest.fixture
@@ -43,3 +46,27 @@ def test_what_a_task_asks_for_again_is_not_committed_before_it_is_read_again(cli
     loop.context.request_commit()
     loop._commit_if_due(0.0)
     assert commits.seen == [{FIRST: 5, SECOND: 50}]
+
+
+class Refuses(Task):
+    """Takes no records of the first partition."""
+
+    def put_batch(self, batch: Batch) -> None:
+        if 0 in batch.partitions:
+            raise RetriableError("not now")
+
+
+def test_records_that_were_filtered_count_though_those_that_wait_are_dropped_with_their_partition(
+    client: Consumer,
+) -> None:
+    loop = sink_loop(client, Refuses())
+    committing(loop, first=0, second=0)
+    raw = fetched((FIRST, 0), (SECOND, 0), (SECOND, 1))
+    delivery = loop.delivery
+    delivery.pending = PendingBatch.of(raw, raw.select([0]), None)
+    delivery.put(delivery.pending)
+    assert delivery.retrying
+    delivery.forget({FIRST})
+    assert delivery.pending is not None
+    delivery.put(delivery.pending)
+    assert (delivery.pending, loop.offsets.current) == (None, {FIRST: 0, SECOND: 2})

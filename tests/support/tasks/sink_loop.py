@@ -57,7 +57,7 @@ def fetched(*records: tuple[TopicPartition, int]) -> Batch:
     """Records as they were read: partition and offset of each."""
     numbers = [partition.partition for partition, _ in records]
     origin = SinkOrigin(["t"] * len(records), numbers, [offset for _, offset in records], ["CreateTime"] * len(records))
-    return Batch.of("t", [b"a"] * len(records), origin=origin)
+    return Batch.of("t", [b"a"] * len(records), partitions=list(numbers), origin=origin)
 
 
 def pending(*records: tuple[TopicPartition, int]) -> PendingBatch:

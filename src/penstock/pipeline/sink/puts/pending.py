@@ -47,13 +47,15 @@ class PendingBatch:
         return min(max(self.retry_at - now, 0.0), most)
 
     def without(self, partitions: Set[TopicPartition]) -> PendingBatch | None:
-        """The same without the records of these partitions; None if no records are left."""
+        """The same without the records of these partitions; None if none were fetched of others. If all of those have
+        been filtered or skipped there are no records, but offsets.
+        """
         for partition in partitions:
             self.offsets.pop(partition, None)
+        if not self.offsets:
+            return None
         if isinstance(self.records.origin, SinkOrigin):
             _, kept = divided(self.records, partitions)
-            if not kept:
-                return None
             self.records = self.records.select(kept)
         return self
 
