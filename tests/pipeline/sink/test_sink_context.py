@@ -52,6 +52,16 @@ def test_pauses_are_carried_out_in_order_and_end_with_the_partition(context: Sin
         context.pause(B)
 
 
+def test_pauses_outlive_a_rebalance_that_takes_all_partitions_and_gives_them_back(context: SinkContext) -> None:
+    context.pause(A, B)
+    context.revoke([A, B], for_good=False)
+    assert context.paused == frozenset()
+    context.assign([B])
+    assert context.paused == {B}
+    context.assign([A])
+    assert context.paused == {B}, "another task has had it"
+
+
 class _AsksToBeCalled(SinkTask):
     puts = 0
 

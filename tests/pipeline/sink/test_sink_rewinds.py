@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.sink.loop import SinkLoop
+from penstock.pipeline.sink.partitions import names
 from penstock.pipeline.sink.puts.pending import PendingBatch
 from support.tasks.sink_loop import FIRST, SECOND, Commits, fetched, sink_loop
 
@@ -70,3 +72,37 @@ def test_records_that_were_filtered_count_though_those_that_wait_are_dropped_wit
     assert delivery.pending is not None
     delivery.put(delivery.pending)
     assert (delivery.pending, loop.offsets.current) == (None, {FIRST: 0, SECOND: 2})
+
+
+class Assigned:
+    """In place of the consumer within a rebalance: what it fetches from."""
+
+    def __init__(self) -> None:
+        self.fetched: set[TopicPartition] = set()
+
+    def committed(self, partitions: list[ClientPartition], timeout: float) -> list[ClientPartition]:
+        return [ClientPartition(each.topic, each.partition, 0) for each in partitions]
+
+    def assign(self, partitions: list[ClientPartition]) -> None:
+        self.fetched = set(names(partitions))
+
+    def pause(self, partitions: list[ClientPartition]) -> None:
+        self.fetched -= set(names(partitions))
+
+    def resume(self, partitions: list[ClientPartition]) -> None:
+        self.fetched |= set(names(partitions))
+
+
+def test_a_partition_that_a_rebalance_takes_and_gives_back_stays_paused(client: Consumer) -> None:
+    consumer: Any = Assigned()
+    loop = sink_loop(client, Task())
+    loop.offsets.consumer = Commits()  # type: ignore[assignment]
+    both = [ClientPartition(*FIRST), ClientPartition(*SECOND)]
+    loop.on_assign(consumer, both)
+    assert (loop.reading.failure, consumer.fetched) == (None, {FIRST, SECOND})
+    loop.context.pause(FIRST)
+    loop.on_revoke(consumer, both)
+    loop.on_assign(consumer, both)
+    assert (loop.reading.failure, consumer.fetched) == (None, {SECOND})
+    loop.context.resume(FIRST)
+    assert loop.context.paused == frozenset()

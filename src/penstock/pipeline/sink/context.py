@@ -109,16 +109,20 @@ class SinkContext:
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         with self._lock:
             self._assigned |= frozenset(partitions)
+            self._paused &= self._assigned
 
-    def revoke(self, partitions: Iterable[TopicPartition]) -> None:
+    def revoke(self, partitions: Iterable[TopicPartition], for_good: bool = True) -> None:
+        """Not ``for_good``: those that the assignment after this rebalance has again stay paused, as in Java."""
         with self._lock:
             self._assigned -= frozenset(partitions)
-            self._paused &= self._assigned
+            if for_good:
+                self._paused &= self._assigned
 
     @property
     def paused(self) -> Partitions:
         """The partitions that the task has paused."""
-        return self._paused
+        with self._lock:
+            return self._paused & self._assigned
 
     def take_flow(self) -> list[tuple[Flow, Partitions]]:
         """The pauses and resumptions since the last call, in order."""

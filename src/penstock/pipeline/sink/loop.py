@@ -218,7 +218,7 @@ class SinkLoop:
             finally:
                 self.offsets.gone(partitions)
                 self.consumer.watch.forget(partitions)
-                self.context.revoke(partitions)
+                self.context.revoke(partitions, for_good=self.consumer.cooperative)
                 self.runtime.metrics.put("partition-count", len(self.context.assignment))
 
     def _commit(self, partitions: Iterable[TopicPartition], closing: bool = False) -> None:
