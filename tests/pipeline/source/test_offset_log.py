@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from confluent_kafka import Producer
 
@@ -12,13 +14,22 @@ from penstock.pipeline.source.offsets import SourceOffset
 from support.kafka.client import Kafka
 from support.waiting import SECONDS, until
 
-pytestmark = pytest.mark.integration
-
 
 def offset(position: int) -> SourceOffset:
     return SourceOffset({"file": "a"}, {"position": position}, b"a", str(position).encode())
 
 
+def test_a_copy_that_the_producer_refuses_is_logged_and_the_others_are_made(caplog: pytest.LogCaptureFixture) -> None:
+    producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "message.max.bytes": 1000})
+    copies = OffsetCopies(lambda: producer, "copies")
+    copies.copy([SourceOffset({"file": "a"}, {"position": 1}, b"a", b"x" * 2000), offset(1)])
+    assert [row.levelno for row in caplog.records] == [logging.WARNING]
+    producer.purge()
+    assert producer.flush(SECONDS) == 0
+    assert len(caplog.records) == 2, "the other one was on its way"
+
+
+@pytest.mark.integration
 def test_the_producer_of_offsets_is_closed_while_there_are_none(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
     topic, copies = kafka.create_topic(), kafka.create_topic()
     made = 0
