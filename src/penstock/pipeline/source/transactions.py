@@ -237,19 +237,24 @@ class ExactlyOnce:
             # of this one, and librdkafka's request to end an unknown transaction would be fatal.
             self._sender.flush(ABORT_SECONDS)
             self._sender.check()
-            self._abort()
+            if (error := self._abort()) is not None:
+                raise unsent(self._id, error) from broker_error(error)
         else:
             log.warning("Ignoring request by task to abort transaction as the current transaction is empty")
         self._commit()
 
-    def _abort(self) -> None:
+    def _abort(self) -> ck.KafkaError | None:
+        """The error if that fails, which is logged: no other transaction can be begun then."""
         self._open, self._size = False, 0
         self._offsets.give_back(self._written)
         self._written = []
         try:
             self._sender.producer.abort_transaction(ABORT_SECONDS)
         except ck.KafkaException as e:
-            log.warning("The transaction of task %s could not be aborted: %s", self._id, e.args[0].str())
+            error: ck.KafkaError = e.args[0]
+            log.warning("The transaction of task %s could not be aborted: %s", self._id, error.str())
+            return error
+        return None
 
     def _commit(self) -> None:
         """Write the offsets and commit the transaction, in another thread if the task may poll on meanwhile."""
