@@ -13,6 +13,8 @@ def test_counts_rates_and_figures_have_javas_names() -> None:
     metrics.observe("batch-size", 10)
     metrics.observe("batch-size", 30)
     metrics.observe("poll-batch", 7, "-time-ms")
+    metrics.observe("transaction-size", 5)
+    metrics.observe("transaction-size", 3)
     metrics.committed(0.5)
     metrics.committed(0.1, success=False)
     values = metrics.snapshot(110.0)
@@ -20,6 +22,7 @@ def test_counts_rates_and_figures_have_javas_names() -> None:
     assert values["source-record-poll-rate"] == 5
     assert (values["batch-size-max"], values["batch-size-avg"]) == (30, 20)
     assert values["poll-batch-max-time-ms"] == 7
+    assert [values[f"transaction-size-{which}"] for which in ("min", "avg", "max")] == [3, 4, 5]
     assert values["offset-commit-max-time-ms"] == 500
     assert values["offset-commit-success-percentage"] == 0.5
 

@@ -1,13 +1,16 @@
 """Counters and gauges of one run of a task, by the names that Java Connect gives them.
 
 ``add`` counts (names end in ``-total`` or stand for a number of things), ``observe`` keeps maximum and average of a
-figure, ``put`` is a gauge. For each ``<x>-total`` in RATES, ``<x>-rate`` is the number per second over the last half
-minute. Java: ``ConnectMetricsRegistry``, ``TaskMetricsGroup``, ``SourceTaskMetricsGroup``, ``SinkTaskMetricsGroup``,
-``ErrorHandlingMetrics``. Names that begin with ``penstock-`` are ours; some of them are texts, and lists of objects.
+figure (of those of MINIMA the minimum, too), ``put`` is a gauge. For each ``<x>-total`` in RATES, ``<x>-rate`` is the
+number per second over the last half minute. Names that begin with ``penstock-`` are ours; some of them are texts, and
+lists of objects.
+Java: ``ConnectMetricsRegistry``, ``TaskMetricsGroup``, ``SourceTaskMetricsGroup``, ``SinkTaskMetricsGroup``,
+``ErrorHandlingMetrics``.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -39,6 +42,7 @@ ERRORS = (
     "deadletterqueue-produce-failures",
     "last-error-timestamp",
 )
+MINIMA = ("transaction-size",)
 _WINDOW = 30.0
 
 Report = Callable[[dict[str, Any]], None]
@@ -128,11 +132,13 @@ class Metrics:
     def snapshot(self, now: float) -> dict[str, Any]:
         with self._lock:
             totals, texts = dict(self._values), dict(self._texts)
-            figures = [(*key, each.maximum, each.average) for key, each in self._observed.items()]
+            figures = [(*key, each.minimum, each.maximum, each.average) for key, each in self._observed.items()]
             failed, done = self._commits
         values: dict[str, Any] = {**totals, **texts, **self._rates(now, totals)}
-        for name, unit, maximum, average in figures:
+        for name, unit, minimum, maximum, average in figures:
             values[f"{name}-max{unit}"], values[f"{name}-avg{unit}"] = maximum, average
+            if name in MINIMA:
+                values[f"{name}-min{unit}"] = minimum
         if attempts := failed + done:
             values["offset-commit-success-percentage"] = done / attempts
             values["offset-commit-failure-percentage"] = failed / attempts
@@ -157,10 +163,12 @@ class Metrics:
 @dataclass(slots=True)
 class _Observed:
     maximum: float = 0.0
+    minimum: float = math.inf
     total: float = 0.0
     count: int = 0
 
     def add(self, value: float) -> None:
+        self.minimum = min(self.minimum, value)
         self.maximum, self.total, self.count = max(self.maximum, value), self.total + value, self.count + 1
 
     @property

@@ -15,7 +15,7 @@ from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.sink.loop import SinkLoop
 from penstock.pipeline.sink.partitions import names
 from penstock.pipeline.sink.puts.pending import PendingBatch
-from support.tasks.sink_loop import FIRST, SECOND, Commits, fetched, sink_loop
+from support.tasks.sink_loop import FIRST, SECOND, Commits, fetched, pending, sink_loop
 
 
 @pytest.fixture
@@ -26,6 +26,8 @@ def client() -> Iterator[Consumer]:
 
 
 class Task(SinkTask):
+    def put(self, records: Any) -> None: ...
+
     def pre_commit(self, offsets: Mapping[TopicPartition, Any]) -> Mapping[TopicPartition, Any]:
         return offsets
 
@@ -106,3 +108,15 @@ def test_a_partition_that_a_rebalance_takes_and_gives_back_stays_paused(client: 
     assert (loop.reading.failure, consumer.fetched) == (None, {SECOND})
     loop.context.resume(FIRST)
     assert loop.context.paused == frozenset()
+
+
+def test_what_is_not_committed_is_counted_without_partitions_that_have_gone(client: Consumer) -> None:
+    loop = sink_loop(client, Task())
+    committing(loop, first=0, second=0)
+    for partition, count in ((FIRST, 5), (SECOND, 2)):
+        loop.delivery.pending = pending(*((partition, offset) for offset in range(count)))
+        loop.delivery.put(loop.delivery.pending)
+    loop.on_lost(client, [ClientPartition(*FIRST)])
+    figures = loop.runtime.metrics.snapshot(0.0)
+    assert figures["sink-record-active-count"] == 2
+    assert figures["sink-record-active-count-max"] == 7

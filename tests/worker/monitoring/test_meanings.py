@@ -25,12 +25,13 @@ def counted() -> set[str]:
         for file in (Path(penstock.__file__).parent / folder).rglob("*.py"):
             for how, name, unit in CALL.findall(file.read_text("utf-8")):
                 found |= {f"{name}-max{unit}", f"{name}-avg{unit}"} if how == "observe" else {name}
+                found |= {f"{name}-min{unit}"} & {f"{each}-min" for each in metrics.MINIMA}
     return found
 
 
 def test_what_tasks_count_has_a_meaning() -> None:
     names = counted()
-    assert {"source-record-poll-total", "put-batch-max-time-ms", "penstock-retrying"} <= names
+    assert {"source-record-poll-total", "put-batch-max-time-ms", "penstock-retrying", "transaction-size-min"} <= names
     rates = {f"{name}-rate" for name in metrics.RATES if not name.startswith("penstock-stage-")}
     names |= {*metrics.ERRORS, *rates, *sink.TOTALS, *source.TOTALS}
     assert [name for name in names if name not in MEANINGS[type_of(name)]] == []

@@ -36,11 +36,13 @@ class SinkTaskOffsets:
         """Partitions were assigned; ``positions`` are those that are known."""
         self.current.update(positions)
         self.committed.update(positions)
+        self._measure()
 
     def gone(self, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
             self.current.pop(partition, None)
             self.committed.pop(partition, None)
+        self._measure()
 
     def taken(self, offsets: Mapping[TopicPartition, int], first: Callable[[TopicPartition], int | None]) -> None:
         """The task has taken all records before these offsets. ``first``: the offset of its first record there, for
@@ -50,10 +52,11 @@ class SinkTaskOffsets:
             if (begin := first(partition)) is not None:
                 self.committed[partition] = begin
         self.current.update(offsets)
-        self._metrics.put("sink-record-active-count", self.lag())
+        self._measure()
 
     def rewound(self, partition: TopicPartition, offset: int) -> None:
         self.current[partition] = self.committed[partition] = offset
+        self._measure()
 
     def limited(self, partition: TopicPartition, offset: int) -> None:
         """Called before a commit: nothing from this offset on is to be committed."""
@@ -63,6 +66,11 @@ class SinkTaskOffsets:
     def lag(self) -> int:
         committed = self.committed
         return sum(max(offset - committed.get(partition, offset), 0) for partition, offset in self.current.items())
+
+    def _measure(self) -> None:
+        lag = self.lag()
+        self._metrics.put("sink-record-active-count", lag)
+        self._metrics.observe("sink-record-active-count", lag)
 
     @property
     def committing(self) -> bool:
@@ -178,7 +186,7 @@ class SinkTaskOffsets:
                 self.committed[partition] = of_client(result)
         self._metrics.committed(time.monotonic() - started)
         self._metrics.add("offset-commit-completion-total")
-        self._metrics.put("sink-record-active-count", self.lag())
+        self._measure()
 
     def _failed(self, error: KafkaError, started: float) -> None:
         log.error("Commit of offsets threw an unexpected exception: %s", error.str())

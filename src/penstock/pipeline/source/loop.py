@@ -86,7 +86,8 @@ class SourceLoop:
             metrics.traces.begin()
             polled = self._poll()
             now = time.monotonic()
-            metrics.put("source-record-active-count", len(self.sender.producer))
+            active = len(self.sender.producer)
+            metrics.put("source-record-active-count", active)
             metrics.tick(now)
             if polled is None or (batch := polled_batch(polled)) is None:
                 metrics.traces.idle()
@@ -98,6 +99,8 @@ class SourceLoop:
                 continue
             metrics.add("source-record-poll-total", len(batch))
             metrics.observe("poll-batch", (now - started) * 1000, "-time-ms")
+            metrics.observe("source-record-active-count", active)
+            metrics.observe("source-record-active-count", active + len(batch))
             metrics.observe("batch-size", len(batch))
             metrics.traces.polled(batch)
             metrics.spent("poll", now - started)
