@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -91,6 +92,11 @@ def test_offsets_that_could_not_be_stored_wait_unless_later_ones_do() -> None:
     known.sent(SourceOrigin([{"f": "a"}], [{"p": 5}]))
     known.give_back(taken)
     assert sorted(value for _, value in records(known.take())) == [b'{"p":2}', b'{"p":5}']
+
+
+def test_a_partition_that_no_topic_can_hold_is_refused_with_a_sentence() -> None:
+    with pytest.raises(DataError, match="Offsets may only contain primitive types as values, but field f"):
+        offsets().sent(SourceOrigin([{"f": Decimal(1)}], [{"p": 1}]))
 
 
 def test_offsets_that_no_topic_can_hold_are_refused() -> None:

@@ -90,11 +90,18 @@ def decode_value(value: bytes | None) -> dict[str, Any] | None:
 
 
 def canonical(partition: Mapping[str, Any] | None) -> bytes:
-    """The same bytes for the same source partition, whatever the order of its members."""
+    """The same bytes for the same source partition, whatever the order of its members. Raises DataError for what can be
+    no source partition, if it has no such bytes.
+    """
     try:
         return orjson.dumps(partition, default=_base64, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # halves of surrogate pairs, which ``json`` escapes
+        pass
+    try:
         return json.dumps(partition, default=_base64, sort_keys=True, separators=(",", ":")).encode()
+    except TypeError:
+        validate_format(partition)
+        raise
 
 
 def _has_canonical(partition: Mapping[str, Any]) -> bool:
@@ -103,7 +110,7 @@ def _has_canonical(partition: Mapping[str, Any]) -> bool:
         return True
     try:
         return bool(canonical(partition))
-    except (TypeError, RecursionError):
+    except (DataError, TypeError, RecursionError):
         return False
 
 
