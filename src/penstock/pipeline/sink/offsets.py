@@ -139,8 +139,10 @@ class SinkTaskOffsets:
     ) -> dict[TopicPartition, int]:
         found = {}
         for partition, offset in answer.items():
-            if partition not in wanted:
-                log.warning("Ignoring invalid task provided offset %s of %s: not asked for", offset, partition)
+            if partition in self.current and partition not in wanted:  # others are closed in a cooperative rebalance
+                log.debug("Ignoring task provided offset %s of %s: not asked for", offset, partition)
+            elif partition not in wanted:
+                log.warning("Ignoring invalid task provided offset %s of %s: not assigned", offset, partition)
             elif offset < 0:  # which librdkafka would leave out of the commit
                 log.warning("Ignoring invalid task provided offset %s of %s: it is negative", offset, partition)
             elif offset > wanted[partition]:

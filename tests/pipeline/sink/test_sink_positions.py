@@ -1,7 +1,8 @@
-"""Records that a task asks for again, and offsets that count meanwhile. Without a broker: nothing is fetched."""
+"""Positions and commits of a sink: rewinds, rebalances, what a task answers. Without a broker: nothing is fetched."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -120,3 +121,18 @@ def test_what_is_not_committed_is_counted_without_partitions_that_have_gone(clie
     figures = loop.runtime.metrics.snapshot(0.0)
     assert figures["sink-record-active-count"] == 2
     assert figures["sink-record-active-count-max"] == 7
+
+
+class AnswersForAll(Task):
+    """Says of every partition that it has ever had what may be committed, whatever it is asked for."""
+
+    def pre_commit(self, offsets: Mapping[TopicPartition, Any]) -> Mapping[TopicPartition, Any]:
+        return {FIRST: 1, SECOND: 1, TopicPartition("t", 2): 1}
+
+
+def test_an_answer_for_a_partition_that_stays_is_no_mistake(client: Consumer, caplog: pytest.LogCaptureFixture) -> None:
+    loop = sink_loop(client, AnswersForAll(), cooperative=True)
+    commits = committing(loop, first=2, second=2)
+    loop.on_revoke(client, [ClientPartition(*SECOND)])
+    assert commits.seen == [{SECOND: 1}]
+    assert ["t-2" in row.getMessage() for row in caplog.records if row.levelno == logging.WARNING] == [True]
