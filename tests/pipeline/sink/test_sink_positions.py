@@ -136,3 +136,17 @@ def test_an_answer_for_a_partition_that_stays_is_no_mistake(client: Consumer, ca
     loop.on_revoke(client, [ClientPartition(*SECOND)])
     assert commits.seen == [{SECOND: 1}]
     assert ["t-2" in row.getMessage() for row in caplog.records if row.levelno == logging.WARNING] == [True]
+
+
+def test_a_task_that_has_gone_back_stays_there_though_an_earlier_commit_is_answered_later(client: Consumer) -> None:
+    """Or a failing ``pre_commit`` would lose what is between."""
+    loop = sink_loop(client, Task())
+    committing(loop, first=100, second=50)
+    loop._commit([FIRST, SECOND])
+    loop.offsets.rewound(FIRST, 5)
+    loop.offsets.answered(None, [ClientPartition(*FIRST, 100), ClientPartition(*SECOND, 50)])
+    assert loop.offsets.committed == {FIRST: 5, SECOND: 50}
+    loop.offsets.current[FIRST] = 7
+    loop._commit([FIRST])
+    loop.offsets.answered(None, [ClientPartition(*FIRST, 7)])
+    assert loop.offsets.committed == {FIRST: 7, SECOND: 50}

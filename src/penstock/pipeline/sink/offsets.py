@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
@@ -31,6 +31,8 @@ class SinkTaskOffsets:
         self.committed: dict[TopicPartition, int] = {}
         self._sent_at: float | None = None
         self._number = 0
+        self._moved: set[TopicPartition] = set()
+        """Partitions that were rewound, or have gone, since the last commit was sent: its answer is not about them."""
 
     def assigned(self, positions: Mapping[TopicPartition, int]) -> None:
         """Partitions were assigned; ``positions`` are those that are known."""
@@ -42,6 +44,7 @@ class SinkTaskOffsets:
         for partition in partitions:
             self.current.pop(partition, None)
             self.committed.pop(partition, None)
+            self._moved.add(partition)
         self._measure()
 
     def taken(self, offsets: Mapping[TopicPartition, int], first: Callable[[TopicPartition], int | None]) -> None:
@@ -56,6 +59,7 @@ class SinkTaskOffsets:
 
     def rewound(self, partition: TopicPartition, offset: int) -> None:
         self.current[partition] = self.committed[partition] = offset
+        self._moved.add(partition)
         self._measure()
 
     def limited(self, partition: TopicPartition, offset: int) -> None:
@@ -160,6 +164,7 @@ class SinkTaskOffsets:
         started = time.monotonic()
         try:
             if not closing:
+                self._moved.clear()
                 self.consumer.commit(offsets=at_offsets(offsets), asynchronous=True)
                 self._sent_at = started
                 return
@@ -177,14 +182,14 @@ class SinkTaskOffsets:
         elif error is not None:
             self._failed(error, started)
         else:
-            self._done(results, started)
+            self._done(results, started, self._moved)
 
-    def _done(self, results: list[ClientPartition], started: float) -> None:
+    def _done(self, results: list[ClientPartition], started: float, moved: Collection[TopicPartition] = ()) -> None:
         for result, partition in zip(results, names(results), strict=True):
             if result.error is not None:
                 self._failed(result.error, started)
                 return
-            if partition in self.current:
+            if partition in self.current and partition not in moved:
                 self.committed[partition] = of_client(result)
         self._metrics.committed(time.monotonic() - started)
         self._metrics.add("offset-commit-completion-total")
