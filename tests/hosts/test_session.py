@@ -10,18 +10,23 @@ import uuid
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 
+from penstock.api.batch import Batch
 from penstock.api.errors import KafkaError
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm import process
+from penstock.hosts.jvm.codec.schema_table import SchemaTable
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.control import ControlJvm
 from penstock.hosts.jvm.plugins.worker import JavaConfigProvider
 from penstock.hosts.jvm.process import JvmSpec, JvmStartError, how_ended, open_session
 from penstock.hosts.jvm.session import Session
+from penstock.hosts.jvm.tasks.remote_batch import input_of
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.threads import Threads
 from support.tasks.runs import eventually
@@ -38,6 +43,19 @@ def test_sessions_of_one_key_share_a_jvm_that_ends_after_the_last(open_sessions:
     assert second.call("host.about").result["sessions"] == 1
     second.close()
     _await_end(first.pid)
+
+
+def test_what_a_session_holds_is_forgotten_at_its_end(open_sessions: OpenSession) -> None:
+    """Each has records of 40 MB when it ends; the JVM has 256 MB, and goes on for the first session."""
+    first = open_sessions()
+    batch = Batch.of("t", [bytes(40 << 20)])
+    for _ in range(10):
+        session = open_sessions()
+        table: Any = SimpleNamespace(schemas=SchemaTable())
+        sent, payload = input_of(table, batch)
+        session.call("batch.put", {"input": sent}, payload)
+        session.close()
+    assert first.call("host.about").result["pid"] == first.pid
 
 
 def test_what_plugins_write_in_their_directory_outlives_the_jvm(

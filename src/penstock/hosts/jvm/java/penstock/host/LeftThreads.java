@@ -28,6 +28,7 @@ final class LeftThreads {
         while (true) {
             List<Thread> left = Host.sessions() > 1 ? own.stream().filter(Thread::isAlive).toList() : all();
             if (left.isEmpty() || System.nanoTime() >= deadline) {
+                GROUPS.removeIf(each -> each.activeCount() == 0);
                 return left;
             }
             left.forEach(Thread::interrupt);

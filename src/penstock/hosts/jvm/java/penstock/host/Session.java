@@ -31,7 +31,8 @@ public final class Session {
 
     /** The threads of a session; those that a plugin starts belong to it, too. */
     private static final class Group extends ThreadGroup {
-        final Session session;
+        /** Null after its end: a group stays as long as threads of it do, and what the session held must not. */
+        volatile Session session;
 
         Group(Session session, String name) {
             super(name);
@@ -84,7 +85,7 @@ public final class Session {
         reader.start();
     }
 
-    /** The session to which the current thread belongs; null if it belongs to none. */
+    /** The session to which the current thread belongs; null if it belongs to none, or to one that has ended. */
     public static Session current() {
         for (ThreadGroup g = Thread.currentThread().getThreadGroup(); g != null; g = g.getParent()) {
             if (g instanceof Group) {
@@ -319,6 +320,7 @@ public final class Session {
         if (!left.isEmpty()) {
             Host.close();
         }
+        group.session = null;
     }
 
     private void closeAll() {
