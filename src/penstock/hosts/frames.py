@@ -5,6 +5,7 @@ A message is a call, the reply to one, or a notice without a reply; either side 
 
 from __future__ import annotations
 
+import json
 import socket
 import struct
 import threading
@@ -29,9 +30,9 @@ class Frames:
 
     def write(self, message: Message, payload: Sequence[Bytes] = ()) -> None:
         """Raises OSError if the other side is gone."""
-        json = orjson.dumps(message, option=_JSON)
+        text = orjson.dumps(message, option=_JSON)
         size = sum(map(len, payload))
-        parts = [memoryview(part) for part in (_LENGTHS.pack(len(json), size), json, *payload) if len(part)]
+        parts = [memoryview(part) for part in (_LENGTHS.pack(len(text), size), text, *payload) if len(part)]
         with self._writing:
             while parts:
                 sent = self._socket.sendmsg(parts[:64])
@@ -43,8 +44,8 @@ class Frames:
 
     def read(self) -> tuple[Message, memoryview]:
         """The next message, with its payload. Raises OSError or EOFError if the other side is gone."""
-        json, payload = _LENGTHS.unpack(self._exactly(_LENGTHS.size))
-        return orjson.loads(self._exactly(json)), memoryview(self._exactly(payload))
+        text, payload = _LENGTHS.unpack(self._exactly(_LENGTHS.size))
+        return _parsed(self._exactly(text)), memoryview(self._exactly(payload))
 
     def _exactly(self, size: int) -> bytearray:
         data = bytearray(size)
@@ -55,3 +56,14 @@ class Frames:
                 raise EOFError
             view = view[count:]
         return data
+
+
+def _parsed(text: bytearray) -> Message:
+    try:
+        message: Message = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Java's strings may have halves of surrogate pairs, such as a message that was cut off within an emoji.
+        # Question marks take their place, as in what Java encodes itself.
+        whole = json.dumps(json.loads(text), ensure_ascii=False)
+        message = orjson.loads(whole.encode("utf-8", "replace"))
+    return message
