@@ -37,6 +37,10 @@ def run_name(conducted: Conducted) -> str:
     return conducted.calls("start")[0].rpartition(" ")[2].removeprefix("task-thread-").removesuffix("-0")
 
 
+def test_an_exception_that_can_not_be_asked_for_its_cause_ends_the_task(conducted: Conducted) -> None:
+    assert "penstock.tests.Conduct$Broken" in conducted({"at.start": "broken"}).failure()
+
+
 def test_a_record_that_was_dropped_is_acknowledged_without_a_place(conducted: Conducted) -> None:
     config = {
         "records": "2",

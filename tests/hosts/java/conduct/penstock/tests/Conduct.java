@@ -20,7 +20,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Deeds: {@code throw CLASS MESSAGE}, {@code exit STATUS}, {@code halt STATUS}, {@code hang} (until interrupted),
  * {@code deaf} (hangs for ever), {@code sleep MS}, {@code memory} (fills the heap), {@code stack}, {@code leak} (leaves
- * a thread behind that is no daemon), {@code share} (uses a thread that all tasks share), {@code missing} (a NoClassDefFoundError), {@code log TEXT} (at DEBUG).
+ * a thread behind that is no daemon), {@code share} (uses a thread that all tasks share), {@code missing} (a NoClassDefFoundError), {@code log TEXT} (at DEBUG),
+ * {@code broken} (an exception that throws another one when it is asked for its cause).
  *
  * <p>With {@code journal=FILE} every call is a line of that file.
  */
@@ -75,6 +76,7 @@ final class Conduct {
             case "share" -> Shared.use();
             case "leak" -> new Thread(Conduct::deaf, "left-behind").start();
             case "log" -> LoggerFactory.getLogger(Conduct.class).debug(words[1]);
+            case "broken" -> throw new Broken();
             case "missing" -> throw new NoClassDefFoundError("some/missing/Class");
             default -> throw new IllegalArgumentException("no such deed: " + words[0]);
         }
@@ -93,6 +95,15 @@ final class Conduct {
             made.initCause(new IllegalStateException("the cause of it"));
         }
         throw (T) made;
+    }
+
+    private static final class Broken extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        public Throwable getCause() {
+            throw new IllegalStateException("not to be had");
+        }
     }
 
     private static void hang() {

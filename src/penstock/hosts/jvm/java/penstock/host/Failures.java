@@ -16,10 +16,10 @@ public final class Failures {
     public static Map<String, Object> document(Throwable error) {
         Map<String, Object> document = described(error);
         List<Object> causes = new ArrayList<>();
-        Throwable cause = error.getCause();
+        Throwable cause = causeOf(error);
         while (cause != null && causes.size() < MOST_CAUSES) {
             causes.add(described(cause));
-            cause = cause.getCause();
+            cause = causeOf(cause);
         }
         document.put("causes", causes);
         StringWriter trace = new StringWriter();
@@ -30,6 +30,14 @@ public final class Failures {
         }
         document.put("trace", trace.toString());
         return document;
+    }
+
+    private static Throwable causeOf(Throwable error) {
+        try {
+            return error.getCause();
+        } catch (Throwable broken) {
+            return null;
+        }
     }
 
     private static Map<String, Object> described(Throwable error) {
