@@ -99,6 +99,13 @@ def test_the_errors_of_java_keep_their_class_message_and_trace(open_sessions: Op
     )
 
 
+def test_large_messages_need_little_memory_outside_of_the_heap(open_sessions: OpenSession, jvm_spec: JvmSpec) -> None:
+    """The answer has the name twice, and more than what there is."""
+    little = replace(jvm_spec, options=(*jvm_spec.options, "-XX:MaxDirectMemorySize=2m"))
+    with pytest.raises(KafkaError, match="There is no method nothing"):
+        open_sessions(spec=little).call("nothing" * 200_000)
+
+
 REPORT = """#
 # A fatal error has been detected by the Java Runtime Environment:
 #

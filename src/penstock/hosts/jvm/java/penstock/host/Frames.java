@@ -12,6 +12,9 @@ final class Frames {
     /** A message that has been read. */
     record Frame(JsonNode message, ByteBuffer payload) {}
 
+    /** A channel copies to memory outside of the heap what it is given, and keeps as much of that for its thread. */
+    private static final int MOST_AT_ONCE = 1 << 18;
+
     private final SocketChannel channel;
     private final ByteBuffer head = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
 
@@ -35,13 +38,29 @@ final class Frames {
         ByteBuffer lengths = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
         lengths.putInt(json.length).putInt(payload.remaining()).flip();
         ByteBuffer[] parts = {lengths, ByteBuffer.wrap(json), payload};
+        if (json.length > MOST_AT_ONCE || payload.remaining() > MOST_AT_ONCE) {
+            for (ByteBuffer part : parts) {
+                writeAll(part);
+            }
+            return;
+        }
         while (parts[0].hasRemaining() || parts[1].hasRemaining() || parts[2].hasRemaining()) {
             channel.write(parts);
         }
     }
 
+    private void writeAll(ByteBuffer part) throws IOException {
+        int end = part.limit();
+        while (part.position() < end) {
+            part.limit(Math.min(end, part.position() + MOST_AT_ONCE));
+            channel.write(part);
+        }
+    }
+
     private void fill(ByteBuffer buffer) throws IOException {
-        while (buffer.hasRemaining()) {
+        int end = buffer.limit();
+        while (buffer.position() < end) {
+            buffer.limit(Math.min(end, buffer.position() + MOST_AT_ONCE));
             if (channel.read(buffer) < 0) {
                 throw new EOFException();
             }

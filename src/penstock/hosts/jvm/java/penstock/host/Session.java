@@ -200,11 +200,15 @@ public final class Session {
                 MBeans.forget(this);
                 Host.remove(this);
             }
-            try {
-                channel.close();
-            } catch (IOException e) {
-                // it is gone
-            }
+            disconnect();
+        }
+    }
+
+    private void disconnect() {
+        try {
+            channel.close();
+        } catch (IOException e) {
+            // it is gone
         }
     }
 
@@ -236,6 +240,9 @@ public final class Session {
             }
         } catch (InterruptedException | IOException e) {
             // the reader sees that, too
+        } catch (Throwable e) {
+            disconnect(); // nobody must wait for a reply that never comes
+            log.error("A session has ended, since it can't send", e);
         }
     }
 
