@@ -3,7 +3,7 @@
 The small ones are compiled from ``java/``, a folder each: ``conduct`` (connectors that do as their configuration says:
 throw, exit, hang, leak threads …), ``chain`` (a transform, a predicate, a converter), ``everything`` (all of Connect's
 types), ``defined`` (settings of all sorts), ``library1`` and ``library2`` (a library and a transform, each in two
-versions).
+versions), ``bundled`` (a converter with the name of Kafka's own).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from hosts.plugins import plugin_path
 
 pytestmark = pytest.mark.integration
 
-SMALL = ("conduct", "chain", "defined", "everything", "library1", "library2")
+SMALL = ("conduct", "chain", "defined", "everything", "library1", "library2", "bundled")
 
 
 @pytest.mark.parametrize("name", SMALL)

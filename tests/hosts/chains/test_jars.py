@@ -173,3 +173,14 @@ def test_a_class_without_a_version_is_that_of_the_connectors_location(tmp_path: 
             near = partial(found.resolve, near=url_of(tmp_path / place))
             after, _, _ = handled(Chain.build(config, near).steps, Batch.of("t", ["a"], value_schema=STRING))
             assert after.values == [f"a {version}"]
+
+
+def test_kafkas_own_converter_is_not_hidden_by_an_old_one_that_a_location_bundles(tmp_path: Path) -> None:
+    run = Run((plugin_path(tmp_path, "bundled"),), "bundled", worker_config={"penstock.java.opts": QUICK_JAVA})
+    json = "org.apache.kafka.connect.json.JsonConverter"
+    config = {"key.converter": json, "value.converter": json, "value.converter.schemas.enable": "false"}
+    with task_jvm(run) as jvm:
+        conversion = Conversion.build(config, {}, resolve_all)
+        batch = remote(jvm, Batch.of("t", ["a"], value_schema=STRING))
+        after, failures, _ = handled(conversion.from_connect(), batch)
+        assert (after.values, failures) == ([b'"a"'], [])

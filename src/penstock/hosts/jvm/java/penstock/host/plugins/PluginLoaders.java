@@ -54,8 +54,21 @@ public final class PluginLoaders {
                 add(plugin, source.loader(), found);
             }
         }
+        addOwn(plugins, found);
         plugins.delegatingLoader().installDiscoveredPlugins(result(found));
         return plugins;
+    }
+
+    /**
+     * What is installed takes the place of what the loader knows of the same names: an old JsonConverter that a
+     * location bundles must not hide that of the class path, which is newer.
+     */
+    private static void addOwn(Plugins plugins, Map<PluginType, SortedSet<PluginDesc<?>>> found) {
+        found.get(PluginType.CONVERTER).addAll(plugins.converters());
+        found.get(PluginType.HEADER_CONVERTER).addAll(plugins.headerConverters());
+        found.get(PluginType.TRANSFORMATION).addAll(plugins.transformations());
+        found.get(PluginType.PREDICATE).addAll(plugins.predicates());
+        found.get(PluginType.CONNECTOR_CLIENT_CONFIG_OVERRIDE_POLICY).addAll(plugins.connectorClientConfigPolicies());
     }
 
     /** The loader of a location of the catalogue; null for any other. */
