@@ -129,6 +129,28 @@ def test_an_errant_record_that_the_task_has_made_arrives_as_its_original_was_rea
     assert kafka.values(queue) == [b"bad"]
 
 
+def test_an_errant_record_that_was_transformed_here_arrives_as_it_was_read(
+    sinks: Sinks, kafka: Kafka, topic: str
+) -> None:
+    """The JVM has been given it again, as it is after the transform."""
+    queue = f"{topic}-dlq"
+    kafka.produce(topic, [Record(b"bad", b"k", headers=(("h", b"\x01"),)), "c"])
+    config = {
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": queue,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "transforms": "mine",
+        "transforms.mine.type": FUNCTION,
+        "transforms.mine.function": f"{__name__}:same",
+        "errant": "bad",
+    }
+    with sinks.run(topic, **config):
+        eventually(lambda: values(sinks.written)[-1:] == ["c"])
+        eventually(lambda: queue in kafka.topics() and kafka.values(queue))
+    (letter,) = kafka.read_all(queue)
+    assert (letter.key, letter.value, dict(letter.headers)["h"]) == (b"k", b"bad", b"\x01")
+
+
 @pytest.mark.parametrize(
     ("partition", "offset", "said"),
     [("0", "-1", "seek offset must not be a negative number"), ("3", "1", "No current assignment for partition .*-3")],

@@ -219,15 +219,17 @@ def described(jvm: TaskJvm, made: tuple[dict[str, Any], list[bytes]]) -> tuple[d
     return {**made[0], "schemas": jvm.schemas.take_descriptions()}, made[1]
 
 
-def encoded(jvm: TaskJvm, batch: Batch) -> tuple[dict[str, Any], list[bytes]]:
-    """A batch that is not in the JVM, as ``input_of`` sends it, but for the descriptions of schemas."""
+def encoded(jvm: TaskJvm, batch: Batch, read: bool = False) -> tuple[dict[str, Any], list[bytes]]:
+    """A batch that is not in the JVM, as ``input_of`` sends it, but for the descriptions of schemas. ``read``: its
+    records are as they were read from their topics, and the JVM is to remember that of each.
+    """
     encoder = Encoder(jvm.schemas.number)
     columns = EVERYTHING if any(batch.headers) else tuple(each for each in EVERYTHING if each != "headers")
     sent: dict[str, Any] = {"n": len(batch), "kind": "source", "set": [*columns]}
     _encode(batch, columns, encoder)
     match batch.origin:
         case SinkOrigin() as origin:
-            sent["kind"] = "sink"
+            sent |= {"kind": "sink", "read": read}
             for name, column in (
                 ("original topics", origin.topics),
                 ("original partitions", origin.partitions),

@@ -97,18 +97,18 @@ class JavaSinkTask(SinkTask):
 
     def send(self, batch: Batch) -> Batch:
         """Send records as they were read: plugins ask for them, and the next steps may find them in the JVM."""
-        return remote(self._jvm, batch, self._input(batch))
+        return remote(self._jvm, batch, self._input(batch, read=True))
 
     def prepare(self, batch: Batch) -> None:
         """Make what will be sent of these records, which were read; that is all that is kept until it is sent."""
         generation = self._jvm.schemas.generation
-        self._prepared = batch, encoded(self._jvm, batch), generation
+        self._prepared = batch, encoded(self._jvm, batch, read=True), generation
 
-    def _input(self, batch: Batch) -> tuple[dict[str, Any], list[bytes]]:
+    def _input(self, batch: Batch, read: bool) -> tuple[dict[str, Any], list[bytes]]:
         prepared, self._prepared = self._prepared, None
         if prepared is not None and prepared[0] is batch and self._jvm.schemas.generation - prepared[2] <= 1:
             return described(self._jvm, prepared[1])
-        return input_of(self._jvm, batch)
+        return described(self._jvm, encoded(self._jvm, batch, read=True)) if read else input_of(self._jvm, batch)
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
         self._call("open", {"partitions": list(map(tuple, partitions))})
@@ -128,7 +128,7 @@ class JavaSinkTask(SinkTask):
         if converters is not None:
             args["convert"] = {part: step().number for part, step in converters.items()}
         if len(batch):
-            args["input"], payload = self._input(batch)
+            args["input"], payload = self._input(batch, read=converters is not None)
         args["free"] = self._jvm.take_free()
 
         def settle(reply: dict[str, Any]) -> None:

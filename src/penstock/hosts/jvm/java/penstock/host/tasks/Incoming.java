@@ -124,8 +124,9 @@ final class Incoming {
         TimestampType[] types = types(columns.get("timestamp types"));
         List<ConsumerRecord<byte[], byte[]>> originals = new ArrayList<>(records.length);
         RecordHeaders[] raw = new RecordHeaders[records.length];
-        byte[][] readKeys = bytes("key");
-        byte[][] readValues = bytes("value");
+        boolean read = input.path("read").asBoolean();
+        byte[][] readKeys = bytes("key", read);
+        byte[][] readValues = bytes("value", read);
         for (int i = 0; i < records.length; i++) {
             byte[] key = readKeys[i];
             byte[] value = readValues[i];
@@ -133,7 +134,7 @@ final class Incoming {
             originals.add(new ConsumerRecord<>(
                 (String) originalTopics[i], integer(originalPartitions[i]), (Long) offsets[i],
                 timestamps[i] == null ? ConsumerRecord.NO_TIMESTAMP : (Long) timestamps[i], types[i],
-                key == null ? -1 : key.length, value == null ? -1 : value.length, key, value, raw[i], Optional.empty()));
+                size(key, read), size(value, read), key, value, raw[i], Optional.empty()));
         }
         if (converters != null) {
             convert(converters, originalTopics, raw);
@@ -196,15 +197,18 @@ final class Incoming {
         return raw;
     }
 
-    /** What was read, where nothing has converted it yet. */
-    private byte[][] bytes(String part) {
+    /** What was {@code read}; nulls if that is not known, since the records came converted. */
+    private byte[][] bytes(String part, boolean read) {
         Object[] values = columns.get(part);
-        Schema[] declared = schemas.get(part);
         byte[][] found = new byte[values.length][];
-        for (int i = 0; i < found.length; i++) {
-            found[i] = declared[i] == null && values[i] instanceof byte[] bytes ? bytes : null;
+        for (int i = 0; read && i < found.length; i++) {
+            found[i] = (byte[]) values[i];
         }
         return found;
+    }
+
+    private static int size(byte[] bytes, boolean read) {
+        return !read ? Originals.UNKNOWN : bytes == null ? ConsumerRecord.NULL_SIZE : bytes.length;
     }
 
     private static List<Map<String, Object>> maps(JsonNode node) {

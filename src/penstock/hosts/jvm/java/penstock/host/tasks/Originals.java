@@ -9,7 +9,7 @@ import org.apache.kafka.connect.sink.SinkRecord;
 
 /** Where records of sinks come from: plugins look for it in {@code InternalSinkRecord.context()}. */
 final class Originals {
-    /** The size of a value that is not known, since a transform made a new record. */
+    /** The size of a value that is not known, since a transform made a new record, or the record came converted. */
     static final int UNKNOWN = -2;
 
     private Originals() {}
