@@ -44,18 +44,27 @@ def is_java(path: Path) -> bool:
     if path.is_dir():
         if is_environment(path):  # of Python; packages of it may have jars
             return False
-        return any(each.suffix != ".zip" for each in java_files(path))
-    return path.suffix == ".jar" or (path.suffix == ".zip" and _has_classes(path))
+        return any(each.suffix.lower() != ".zip" for each in java_files(path))
+    suffix = path.suffix.lower()
+    return suffix == ".jar" or (suffix == ".zip" and _has_classes(path))
 
 
 def java_files(location: Path) -> Iterator[Path]:
-    """The jars, other archives and classes of a location."""
+    """The jars, other archives and classes of a location; each folder once, whatever links lead to it, and nothing of
+    links that lead nowhere.
+    """
     if location.is_file():
         yield location
         return
+    seen: set[str] = set()
     for where, folders, names in os.walk(location, followlinks=True):
+        if (real := os.path.realpath(where)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
         folders[:] = sorted(each for each in folders if not each.startswith(".") and each != "__pycache__")
-        yield from (Path(where, name) for name in sorted(names) if name.endswith((*_ARCHIVES, ".class")))
+        named = (Path(where, name) for name in sorted(names) if name.lower().endswith((*_ARCHIVES, ".class")))
+        yield from (file for file in named if file.exists())
 
 
 def _has_classes(archive: Path) -> bool:
