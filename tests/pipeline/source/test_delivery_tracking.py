@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import confluent_kafka as ck
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.source import SourceTask
-from penstock.pipeline.source.delivery_tracking import SAMPLE, SampledBatch, tracked
+from penstock.pipeline.runtime import CommitTiming
+from penstock.pipeline.source.commit import RecordByRecord
+from penstock.pipeline.source.delivery_tracking import SAMPLE, SampledBatch, TrackedBatch, tracked
+from penstock.pipeline.source.offsets import SourceTaskOffsets
 
 
 class Noting(SourceTask):
@@ -74,3 +80,30 @@ def test_records_whose_partition_the_producer_chooses_are_all_asked_for() -> Non
 def test_records_without_offsets_are_told_apart() -> None:
     without = Batch.of("t", ["0-0", "0-1"], partitions=[0, 0], origin=SourceOrigin([{}, {}], [None, None]))  # type: ignore[list-item]
     assert heard(tracked(without), {"0-0": 5, "0-1": 6}) == ({"0-0": 5, "0-1": 6}, 2)
+
+
+class Arriving:
+    """A sender whose records arrive at once."""
+
+    def send(self, ready: Batch, callbacks: Any) -> None:
+        for value, callback in zip(ready.values, callbacks, strict=True):
+            callback(None, ck.Message(topic="t", partition=int(value[0]), offset=int(value[2:])))
+
+    def poll(self) -> None: ...
+
+    def check(self) -> None: ...
+
+
+def test_records_that_have_arrived_are_not_kept_until_the_next_commit() -> None:
+    control = SimpleNamespace(calls=SimpleNamespace(entered=lambda what: nullcontext()))
+    runtime: Any = SimpleNamespace(metrics=SimpleNamespace(add=lambda *args: None), control=control)
+    offsets = SourceTaskOffsets(SimpleNamespace(connector="c", offsets=[]))  # type: ignore[arg-type]
+    log: Any = None
+    policy = RecordByRecord(runtime, Noting(), Arriving(), offsets, log, CommitTiming(3600.0, 5.0))  # type: ignore[arg-type]
+    for _ in range(2):
+        sent = tracked(batch({0: 3}))
+        policy.send(sent, sent)
+    del sent
+    gc.collect()
+    assert not [each for each in gc.get_objects() if isinstance(each, TrackedBatch)]
+    assert list(offsets.latest()) == [({}, {"at": 2})]

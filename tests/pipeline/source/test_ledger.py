@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import weakref
+
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.pipeline.source.ledger import Ledger, SourceOffsetPair, Submitted
 
@@ -43,4 +45,23 @@ def test_batches_wait_for_those_before_them() -> None:
     assert offsets(ledger.committable()) == [(2, 1), (3, 1)]
     first.ack(0)
     assert offsets(ledger.committable()) == [(1, 1)]
+    assert ledger.committable() == []
+
+
+def test_complete_batches_are_forgotten_at_once() -> None:
+    """They hold the records, which may be large, and commits are rare."""
+    ledger = Ledger()
+    first, second, third = (submitted(ledger, (1, at), (2, at)) for at in range(3))
+    held = weakref.ref(first)
+    for batch in (first, third):
+        for row in range(2):
+            batch.ack(row)
+    second.ack(1)
+    del first, batch
+    assert offsets(ledger.settled()) == [(1, 0), (2, 0)]
+    assert held() is None
+    assert ledger.settled() == []
+    assert offsets(ledger.committable()) == [(2, 2)]
+    second.ack(0)
+    assert offsets(ledger.settled()) == [(1, 2)]
     assert ledger.committable() == []

@@ -271,3 +271,5 @@ class RecordByRecord(AtLeastOnce):
             for batch in self._open:
                 batch.notify(self._task)
         self._open = [batch for batch in self._open if not batch.complete]
+        for partition, offset in self._ledger.settled():
+            self._offsets.put(partition, offset)

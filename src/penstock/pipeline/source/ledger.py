@@ -73,6 +73,15 @@ class Ledger:
         self._sent = deque([each for each in self._sent if not each.take(blocked, found)])
         return list(found.values())
 
+    def settled(self) -> list[SourceOffsetPair]:
+        """As ``committable``, but of the batches before the first that is not complete: they are forgotten. Called
+        often, so that records are not kept until the next commit.
+        """
+        found: dict[bytes, SourceOffsetPair] = {}
+        while self._sent and self._sent[0].complete:
+            self._sent.popleft().take(set(), found)
+        return list(found.values())
+
 
 def names_of(partitions: Sequence[dict[str, Any]]) -> list[bytes]:
     """The canonical form of each; records of one source partition mostly share one ``dict``."""
