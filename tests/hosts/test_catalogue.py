@@ -10,6 +10,7 @@ import subprocess
 import zipfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 from hosts.plugins import plugin_path
 from penstock.embedded.home import EmbeddedError
+from penstock.embedded.jars import pinned
 from penstock.embedded.java import java_home
 from penstock.hosts.jvm.plugins import catalogue
 from penstock.hosts.jvm.plugins.catalogue import Catalogue, JavaPlugin, find, java_executable
@@ -71,6 +73,15 @@ def test_plugins_are_found_once(tmp_path: Path, scans: list[list[Path]]) -> None
     assert len(scans) == 1
     source = next(each for each in first.plugins if each.name.endswith("FileStreamSourceConnector"))
     assert [key["name"] for key in source.document["config"]] == ["file", "topic", "batch.size"]
+
+
+def test_another_version_of_connect_looks_at_all_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many plugins say that of Kafka's clients, which are on its class path, when they are asked for their own."""
+    before = catalogue._salt(None)
+    assert catalogue._salt(None) == before
+    other = [replace(jar, sha256="0" * 64) for jar in pinned("connect")]
+    monkeypatch.setattr(catalogue, "pinned", lambda name: other)
+    assert catalogue._salt(None) != before
 
 
 def listed(path: str, query: str = "") -> list[dict[str, str]]:

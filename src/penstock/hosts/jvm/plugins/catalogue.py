@@ -21,7 +21,7 @@ from urllib.parse import quote
 import orjson
 
 from penstock.embedded.home import EmbeddedError, folder, home
-from penstock.embedded.jars import lock
+from penstock.embedded.jars import lock, pinned
 from penstock.embedded.java import chosen, java
 from penstock.hosts.jvm.build import SOURCES
 from penstock.hosts.jvm.class_path import class_path
@@ -123,8 +123,11 @@ def _kept(text: str) -> Path:
 
 
 def _salt(java_home: str | None) -> str:
-    """What else decides on what is found: the Java, told by its file rather than by asking it, and our program."""
+    """What else decides on what is found: the Java, told by its file rather than by asking it, our program, and the
+    class path of Java Connect, by which plugins may name their version.
+    """
     own = hashlib.sha256(b"".join((_DISCOVERY / name).read_bytes() for name in _SOURCES))
+    own.update(" ".join(jar.sha256 for jar in pinned("connect")).encode())
     named = java_home or os.environ.get("JAVA_HOME")
     found = Path(named, "bin", "java") if named else Path(shutil.which("java") or "")
     if found.is_relative_to(home() / "java") or not found.is_file():
