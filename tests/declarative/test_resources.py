@@ -78,7 +78,7 @@ def test_a_resource_of_strimzi(tmp_path: Path) -> None:
         "penstock.restart.max": "10",
     }
     assert resource.warnings == (
-        f"`spec.listOffsets` in {tmp_path / 'orders.yaml'} has no effect here: see `penstock offsets orders`",
+        f"`spec.listOffsets` in {tmp_path / 'orders.yaml'} has no effect here: use `penstock offsets get orders`",
     )
 
 

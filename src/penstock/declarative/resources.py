@@ -28,8 +28,10 @@ _CLUSTER_LABELS = ("strimzi.io/cluster", "kafka.jikkou.io/connect-cluster")
 _STATES = {"running": "STARTED", "paused": "PAUSED", "stopped": "STOPPED"}
 IGNORED, DELETED = ("jikkou.io/ignore", "strimzi.io/pause-reconciliation"), "jikkou.io/delete"
 """Annotations that, when ``true``, leave the connector alone, or have it deleted."""
-_OFFSETS = ("listOffsets", "alterOffsets")
-"""Where Strimzi writes offsets to, or reads them from, when an annotation asks it to: nothing of what is wanted."""
+_OFFSETS = {"listOffsets": "penstock offsets get", "alterOffsets": "penstock offsets alter"}
+"""Where Strimzi writes offsets to, or reads them from, when an annotation asks it to: nothing of what is wanted. With
+the command that does it here.
+"""
 _SPEC = ("class", "connectorClass", "tasksMax", "config", "pause", "state", "version", "autoRestart", *_OFFSETS)
 
 
@@ -150,8 +152,8 @@ def _of_kubernetes(path: Path, document: dict[str, Any]) -> Resource:
         ignored=any(_is_true(annotations.get(key)) for key in IGNORED),
         deleted=_is_true(annotations.get(DELETED)),
         warnings=tuple(
-            f"`spec.{key}` in {path} has no effect here: see `penstock offsets {name}`"
-            for key in _OFFSETS
+            f"`spec.{key}` in {path} has no effect here: use `{command} {name}`"
+            for key, command in _OFFSETS.items()
             if key in spec
         ),
     )
