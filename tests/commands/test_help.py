@@ -13,6 +13,7 @@ from penstock.commands._meaning import description, note
 from penstock.commands._reference import Reference
 from penstock.commands.help import WIDTH, _definition
 from penstock.core.config.catalog import Kind, PluginClass
+from penstock.core.config.validation import optional_settings
 from penstock.pipeline.converters.json_converter import JsonConverter
 from penstock.plugins import Plugins
 
@@ -54,6 +55,11 @@ def test_a_class_without_a_docstring_does_not_get_that_of_its_base() -> None:
     assert description(PluginClass("Mine", (Kind.CONVERTER,), "1", Mine.config_def, Mine)) == ""
 
 
+def test_the_settings_of_connectors_that_are_defined_only_where_they_are_given_are_known(reference: Reference) -> None:
+    names = {*optional_settings(source=True), *optional_settings(source=False)}
+    assert [name for name in sorted(names) if not reference.settings(name)] == []
+
+
 def test_every_setting_is_found_by_the_name_it_has_in_a_configuration(reference: Reference) -> None:
     for owner in reference.owners:
         for name, key in owner.settings.items():
@@ -64,6 +70,7 @@ def test_every_setting_is_found_by_the_name_it_has_in_a_configuration(reference:
     ("name", "expected"),
     [
         ("errors.tolerance", "a setting of every connector"),
+        ("penstock.restart.max", "a setting of every connector"),
         ("offset.flush.interval.ms", "a setting of a worker"),
         ("value.converter.schemas.enable", "a setting of org.apache.kafka.connect.json.JsonConverter"),
         ("transforms.one.negate", "a setting of every transform"),

@@ -29,6 +29,8 @@ def test_they_are_settings_of_connectors_that_give_them(plugins: Plugins, base: 
     given = plugins.validate({**base, RESTART_POLICY: "on-failure", RESTART_MAX: "7"}, WorkerRules())
     assert (given.errors, given.warnings) == ([], ())
     assert values(given)[RESTART_POLICY] == "on-failure"
+    required = {info.definition.name for info in given.configs if info.definition and info.definition.required}
+    assert not {RESTART_POLICY, RESTART_MAX} & required
     assert not {RESTART_POLICY, RESTART_MAX} & values(plugins.validate(base, WorkerRules())).keys()
 
 

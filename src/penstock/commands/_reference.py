@@ -13,6 +13,7 @@ from penstock.core.config.connector import common_config
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.enrichment import implicit
 from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
+from penstock.core.config.restarts import RESTART_MAX, define_restart_policy
 from penstock.core.config.sink import sink_config
 from penstock.core.config.source import DEAD_LETTERS, define_source_dead_letters, source_config
 from penstock.core.config.unknown.similar_names import similar
@@ -91,7 +92,9 @@ def _runtime() -> Iterator[Owner]:
     distributed, standalone = distributed_config().keys, standalone_config().keys
     yield Owner("a worker", {**distributed, **families.OF_WORKERS, **families.OF_DISTRIBUTED_WORKERS})
     yield Owner("a standalone worker", {name: key for name, key in standalone.items() if name not in distributed})
-    common = common_config().keys
+    connectors = common_config()
+    define_restart_policy(connectors, {RESTART_MAX: ""})  # of the others a worker has one, which says the same
+    common = connectors.keys
     yield Owner("every connector", {**common, **families.OF_CONNECTORS})
     source = source_config(common_config())
     define_source_dead_letters(source, dict.fromkeys(DEAD_LETTERS, ""))

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from penstock.api.config import ConfigDef, ConfigType, ConfigValue, Importance, Width
 from penstock.api.config_types import parse_type
 from penstock.api.errors import ConfigError
-from penstock.api.validators import ValidString, at_least
+from penstock.api.validators import ValidString
 from penstock.core.config.connector import ERRORS
+from penstock.core.config.permissions.plugin_limits import unless_absent
 from penstock.core.model.settings import RestartPolicyName
 
 RESTART_POLICY = "penstock.restart.policy"
@@ -40,7 +41,8 @@ def define_restart_policy(config: ConfigDef, props: Mapping[str, str | None]) ->
         config.define(
             RESTART_MAX,
             ConfigType.INT,
-            validator=at_least(0),
+            None,
+            validator=unless_absent(0),
             importance=Importance.LOW,
             documentation=f"How often `{RESTART_POLICY}` restarts the connector, or one of its tasks, in a row; after "
             "that it stays FAILED. By default there is no limit.",

@@ -201,7 +201,7 @@ def validate_connector(
         connector.setting_prefixes,
         clients,
         exactly_once=source and worker.exactly_once,
-        optional=_optional(source),
+        optional=optional_settings(source),
         without_effect=limits_nothing(props, worker.restart_policy),
     )
     unknown = unknown_keys(raw or props, defined, catalog)
@@ -260,7 +260,7 @@ def _converter_infos(
         return None
 
 
-def _optional(source: bool) -> tuple[str, ...]:
+def optional_settings(source: bool) -> tuple[str, ...]:
     """The runtime's settings that are defined only if they are given, so that without them the list is Java's."""
     return (RESTART_POLICY, RESTART_MAX, JAVA_OPTIONS, TASKS_PER_PROCESS, *LIMITS, *(DEAD_LETTERS if source else ()))
 

@@ -36,7 +36,7 @@ def define_worker_limits(config: ConfigDef) -> None:
             name,
             ConfigType.LONG,
             None,
-            _unless_absent(least),
+            unless_absent(least),
             Importance.LOW,
             f"{meaning} By default there is no limit; connectors may set a smaller one.",
         )
@@ -50,7 +50,7 @@ def define_limits(config: ConfigDef, props: Mapping[str, str | None]) -> None:
                 name,
                 ConfigType.LONG,
                 None,
-                validator=_unless_absent(least),
+                validator=unless_absent(least),
                 importance=Importance.LOW,
                 documentation=f"{meaning} The worker's setting of this name counts if it is smaller.",
                 group=COMMON,
@@ -70,6 +70,7 @@ def check_limits(props: Mapping[str, str | None], values: Mapping[str, ConfigVal
             )
 
 
-def _unless_absent(least: int) -> Validator:
+def unless_absent(least: int) -> Validator:
+    """``at_least`` for a setting without a default."""
     check = at_least(least)
     return Described(lambda name, value: None if value is None else check(name, value), str(check))
