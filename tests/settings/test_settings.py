@@ -83,7 +83,6 @@ def test_exactly_once_in_both_spellings() -> None:
     assert distributed(exactly__once__source__support="PREPARING").exactly_once is ExactlyOnceSource.PREPARING
     assert distributed(exactly__once__source__enabled="true").exactly_once is ExactlyOnceSource.ENABLED
     assert distributed(exactly__once__source__enabled="false").exactly_once is ExactlyOnceSource.DISABLED
-    assert ExactlyOnceSource.PREPARING.transactional_leader
     with pytest.raises(ConfigError, match=r"contradicts `exactly\.once\.source\.support=disabled`"):
         distributed(exactly__once__source__enabled="true", exactly__once__source__support="disabled")
 

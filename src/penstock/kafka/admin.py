@@ -18,7 +18,7 @@ from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, Top
 from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
-from penstock.api.errors import ConfigError, ConnectError, RetriableError
+from penstock.api.errors import ConfigError, ConnectError
 
 log = logging.getLogger(__name__)
 
@@ -195,14 +195,6 @@ def partition_counts(admin: AdminClient, topics: Iterable[str], timeout: float =
                 raise TopicTimeoutError(f"Timed out while describing topic(s) '{name}': {sentence(e)}") from e
             raise ConnectError(f"Error while attempting to describe topic(s) '{name}': {sentence(e)}") from e
     return counts
-
-
-def topic_names(admin: AdminClient, timeout: float = TIMEOUT) -> list[str]:
-    """All topics that the client may see, sorted; raises ConnectError."""
-    try:
-        return sorted(admin.list_topics(timeout=timeout).topics)
-    except KafkaException as e:
-        raise RetriableError(f"Failed to list the topics of the cluster: {sentence(e)}") from e
 
 
 def offsets_at(

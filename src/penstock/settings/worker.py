@@ -33,10 +33,6 @@ class ExactlyOnceSource(enum.Enum):
     PREPARING = "preparing"
     ENABLED = "enabled"
 
-    @property
-    def transactional_leader(self) -> bool:
-        return self is not ExactlyOnceSource.DISABLED
-
 
 @dataclass(frozen=True, slots=True)
 class InternalTopic:

@@ -111,7 +111,7 @@ def install(path: Path, into: Path, python: str | None = None) -> Environment:
     with _building(folder):
         tools = _Tools.of(folder, python)
         tools.create()
-        _provide_penstock(folder, tools)
+        _provide_penstock(tools)
         if source.uv_lock is not None and source.uv_lock.exists():
             tools.install_locked(source.uv_lock.parent, source.wheels)
         for step in source.steps:
@@ -157,7 +157,7 @@ def _building(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _provide_penstock(folder: Path, tools: _Tools) -> None:
+def _provide_penstock(tools: _Tools) -> None:
     """Say that Penstock is installed: when the plugin runs, that of the worker is there, without its packages."""
     said = tools.site / f"penstock-{penstock.__version__}.dist-info"
     said.mkdir()

@@ -112,7 +112,6 @@ _IGNORED = (
     "ssl.trustmanager.algorithm",
 )
 
-_INSTEAD = "use SCRAM-SHA-512, OAUTHBEARER with sasl.oauthbearer.token.endpoint.url, or a client certificate instead"
 _NOT_HERE = f"This is a Java class, which can't be run here; {INSTEAD}"
 _OWN_HANDLERS = ("OAuthBearerLoginCallbackHandler", "OAuthBearerUnsecuredLoginCallbackHandler")
 """Of Java, whose work the clients do here themselves."""

@@ -146,7 +146,7 @@ def a_map(depth: int) -> Json:
     return {"map": [[key, schemaless(depth)] for key in keys]}
 
 
-def data(struct_only: bool = False) -> Json:
+def data() -> Json:
     """A schema and a value: mostly a struct or a schemaless map, as the transforms want it, else anything."""
     if chance(0.45):
         schema = schema_of(2, ["STRUCT"])

@@ -22,7 +22,6 @@ from penstock.core.topic_creation.rules import PREFIX as TOPIC_CREATION
 
 Props = Mapping[str, str | None]
 
-STRICT = "penstock.config.strict"
 CLIENTS = {PRODUCER: PRODUCER_SETTINGS, CONSUMER: CONSUMER_SETTINGS, ADMIN: ADMIN_SETTINGS}
 LABELS = "penstock.labels."
 """Labels of a connector, by which commands select it; any name may follow."""

@@ -51,7 +51,7 @@ def connect(settings: Mapping[str, Any], raw: Mapping[str, str], extra: str) -> 
             client = client_module.SchemaRegistryClient(config)
         except (ValueError, TypeError, OSError) as error:
             raise ConfigError(f"The client of the schema registry can't be made of its settings: {error}") from error
-    _adjust(client, tls, _headers(settings, raw))
+    _adjust(client, tls, _headers(raw))
     return Registry(client, settings["retries.wait.ms"] / 1000)
 
 
@@ -141,7 +141,7 @@ def _certificates(tls: Tls, folder: Path) -> dict[str, str]:
     return found
 
 
-def _headers(settings: Mapping[str, Any], raw: Mapping[str, str]) -> dict[str, str]:
+def _headers(raw: Mapping[str, str]) -> dict[str, str]:
     return {name.removeprefix(REQUEST_HEADER): value for name, value in raw.items() if name.startswith(REQUEST_HEADER)}
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.schema import Schema, SchemaType
-from penstock.pipeline.converters.registry.mapping.names import full_name, simple_name
 
 NAMESPACE = "io.confluent.connect.avro"
 DEFAULT_NAME = "ConnectDefault"
@@ -69,17 +68,6 @@ class AvroOptions:
         """Whether this map is one in Avro too, whose keys are texts."""
         key = schema.key_schema
         return key is not None and key.type is SchemaType.STRING and (not key.optional or self.allow_optional_map_keys)
-
-    def member_name(self, schema: Schema, index: int) -> str:
-        """The name of the field of a union's struct that holds values of this schema."""
-        if self.generalized_sum_type_support:
-            return f"{UNION_PREFIX}field_{index}"
-        if schema.type is SchemaType.STRUCT or is_enum(schema) or is_fixed(schema):
-            name = schema.name or ""
-            if self.enhanced_avro_schema_support:
-                return full_name(name, self.scrub_invalid_names)
-            return simple_name(name, self.scrub_invalid_names)
-        return AVRO_KINDS.get(schema.type, "int")
 
 
 def is_union(schema: Schema) -> bool:
