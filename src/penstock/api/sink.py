@@ -64,7 +64,7 @@ class SinkTaskContext(Protocol):
 
     @property
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
-        """None if the settings ``errors.*`` neither tolerate nor log errors, nor name a dead letter queue."""
+        """None unless errors are logged (``errors.log.enable``) or there is a dead letter queue, as in Java."""
 
     def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Seek: the next ``put`` continues from these offsets of these partitions."""

@@ -14,7 +14,9 @@ app = typer.Typer()
 
 @app.command()
 def run(
-    plugin: Annotated[Path, typer.Argument(help="A plugin's folder, as `penstock new` makes it, or a .py file.")],
+    plugin: Annotated[
+        Path, typer.Argument(help="A plugin's folder, as `penstock new` makes it, a .py file, or a folder of jars.")
+    ],
     config: Annotated[
         Path | None,
         typer.Argument(

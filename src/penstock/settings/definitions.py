@@ -205,7 +205,7 @@ def _define_stalls(config: ConfigDef) -> None:
         False,
         importance=Importance.LOW,
         documentation="Whether `GET /health` answers 500 while a connector or a task of this worker is failed or "
-        "stalled.",
+        "stalled, or one of its Spark applications is being started again.",
     )
 
 

@@ -62,8 +62,8 @@ def define_permissions(config: ConfigDef) -> None:
         (
             "paths.allowed",
             None,
-            "The folders, as paths or URIs, that the file connectors, SparkSink and SparkSource may "
-            "name. By default all.",
+            "The folders, as paths or URIs, whose files the file connectors, SparkSink and SparkSource may name, "
+            "PostgresSource for TLS, and the JDBC connectors as databases of SQLite and Derby. By default all.",
         ),
         (
             "singer.taps.allowed",
