@@ -74,12 +74,16 @@ def test_random_bytes_before_and_in_tls_do_not_hinder_a_task() -> None:
 
 def test_who_says_nothing_is_given_up_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "STRANGERS", 4)
-    monkeypatch.setattr(admission, "PATIENCE", 3.0)
+    monkeypatch.setattr(admission, "PATIENCE", 600.0)
     with reception() as (address, _place):
         silent = [socket.create_connection(address, 30) for _ in range(6)]
         for early in silent[:2]:
             assert early.recv(1) == b""
         assert_admits(address)
+        for late in silent[3:]:
+            late.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                late.recv(1)
         for each in silent:
             each.close()
 

@@ -145,7 +145,9 @@ class Reception:
                     await asyncio.sleep(RETRY)
                     continue
                 if len(self._strangers) >= STRANGERS:
-                    next(iter(self._strangers)).cancel()
+                    oldest = next(iter(self._strangers))
+                    del self._strangers[oldest]  # now: it ends only after the next one has been accepted
+                    oldest.cancel()
                 meeting = loop.create_task(self._meet(connection))
                 self._strangers[meeting] = None
                 meeting.add_done_callback(self._over)
