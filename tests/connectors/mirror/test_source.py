@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, Message
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
 from penstock.api.connector import SourceConnector
@@ -119,7 +121,7 @@ def test_a_source_that_can_not_be_reached_is_logged(bootstrap: str, caplog: pyte
 # -- the task
 
 
-def task_config(kafka: Kafka, bootstrap: str, topic: str, source: str, target: str, **more: str) -> dict[str, str]:
+def task_config(bootstrap: str, topic: str, source: str, target: str, **more: str) -> dict[str, str]:
     config = mirror_config(bootstrap, source, target, topics=topic, sync_topic_configs_enabled="false", **more)
     with started(MirrorSourceConnector(), config) as connector:
         [task] = connector.task_configs(1)
@@ -131,7 +133,7 @@ def test_records_stay_what_they_are(kafka: Kafka, bootstrap: str, exactly_once: 
     source, target = aliases()
     topic, offsets = kafka.create_topic(partitions=2), kafka.create_topic(config={"cleanup.policy": "compact"})
     kafka.produce(topic, RECORDS)
-    config = task_config(kafka, bootstrap, topic, source, target)
+    config = task_config(bootstrap, topic, source, target)
     remote = f"{source}.{topic}"
     with TaskRun(MirrorSourceTask, bootstrap, config, offsets_topic=offsets, exactly_once=exactly_once) as run:
         eventually(lambda: len(contents(kafka, remote)) == 3)
@@ -155,7 +157,7 @@ def test_mirroring_continues_after_the_last_record(kafka: Kafka, bootstrap: str)
     source, target = aliases()
     topic = kafka.create_topic()
     kafka.produce(topic, ["a", "b", "c"])
-    config = task_config(kafka, bootstrap, topic, source, target, emit_offset__syncs_enabled="false")
+    config = task_config(bootstrap, topic, source, target, emit_offset__syncs_enabled="false")
     offsets = (({"topic": topic, "partition": 0, "cluster": source}, {"offset": 1}, None),)
     with TaskRun(MirrorSourceTask, bootstrap, config, offsets=offsets):
         eventually(lambda: kafka.values(f"{source}.{topic}") == [b"c"])
@@ -166,7 +168,7 @@ def test_only_what_comes_from_now_on(kafka: Kafka, bootstrap: str) -> None:
     source, target = aliases()
     topic = kafka.create_topic()
     kafka.produce(topic, ["a"])
-    config = task_config(kafka, bootstrap, topic, source, target, consumer_auto_offset_reset="latest")
+    config = task_config(bootstrap, topic, source, target, consumer_auto_offset_reset="latest")
     with TaskRun(MirrorSourceTask, bootstrap, config) as run:
         eventually(lambda: run.host.states == ["running"])
 
@@ -178,10 +180,18 @@ def test_only_what_comes_from_now_on(kafka: Kafka, bootstrap: str) -> None:
         assert set(kafka.values(f"{source}.{topic}")) == {b"b"}
 
 
-def test_a_task_stops_while_it_waits(kafka: Kafka, bootstrap: str) -> None:
+def test_a_task_stops_while_it_waits(kafka: Kafka, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, fetch = threading.Event(), MirrorSourceTask._fetch
+
+    def fetching(self: MirrorSourceTask, consumer: Consumer) -> list[Message]:
+        waits.set()
+        return fetch(self, consumer)
+
+    monkeypatch.setattr(MirrorSourceTask, "_fetch", fetching)
     topic = kafka.create_topic()
-    config = task_config(kafka, bootstrap, topic, *aliases(), consumer_poll_timeout_ms="600000")
+    config = task_config(bootstrap, topic, *aliases(), consumer_poll_timeout_ms="600000")
     run = TaskRun(MirrorSourceTask, bootstrap, config).started()
+    eventually(waits.is_set)
     run.stop()
     run.check()
 

@@ -227,11 +227,15 @@ def test_a_missing_permission_fails_the_task_and_is_named(secured: Secured) -> N
     assert partitions(secured, topic) == 3
 
 
-def test_topic_creation_retries_while_brokers_cannot_be_reached(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topic_creation_retries_while_brokers_cannot_be_reached(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """As Java does: a topic that can't be looked for yet does not end the task, and a stop is obeyed meanwhile."""
     monkeypatch.setattr(topic_creation, "WAIT_SECONDS", 1)
     config = {**ALL, "admin.override.bootstrap.servers": "127.0.0.1:1"}
     task = sending(new_name("waiting"))
     run = TaskRun(task, kafka.bootstrap, config).started()
+    eventually(lambda: run.error or caplog.text.count("Failed to send records. Backing off before retrying") >= 2)
     run.stop()
     run.check()
+    assert task.asked == []

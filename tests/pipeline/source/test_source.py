@@ -100,12 +100,14 @@ def test_a_task_that_begins_paused_is_not_started(bootstrap: str, topic: str) ->
 
 
 def test_stop_ends_a_poll_that_blocks(bootstrap: str) -> None:
-    ended = threading.Event()
+    polling, ended = threading.Event(), threading.Event()
 
     def poll(self: Any) -> None:
-        ended.wait(120)
+        polling.set()
+        ended.wait()
 
     run = TaskRun(scripted(poll=poll, stop=lambda self: ended.set()), bootstrap, {}).started()
+    eventually(polling.is_set)
     run.stop()
     run.check()
 
