@@ -102,15 +102,17 @@ def test_records_whose_offsets_are_elsewhere_are_told_apart() -> None:
     assert " value=c, " in message
 
 
-@pytest.mark.parametrize("config", [{"errors_log_enable": "true"}, {"errors_log_include_messages": "true"}])
-def test_without_both_settings_no_record_is_shown_and_batches_stay_as_they_are(config: dict[str, str]) -> None:
-    messages = failing([SourceRecord(topic="t", value="bad")], errors_tolerance="all", **config)
-    assert all(message.startswith(WORDS) for message in messages)
-    if "errors_log_enable" in config:
-        assert messages == [f"{WORDS}."]
-    settings = ErrorSettings.of({name.replace("_", "."): value for name, value in config.items()})
-    batch = Batch.of_source_records([SourceRecord(topic="t")])
-    assert SourceLogReporter(TaskId("c", 0), settings, Metrics(lambda _: None, ())).processed(batch) is batch
+@pytest.mark.parametrize(
+    ("settings", "logged"), [(ErrorSettings(log=True), [f"{WORDS}."]), (ErrorSettings(log_messages=True), [])]
+)
+def test_without_both_settings_no_record_is_shown_and_batches_stay_as_they_are(
+    settings: ErrorSettings, logged: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    reporter = SourceLogReporter(TaskId("c", 0), settings, Metrics(lambda _: None, ()))
+    batch = Batch.of_source_records([SourceRecord(topic="t", value="bad")])
+    assert reporter.processed(batch) is batch
+    reporter(Failure(Stage.TRANSFORMATION, "x.Refuse", ValueError(), batch))
+    assert caplog.messages == logged
 
 
 def test_of_a_record_that_the_brokers_refused_what_was_sent_is_shown() -> None:
