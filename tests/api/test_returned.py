@@ -30,10 +30,10 @@ def test_no_records(nothing: Any) -> None:
 @pytest.mark.parametrize(
     ("polled", "said"),
     [
-        (RECORD, "poll returned a SourceRecord; right is a list of SourceRecords"),
-        ((record for record in [RECORD]), "poll returned a generator; right is"),
-        ({"value": 1}, "poll returned a dict that has a str in it; right is"),
-        ([RECORD, {"value": 1}], "poll returned a list that has a dict in it; right is"),
+        (RECORD, "poll returned a SourceRecord; expected a list of SourceRecords"),
+        ((record for record in [RECORD]), "poll returned a generator; expected"),
+        ({"value": 1}, "poll returned a dict that has a str in it; expected"),
+        ([RECORD, {"value": 1}], "poll returned a list that has a dict in it; expected"),
     ],
 )
 def test_what_poll_must_not_return(polled: Any, said: str) -> None:
@@ -56,7 +56,7 @@ def test_what_a_transform_must_not_return(record: Any) -> None:
         def apply(self, record: Any) -> Any:
             return {"value": record.value}
 
-    with pytest.raises(ConnectError, match="apply returned a dict; right is a record"):
+    with pytest.raises(ConnectError, match="apply returned a dict; expected a record"):
         apply(Value, [record])
 
 
@@ -69,11 +69,11 @@ def test_configurations() -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (None, r"task_configs returned nothing \(is a `return` missing\?\); right is a list with a dict of strings"),
-        ({"a": "1"}, "task_configs returned a dict; right is"),
-        ("a", "task_configs returned a str; right is"),
-        (["a"], "task_configs returned a list that has a str in it; right is"),
-        ([{"shard": 1}], "task_configs returned an int as the setting shard; right is"),
+        (None, r"task_configs returned nothing \(is a `return` missing\?\); expected a list with a dict of strings"),
+        ({"a": "1"}, "task_configs returned a dict; expected"),
+        ("a", "task_configs returned a str; expected"),
+        (["a"], "task_configs returned a list that has a str in it; expected"),
+        ([{"shard": 1}], "task_configs returned an int as the setting shard; expected"),
     ],
 )
 def test_what_task_configs_must_not_return(made: Any, said: str) -> None:
@@ -84,8 +84,8 @@ def test_what_task_configs_must_not_return(made: Any, said: str) -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (None, r"task_class returned nothing \(is a `return` missing\?\); right is the class of the tasks"),
-        (object(), "task_class returned an object; right is the class of the tasks, not an object of it"),
+        (None, r"task_class returned nothing \(is a `return` missing\?\); expected the class of the tasks"),
+        (object(), "task_class returned an object; expected the class of the tasks, not an object of it"),
     ],
 )
 def test_what_task_class_must_not_return(made: Any, said: str) -> None:
@@ -96,8 +96,8 @@ def test_what_task_class_must_not_return(made: Any, said: str) -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (None, r"validate returned nothing \(is a `return` missing\?\); right is a list of ConfigValues"),
-        (["topic"], "validate returned a list; right is a list of ConfigValues"),
+        (None, r"validate returned nothing \(is a `return` missing\?\); expected a list of ConfigValues"),
+        (["topic"], "validate returned a list; expected a list of ConfigValues"),
     ],
 )
 def test_what_validate_must_not_return(made: Any, said: str) -> None:

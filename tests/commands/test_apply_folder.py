@@ -163,7 +163,7 @@ def test_verbs_by_pattern_label_and_state(penstock: Any, cluster: RestCluster, u
     restarted = penstock("restart", "--state", "FAILED", "--include-tasks", "--only-failed")
     assert restarted.stdout == "Restarting task 0 of connector clicks.\n"
     nothing = penstock("stop", "-l", "team=nobody")
-    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "penstock: No connector is meant by that.\n")
+    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "penstock: No connector matches that.\n")
     assert penstock("stop").exit_code == 2
     refused = penstock("delete", "orders-*", input="n\n")
     assert (refused.exit_code, "Delete orders-in, orders-out?" in refused.stderr) == (1, True)

@@ -210,7 +210,10 @@ def test_a_command(penstock: Any) -> None:
     assert penstock("help", "apply").stdout == penstock("apply", "--help").stdout
     assert penstock("help", "offsets", "reset").stdout == penstock("offsets", "reset", "--help").stdout
     said = penstock("help", "offsets", "reset", "-o", "json")
-    assert (said.exit_code, said.stderr) == (1, "penstock: `offsets reset` is a command, whose help is no JSON.\n")
+    assert (said.exit_code, said.stderr) == (
+        1,
+        "penstock: `offsets reset` is a command, whose help is not available as JSON.\n",
+    )
 
 
 def test_a_command_that_is_a_setting_too(penstock: Any) -> None:

@@ -56,7 +56,7 @@ def test_the_path_of_validation_is_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [("", "is empty; right is a JSON object"), ("[]", "right is a JSON object"), ("{,}", "is not valid JSON: ")],
+    [("", "is empty; expected a JSON object"), ("[]", "expected a JSON object"), ("{,}", "is not valid JSON: ")],
 )
 def test_a_file_that_is_no_configuration(tmp_path: Path, content: str, said: str) -> None:
     file = tmp_path / "config.json"

@@ -53,7 +53,7 @@ def test_it_passes_its_tests_and_is_found(penstock: Any, tmp_path: Path, cache: 
 def test_names(penstock: Any, tmp_path: Path, name: str) -> None:
     said = penstock("new", "source", "--in", str(tmp_path), "--", name)
     assert (said.exit_code, list(tmp_path.iterdir())) == (1, [])
-    assert f"penstock: `{name}` can't be the name of a plugin; right are" in said.stderr
+    assert f"penstock: `{name}` can't be the name of a plugin; expected" in said.stderr
 
 
 @pytest.mark.parametrize("name", ["json", "pyarrow"])
@@ -61,7 +61,7 @@ def test_a_name_that_a_module_has(penstock: Any, tmp_path: Path, name: str) -> N
     """A worker would find the other module in its place."""
     said = penstock("new", "sink", name, "--in", str(tmp_path))
     assert (said.exit_code, list(tmp_path.iterdir())) == (1, [])
-    assert f"has a module {name} already; right would be `{name}-sink`" in said.stderr
+    assert f"has a module {name} already; try `{name}-sink`" in said.stderr
 
 
 def test_a_folder_that_is_there_stays_as_it_is(penstock: Any, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_the_status_of_all(penstock: Any, cluster: RestCluster) -> None:
         ]
     assert list(json.loads(penstock("status", "--state", "failed", "-o", "json").stdout)) == ["orders"]
     nobody = penstock("status", "-l", "team=x")
-    assert (nobody.exit_code, nobody.stdout, nobody.stderr) == (0, "", "penstock: No connector is meant by that.\n")
+    assert (nobody.exit_code, nobody.stdout, nobody.stderr) == (0, "", "penstock: No connector matches that.\n")
 
 
 def test_what_is_stalled_or_retries_stands_before_what_is_well(

@@ -75,7 +75,7 @@ CASES = {
     ),
     "creation of topics by a sink": (
         {"topics": "lines", "topic__creation__default__partitions": "1"},
-        "'topic.creation.default.partitions' has no effect: only for source connectors topics are created by rules",
+        "'topic.creation.default.partitions' has no effect: topics are created by rules for source connectors only",
     ),
     "misspelt, with a proposal": (
         {"errors__tolerence": "all"},

@@ -181,7 +181,7 @@ def test_no_process_is_left_of_a_worker_that_was_stopped(bootstrap: str, kafka: 
             "key.converter=nope.Conv",
             "configuration key.converter: Class nope.Conv could not be found.",
         ),
-        ("bootstrap.servers=nonsense", "Invalid url in bootstrap.servers: nonsense; right is host:port"),
+        ("bootstrap.servers=nonsense", "Invalid url in bootstrap.servers: nonsense; expected host:port"),
         (
             "value.converter=org.apache.kafka.connect.json.JsonConvertor",
             "could not be found. Did you mean 'org.apache.kafka.connect.json.JsonConverter'?",

@@ -15,9 +15,9 @@ from penstock.api.record import Record, SourceRecord
 
 __all__ = ["applied_batch", "polled_batch", "task_class", "task_configs", "validated"]
 
-_RECORDS = "right is a list of SourceRecords, a Batch, or None if there are no records now"
-_RECORD = "right is a record, such as `record.with_(value=...)`, or None to drop it"
-_CONFIGS = "right is a list with a dict of strings for each task"
+_RECORDS = "expected a list of SourceRecords, a Batch, or None if there are no records now"
+_RECORD = "expected a record, such as `record.with_(value=...)`, or None to drop it"
+_CONFIGS = "expected a list with a dict of strings for each task"
 
 
 def polled_batch(polled: Sequence[SourceRecord] | Batch | None) -> Batch | None:
@@ -69,7 +69,7 @@ def task_class(made: Any) -> type[Any]:
     """What ``task_class`` returned. Raises ConnectError."""
     if not isinstance(made, type):
         said = "nothing (is a `return` missing?)" if made is None else _kind(made)
-        raise ConnectError(f"task_class returned {said}; right is the class of the tasks, not an object of it")
+        raise ConnectError(f"task_class returned {said}; expected the class of the tasks, not an object of it")
     return made
 
 
@@ -78,7 +78,7 @@ def validated(made: Any) -> Collection[ConfigValue]:
     if isinstance(made, Collection) and all(isinstance(value, ConfigValue) for value in made):
         return made
     said = "nothing (is a `return` missing?)" if made is None else _kind(made)
-    raise ConnectError(f"validate returned {said}; right is a list of ConfigValues, as `super().validate(config)` is")
+    raise ConnectError(f"validate returned {said}; expected a list of ConfigValues, as `super().validate(config)` is")
 
 
 def _kind(thing: object) -> str:

@@ -52,8 +52,8 @@ OF_WORKERS = _keys(
         "spark.master": "Where tasks run: the address of a Spark cluster, or a local Spark with so many slots.",
         "spark.cores.max": "The cores that Penstock takes of a cluster at `spark://`, where it is required.",
         "spark.<setting>": "A setting of Spark, for the application of hosted tasks and for that of queries.",
-        "penstock.query.spark.<setting>": "A setting of Spark for the application of queries alone; it goes before "
-        "`spark.*` of the same name.",
+        "penstock.query.spark.<setting>": "A setting of Spark for the application of queries alone; it takes "
+        "precedence over `spark.*` of the same name.",
         "config.providers.<provider>.class": "The class of the config provider of this name, which `config.providers` "
         "lists.",
         "config.providers.<provider>.param.<parameter>": "A parameter of the config provider of this name.",
@@ -101,7 +101,7 @@ def _mirror(*classes: str) -> dict[str, str]:
         )
         for client in ("consumer", "producer", "admin"):
             found[f"{cluster}.{client}.<setting>"] = (
-                f"A setting of the connector's {client} clients of the {cluster} cluster; it goes before "
+                f"A setting of the connector's {client} clients of the {cluster} cluster; it takes precedence over "
                 f"`{client}.*` and `{cluster}.cluster.*`."
             )
     for name in classes:

@@ -115,7 +115,7 @@ def _runtime() -> Iterator[Owner]:
 def _topic_group() -> ConfigDef:
     """Of ``topic.creation.groups``, and of the draft's ``topic.creation`` (KIP-158)."""
     config = ConfigDef()
-    patterns = "regular expressions, separated by commas; names of topics must match whole"
+    patterns = "regular expressions, separated by commas, that match names of topics as a whole"
     config.define("include", ConfigType.LIST, [], documentation=f"Topics that the group is for: {patterns}.")
     config.define("exclude", ConfigType.LIST, [], documentation=f"Topics that the group is not for: {patterns}.")
     config.define("partitions", ConfigType.INT, documentation="Number of partitions; -1 for the broker's default.")

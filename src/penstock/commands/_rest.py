@@ -89,7 +89,7 @@ class Chosen:
         selector = Selector.parse(self.selector) if self.selector else None
         found = select(names, worker.expanded("info", "status"), selector, self.states or ())
         if not found:
-            complain("No connector is meant by that.")
+            complain("No connector matches that.")
         return found
 
 

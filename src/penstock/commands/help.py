@@ -65,7 +65,7 @@ def help(
         if not settings:
             return
     if not owners and not settings:
-        text = f"`{name}` is a command, whose help is no JSON."
+        text = f"`{name}` is a command, whose help is not available as JSON."
         complain(text if is_command else _unknown(reference, name, commands.names(context.parent)))
         raise typer.Exit(1)
     if output is Output.JSON:

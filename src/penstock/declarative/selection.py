@@ -43,7 +43,7 @@ class Selector:
         for part in text.split(","):
             found = _TERM.fullmatch(part.strip())
             if found is None or (found[1] and found[3]):
-                right = "right are terms such as `team=billing`, `env!=prod`, `owner`, `!legacy`, separated by commas"
+                right = "expected terms such as `team=billing`, `env!=prod`, `owner`, `!legacy`, separated by commas"
                 raise ConfigError(f"`--selector {text}` can't be understood at `{part.strip()}`: {right}")
             terms.append(_Term(found[2], found[4], not found[1] and found[3] != "!="))
         return cls(tuple(terms))

@@ -37,7 +37,7 @@ def variables(given: list[str], files: list[Path]) -> dict[str, str]:
     for pair in given:
         name, separator, value = pair.partition("=")
         if not separator or not name:
-            raise ConfigError(f"`--var {pair}` is no variable; right is `--var name=value`")
+            raise ConfigError(f"`--var {pair}` is not a variable; expected `--var name=value`")
         found[name.strip()] = value
     return found
 

@@ -62,7 +62,7 @@ def _unescaped(text: str) -> str:
             found = _CODE_UNIT.match(text, at + 1)
             if not found:
                 raise PropertiesError(
-                    f"Malformed \\uxxxx encoding in `{text}`: right are four hexadecimal digits after \\u"
+                    f"Malformed \\uxxxx encoding in `{text}`: expected four hexadecimal digits after \\u"
                 )
             out.append(chr(int(found[0], 16)))
             at = found.end()

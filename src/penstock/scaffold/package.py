@@ -27,8 +27,10 @@ class NewPlugin:
     def of(cls, kind: str, name: str) -> NewPlugin:
         """Raises ConfigError for a name that no package can have."""
         if not _NAME.fullmatch(name) or keyword.iskeyword(name.replace("-", "_")):
-            right = "small letters and digits, words joined by `-`, beginning with a letter, such as `weather-source`"
-            raise ConfigError(f"`{name}` can't be the name of a plugin; right are {right}")
+            right = (
+                "lower-case letters and digits, words joined by `-`, beginning with a letter, such as `weather-source`"
+            )
+            raise ConfigError(f"`{name}` can't be the name of a plugin; expected {right}")
         return cls(kind, name)
 
     @property
@@ -71,7 +73,7 @@ class NewPlugin:
         if find_spec(self.module) is not None:
             raise ConfigError(
                 f"`{self.name}` can't be the name of a plugin: Python or an installed package has a module "
-                f"{self.module} already; right would be `{self.name}-{self.kind}`"
+                f"{self.module} already; try `{self.name}-{self.kind}`"
             )
         try:
             folder.mkdir()

@@ -257,7 +257,7 @@ _PROTOCOLS = ("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT")
 
 def _check_bootstrap(name: str, value: Any) -> None:
     if not value:
-        raise ConfigError(f"`{name}` is empty; right are addresses of brokers, such as `localhost:9092`")
+        raise ConfigError(f"`{name}` is empty; expected addresses of brokers, such as `localhost:9092`")
 
 
 def _check_listeners(name: str, value: Any) -> None:

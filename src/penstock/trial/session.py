@@ -201,7 +201,7 @@ class Session:
         say(f"{error}\n{self._mend()}")
 
     def _mend(self) -> str:
-        return f"Mend {self.config} or the plugin; it is tried again when they change."
+        return f"Correct {self.config} or the plugin; it is tried again when they change."
 
     def _delete(self, name: str) -> None:
         try:

@@ -81,7 +81,7 @@ class Worker:
         try:
             check_addresses(settings.bootstrap_servers)
         except ConfigError as error:
-            raise ConfigError(f"{error}; right is host:port, as in localhost:9092") from error
+            raise ConfigError(f"{error}; expected host:port, as in localhost:9092") from error
         self._jvm, jars = java_plugins(JavaSettings.of(config, settings.plugin_path))
         self._plugins = Plugins.discover(settings.plugin_path, jars, config)
         check_converters(settings, self._plugins.catalog)

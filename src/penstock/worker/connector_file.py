@@ -37,7 +37,7 @@ def parse_connector(path: Path, content: bytes, default_name: str | None = None)
     try:
         document = _document(path, content)
         if not isinstance(document, dict):
-            raise ConfigError(f"The connector's file {path} is not a connector configuration: right is a JSON object")
+            raise ConfigError(f"The connector's file {path} is not a connector configuration: expected a JSON object")
         if "config" in document and any(isinstance(value, dict | list) for value in document.values()):
             return _of_request(path, document)
         config = bodies.config(document, "it")
@@ -70,7 +70,7 @@ def _name(path: Path, config: dict[str, str | None]) -> str:
 
 def _document(path: Path, content: bytes) -> Any:
     if not content.strip():
-        raise ConfigError(f"The connector's file {path} is empty; right is a JSON object of settings")
+        raise ConfigError(f"The connector's file {path} is empty; expected a JSON object of settings")
     try:
         return bodies.parse(content, "it")
     except m.Refused:

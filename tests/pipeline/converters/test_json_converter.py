@@ -103,7 +103,7 @@ def test_a_value_that_does_not_fit_its_schema(row, message):
             None,
             {"at": {"time": dt.datetime(2024, 2, 29, tzinfo=dt.UTC)}},
             "The field at.time is of Python's type datetime; "
-            "without a schema, right are None, bool, int, float, str, bytes, list, dict",
+            "without a schema, expected one of None, bool, int, float, str, bytes, list, dict",
         ),
     ],
 )

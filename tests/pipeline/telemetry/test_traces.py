@@ -269,7 +269,7 @@ def test_a_collector_that_is_down_does_not_keep_the_task(monkeypatch: pytest.Mon
 
 def test_an_unknown_protocol_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
-    with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_PROTOCOL is http/json; right are http/protobuf and grpc"):
+    with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_PROTOCOL is http/json; expected http/protobuf or grpc"):
         otlp.exporter("trace")
 
 

@@ -108,7 +108,7 @@ def test_a_missing_extra_is_named(setting: str, needed: str, extra: str, monkeyp
 
 def test_an_interval_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "1m")
-    with pytest.raises(ConfigError, match="OTEL_METRIC_EXPORT_INTERVAL is 1m; right is a number of milliseconds"):
+    with pytest.raises(ConfigError, match="OTEL_METRIC_EXPORT_INTERVAL is 1m; expected a number of milliseconds"):
         telemetry(METRICS)
 
 

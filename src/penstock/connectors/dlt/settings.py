@@ -24,7 +24,7 @@ class DltSettings(TypedConfig):
     dlt_source: Annotated[
         str,
         Setting(
-            "A source or resource of dlt: `module:name`, or the whole path of a file or a package's folder and the "
+            "A source or resource of dlt: `module:name`, or the absolute path of a file or a package's folder and the "
             f"name in it, `/opt/shop/orders.py:orders`. `{SOURCES_ALLOWED}` of the worker says which may be run.",
             name=DLT_SOURCE,
         ),
@@ -42,7 +42,7 @@ class DltSettings(TypedConfig):
     dlt_python: Annotated[
         str | None,
         Setting(
-            "The Python of an environment that has dlt and what the source needs, by its whole path. "
+            "The Python of an environment that has dlt and what the source needs, by its absolute path. "
             f"`{PYTHONS_ALLOWED}` of the worker says which may be used. By default that of the task.",
             name=DLT_PYTHON,
         ),

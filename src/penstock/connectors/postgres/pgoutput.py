@@ -112,7 +112,9 @@ def decode(data: bytes) -> Message | None:
         case "O" | "Y" | "M":
             return None
         case other:
-            raise DataError(f"PostgreSQL sends a message {other!r}, which version 1 of pgoutput's protocol has not")
+            raise DataError(
+                f"PostgreSQL sends a message {other!r}, which version 1 of pgoutput's protocol does not have"
+            )
 
 
 class _Reader:

@@ -23,8 +23,8 @@ class SingerSettings(TypedConfig):
     singer_tap: Annotated[
         str,
         Setting(
-            f"The tap's executable, by its whole path and without arguments. `{TAPS_ALLOWED}` of the worker says which "
-            "may be run.",
+            f"The tap's executable, by its absolute path and without arguments. `{TAPS_ALLOWED}` of the worker says "
+            "which may be run.",
             name=SINGER_TAP,
         ),
     ]

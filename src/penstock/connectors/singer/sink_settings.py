@@ -20,8 +20,8 @@ class SingerSinkSettings(TypedConfig):
     singer_target: Annotated[
         str,
         Setting(
-            f"The target's executable, by its whole path and without arguments. `{TARGETS_ALLOWED}` of the worker says "
-            "which may be run.",
+            f"The target's executable, by its absolute path and without arguments. `{TARGETS_ALLOWED}` of the worker "
+            "says which may be run.",
             name=SINGER_TARGET,
         ),
     ]

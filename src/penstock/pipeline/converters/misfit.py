@@ -24,7 +24,7 @@ def misfit(writer: Writer, schema: Schema | None, value: Any) -> DataError:
     where = f"The field {'.'.join(names)}" if names else "It"
     found = "None" if value is None else f"of Python's type {type(value).__name__}"
     if schema is None:
-        return DataError(f"{where} is {found}; without a schema, right are {_FREE}")
+        return DataError(f"{where} is {found}; without a schema, expected one of {_FREE}")
     optional = "" if schema.optional else ", and not optional"
     return DataError(f"{where} is {found}; its schema is {schema.name or schema.type.name}{optional}")
 

@@ -88,7 +88,7 @@ class GroupMetadata:
         start = len(_SERIALIZED) + 4
         parts = serialized[start:].split(b"\0", 2)
         if not serialized.startswith(_SERIALIZED) or len(parts) != 3 or not parts[2]:
-            raise KafkaError("librdkafka's metadata of the consumer group are in an unknown format")
+            raise KafkaError("librdkafka's metadata of the consumer group is in an unknown format")
         (generation,) = struct.unpack("=i", serialized[len(_SERIALIZED) : start])
         group, member = parts[0].decode(), parts[1].decode()
         is_null, instance = parts[2][0], parts[2][1:].rstrip(b"\0").decode()

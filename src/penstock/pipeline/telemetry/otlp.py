@@ -41,6 +41,6 @@ def exporter(signal: Literal["trace", "metric"]) -> Any:
     name = next((name for name in variables if os.environ.get(name, "").strip()), variables[-1])
     protocol = os.environ.get(name, "").strip() or "http/protobuf"
     if protocol not in _EXPORTERS:
-        raise ConfigError(f"The variable {name} is {protocol}; right are {' and '.join(_EXPORTERS)}")
+        raise ConfigError(f"The variable {name} is {protocol}; expected {' or '.join(_EXPORTERS)}")
     module = importlib.import_module(f"{_EXPORTERS[protocol]}.{signal}_exporter")
     return module.OTLPSpanExporter() if signal == "trace" else module.OTLPMetricExporter()

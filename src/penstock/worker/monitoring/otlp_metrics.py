@@ -103,5 +103,5 @@ def _interval() -> float:
     except ValueError:
         milliseconds = 0.0
     if not 0 < milliseconds < math.inf:
-        raise ConfigError(f"The variable {INTERVAL} is {given}; right is a number of milliseconds, such as 60000")
+        raise ConfigError(f"The variable {INTERVAL} is {given}; expected a number of milliseconds, such as 60000")
     return milliseconds / 1000

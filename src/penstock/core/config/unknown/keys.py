@@ -122,7 +122,7 @@ class _Look:
 
     def _of_topic_creation(self, name: str) -> str | None:
         if GROUPS not in self.defined.config.keys:
-            return f"'{name}' has no effect: only for source connectors topics are created by rules"
+            return f"'{name}' has no effect: topics are created by rules for source connectors only"
         return unknown_setting(name, self.props)
 
     def _of_converter(self, name: str) -> str | None:

@@ -83,7 +83,7 @@ SINK_CONFIG = (
         [],
         None,
         Importance.MEDIUM,
-        "Columns by whose values files are laid in folders.",
+        "Columns by whose values files are partitioned into folders.",
     )
     .define(
         "sql",

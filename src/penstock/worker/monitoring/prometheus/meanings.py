@@ -77,11 +77,11 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "connector-class": "The connector's class, as a label",
         "connector-type": "source or sink, as a label",
         "connector-version": "The version of the connector's class, as a label",
-        "status": "The state of the connector in small letters, as a label",
+        "status": "The state of the connector in lower case, as a label",
         **_restarts("connector"),
     },
     "connector-task-metrics": {
-        "status": "The state of the task in small letters, as a label",
+        "status": "The state of the task in lower case, as a label",
         "running-ratio": "The part of the run's time that the task has been running, from 0 to 1",
         "pause-ratio": "The part of the run's time that the task has been paused, from 0 to 1",
         "batch-size-max": "The most records of a batch",
