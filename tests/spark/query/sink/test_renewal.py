@@ -58,7 +58,7 @@ def test_a_paused_task_commits_its_offsets_again(monkeypatch: pytest.MonkeyPatch
     thread.start()
     eventually(lambda: group.renewals >= 3)
     control.stop()
-    thread.join(10)
+    thread.join()
     assert host.states == ["paused"]
 
 
