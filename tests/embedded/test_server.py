@@ -18,6 +18,12 @@ def test_further_listeners_are_added_and_other_settings_win() -> None:
     assert (found["num.partitions"], found["message.max.bytes"], found["log.dirs"]) == ("4", "7", "/d")
 
 
+def test_a_controller_alone_has_one_listener() -> None:
+    found = server_properties(Path("/d"), 1, 2, {"process.roles": "controller"})
+    assert (found["listeners"], found["controller.quorum.voters"]) == ("CONTROLLER://127.0.0.1:1", "1@127.0.0.1:1")
+    assert not {"advertised.listeners", "inter.broker.listener.name"} & set(found)
+
+
 def test_every_internal_topic_can_live_on_one_broker() -> None:
     found = server_properties(Path("/d"), 1, 2, {})
     replicated = {key for key in found if key.endswith(("replication.factor", "min.isr", "min.insync.replicas"))}

@@ -1,4 +1,11 @@
-"""A broker that can be frozen, killed and started again on its data, with a proxy before it."""
+"""A broker that can be frozen, killed and started again on its data, with a proxy before it.
+
+Its controller is a process of its own, which has no faults. A broker that is its own controller takes itself for the
+leader of its partitions when it has been killed and starts again, coordinates transactions, and is then fenced as the
+broker that it was before. While its partitions have no leader it may drop the markers of transactions that were about
+to end ("likely deleted already and hence can be skipped"), and call them complete: nobody reads past such a
+transaction, ever.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +17,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Self
 
+from faults.joining import joining
 from faults.proxy import Proxy
 from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.ports import ports
@@ -26,11 +34,7 @@ SETTINGS = {
     "transaction.state.log.segment.bytes": SEGMENT,
 }
 """One that was killed reads the last segments of its logs again before it serves anybody: with Kafka's of 1 GB that
-is all that it ever had, which took 13 s after an hour of faults. And it is fenced, as the broker that it was before,
-soon after it has started and before it coordinates transactions. Fenced later (Kafka's 9 s), it may drop the markers
-of transactions that were about to end, since their partitions have no leader for a moment ("likely deleted already
-and hence can be skipped"), and call them complete: nobody reads past such a transaction, ever. This takes a broker
-that is alone and its own controller.
+is all that it ever had, which took 13 s after an hour of faults. It is fenced before it is there again.
 """
 
 
@@ -39,22 +43,17 @@ class FaultyBroker:
 
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         """``folder`` keeps its data, and must be empty."""
-        port, behind = ports(0)
-        self.proxy = Proxy(behind)
-        extra = {
-            "listeners": f"PROXIED://127.0.0.1:{behind}",
-            "advertised.listeners": f"PROXIED://127.0.0.1:{self.proxy.port}",
-            "listener.security.protocol.map": "PROXIED:PLAINTEXT",
-            **SETTINGS,
-            **(settings or {}),
-        }
-        self._broker = Broker(folder, port, extra=extra)
+        self._folder, self._settings = folder, {**SETTINGS, **(settings or {})}
+        self._port, self._behind = ports(0)
+        self.proxy = Proxy(self._behind)
+        self._controller = Broker(folder / "controller", extra={**self._settings, "process.roles": "controller"})
+        self._broker: Broker
         self._starting = threading.Lock()
         self._stack = ExitStack()
 
     @property
     def bootstrap(self) -> str:
-        return self._broker.bootstrap
+        return f"127.0.0.1:{self._port}"
 
     @property
     def proxied(self) -> str:
@@ -63,6 +62,8 @@ class FaultyBroker:
     def __enter__(self) -> Self:
         with self._stack:
             self._stack.enter_context(self.proxy)
+            self._stack.enter_context(self._controller)
+            self._broker = self._joining()
             self._stack.enter_context(self._broker)
             self._stack = self._stack.pop_all()
         return self
@@ -91,6 +92,15 @@ class FaultyBroker:
                 except EmbeddedError:
                     if not left:
                         raise
+
+    def _joining(self) -> Broker:
+        listeners = {
+            "listeners": f"PROXIED://127.0.0.1:{self._behind}",
+            "advertised.listeners": f"PROXIED://127.0.0.1:{self.proxy.port}",
+            "listener.security.protocol.map": "PROXIED:PLAINTEXT",
+        }
+        folder = self._folder / "broker"
+        return joining(self._folder / "controller", folder, self._port, {**listeners, **self._settings})
 
     def _signal(self, number: signal.Signals) -> None:
         if self._broker.pid is not None:

@@ -10,9 +10,9 @@ from typing import Self
 
 from confluent_kafka.admin import NewTopic
 
+from faults.joining import joining
 from penstock.embedded import Broker
 from penstock.embedded.ports import free_port
-from penstock.java.properties import parse_properties
 from support.kafka.client import Kafka
 from support.waiting import until
 
@@ -39,7 +39,7 @@ class BrokerPair:
     def __enter__(self) -> Self:
         with self._stack:
             self._stack.enter_context(self._first)
-            self._second = self._joining()
+            self._second = joining(self._folder / "first", self._folder / "second", free_port(), _EXTRA)
             self._stack.enter_context(self._second)
             self.bootstrap = f"{self._first.bootstrap},{self._second.bootstrap}"
             self.kafka = Kafka(self.bootstrap)
@@ -65,13 +65,3 @@ class BrokerPair:
 
     def start_second(self) -> None:
         self._second.start()
-
-    def _joining(self) -> Broker:
-        """The second broker, which is told the cluster's id as formatting would."""
-        first, second = self._folder / "first", self._folder / "second"
-        voters = parse_properties((first / "server.properties").read_text())["controller.quorum.voters"]
-        cluster = parse_properties((first / "data" / "meta.properties").read_text())["cluster.id"]
-        (second / "data").mkdir(parents=True)
-        (second / "data" / "meta.properties").write_text(f"version=1\nnode.id=2\ncluster.id={cluster}\n")
-        extra = {"node.id": "2", "process.roles": "broker", "controller.quorum.voters": voters}
-        return Broker(second, free_port(), extra={**_EXTRA, **extra})

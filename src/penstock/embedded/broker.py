@@ -18,7 +18,7 @@ from penstock.embedded.home import EmbeddedError, folder, refusal, writing
 from penstock.embedded.jars import jars
 from penstock.embedded.java import java
 from penstock.embedded.leash import leashed
-from penstock.embedded.ports import answers, ports
+from penstock.embedded.ports import answers, listens, ports
 from penstock.embedded.server import LOGGING, disk_full, explanation, port_taken, properties_text, server_properties
 from penstock.scratch import Scratch
 
@@ -168,8 +168,9 @@ class Broker:
 
     def _answered(self) -> bool:
         give_up = time.monotonic() + START_SECONDS
+        ready = listens if self._extra.get("process.roles") == "controller" else answers
         while self.running and time.monotonic() < give_up:
-            if answers(self.port):
+            if ready(self.port):
                 return True
             time.sleep(0.05)
         return False

@@ -33,7 +33,8 @@ _APPENDED = ("listeners", "advertised.listeners", "listener.security.protocol.ma
 def server_properties(data: Path, port: int, controller_port: int, extra: Mapping[str, str]) -> dict[str, str]:
     """The broker's settings. ``extra`` wins, except for the three that list listeners: there it is added to ours.
 
-    With ``process.roles=broker`` in ``extra`` it is a further broker of a cluster whose controller ``extra`` names.
+    With ``process.roles=broker`` in ``extra`` it is a further broker of a cluster whose controller ``extra`` names;
+    with ``process.roles=controller`` a controller alone, on ``port``.
     """
     here = "127.0.0.1"
     settings = {
@@ -59,8 +60,12 @@ def server_properties(data: Path, port: int, controller_port: int, extra: Mappin
         "share.coordinator.state.topic.num.partitions": "5",
         "group.initial.rebalance.delay.ms": "0",
     }
-    if extra.get("process.roles") == "broker":
-        settings["listeners"] = f"PLAINTEXT://{here}:{port}"
+    match extra.get("process.roles"):
+        case "broker":
+            settings["listeners"] = f"PLAINTEXT://{here}:{port}"
+        case "controller":
+            settings |= {"listeners": f"CONTROLLER://{here}:{port}", "controller.quorum.voters": f"1@{here}:{port}"}
+            del settings["advertised.listeners"], settings["inter.broker.listener.name"]
     added = {key: f"{settings[key]},{value}" for key, value in extra.items() if key in _APPENDED}
     return {**settings, **extra, **added}
 
