@@ -155,8 +155,9 @@ class Router:
             return render(Refused(500, str(error) or repr(error)).reply())
 
     def _cleaned(self, answer: Reply) -> Reply:
+        """Other errors have names alone, of which a secret may be a part: ``test``."""
         match answer.body:
-            case {"message": str(message), **others} if answer.status >= 400:
+            case {"message": str(message), **others} if answer.status == 400 or answer.status >= 500:
                 return Reply(answer.status, {**others, "message": self._clean(message)}, answer.headers)
         return answer
 
