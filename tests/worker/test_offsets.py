@@ -60,6 +60,9 @@ class Store:
     def snapshot(self, connector: str) -> list[Any]:
         return self._entries.snapshot(connector)
 
+    def partitions(self, connector: str) -> list[dict[str, Any]]:
+        return self._entries.partitions(connector)
+
     def deleted(self, connector: str) -> frozenset[bytes]:
         return self._entries.deleted(connector)
 
@@ -144,6 +147,23 @@ def test_an_offset_that_a_task_has_deleted_does_not_come_back_from_the_workers_t
     assert for_task(offsets, {"connector.class": "X"}) == []
     own.put("c", {"p": 2})
     assert for_task(offsets, OWN) == [{"p": 2}]
+
+
+@pytest.mark.parametrize("config", [OWN, {"connector.class": "X"}], ids=["own topic", "worker's topic"])
+def test_an_offset_that_can_not_be_read_is_left_out_until_it_is_reset(
+    shared: Topic, own: Topic, config: dict[str, str]
+) -> None:
+    """Java logs it as critical."""
+    go = threading.Event()
+    go.set()
+    offsets, topic = offsets_of(shared, lambda config: SlowSource(go)), own if config is OWN else shared
+    topic.put("c", {"p": 1})
+    topic.log.append((b'["c",{"n":1}]', b"no JSON"))
+    assert for_task(offsets, config) == [{"p": 1}]
+    assert offsets.read("c", config) == [{"partition": PLACE, "offset": {"p": 1}}]
+    offsets.write("c", config, None)
+    assert (b'["c",{"n":1}]', None) in topic.log
+    assert for_task(offsets, config) == []
 
 
 class Slow:

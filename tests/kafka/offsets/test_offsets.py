@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.api.errors import ConfigError, DataError
+from penstock.api.errors import ConfigError
 from penstock.kafka.log import topic as log_topic
 from penstock.kafka.offsets.entries import OffsetEntries, StoredOffset
 from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets, merged
@@ -41,11 +41,14 @@ def test_keys_are_written_with_their_stored_bytes():
     ]
 
 
-def test_a_stored_offset_that_is_none():
+def test_a_stored_offset_that_is_none_is_left_out_and_can_be_reset(caplog: pytest.LogCaptureFixture):
     offsets = OffsetEntries()
-    offsets.put([(b'["c",{}]', b"[]")])
-    with pytest.raises(DataError, match="should be a JSON object"):
-        offsets.snapshot("c")
+    offsets.put([(b'["c",{"n":1}]', b"[]"), (b'["c",{"n":2}]', b'{"p":1}'), (b'["c",null]', b"no JSON")])
+    assert [stored.partition for stored in offsets.snapshot("c")] == [{"n": 2}]
+    assert offsets.partitions("c") == [{"n": 1}, {"n": 2}]
+    assert 'The offset of source partition {"n":1} of connector c is left out: A stored source offset should be' in (
+        caplog.text
+    )
 
 
 def test_an_own_topics_offsets_count_first():

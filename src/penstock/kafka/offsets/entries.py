@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from penstock.api.errors import DataError
 from penstock.kafka.offsets import records
+
+log = logging.getLogger(__name__)
 
 Change = tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]
 """A source partition and its new offset; None: delete it."""
@@ -52,19 +56,38 @@ class OffsetEntries:
                     entries[records.canonical(partition)] = _Entry(partition, value, key)
 
     def snapshot(self, connector: str) -> list[StoredOffset]:
-        """All source partitions of the connector that have an offset. Raises DataError for one that can't be read."""
-        with self._lock:
-            entries = list(self._entries.get(connector, {}).values())
-        return [
-            StoredOffset(e.partition, offset, base64.b64encode(e.key).decode())
-            for e in entries
-            if e is not None and (offset := records.decode_value(e.value)) is not None
-        ]
+        """All source partitions of the connector that have an offset, but for those that can't be read: their source
+        begins anew there, as in Java.
+        """
+        stored = []
+        for entry in self._of(connector):
+            try:
+                offset = records.decode_value(entry.value)
+            except DataError as error:
+                log.error(
+                    "The offset of source partition %s of connector %s is left out: %s. The connector may read again "
+                    "or skip what it stands for; a reset of the connector's offsets removes it",
+                    records.canonical(entry.partition).decode(errors="replace"),
+                    connector,
+                    error,
+                )
+                continue
+            if offset is not None:
+                stored.append(StoredOffset(entry.partition, offset, base64.b64encode(entry.key).decode()))
+        return stored
+
+    def partitions(self, connector: str) -> list[dict[str, Any]]:
+        """Those that requests can reset: all but the partition null, also those whose offset can't be read."""
+        return [entry.partition for entry in self._of(connector) if entry.partition is not None]
 
     def deleted(self, connector: str) -> frozenset[bytes]:
         """The partitions, as ``records.canonical``, whose offset has been deleted and not stored again."""
         with self._lock:
             return frozenset(place for place, e in self._entries.get(connector, {}).items() if e is None)
+
+    def _of(self, connector: str) -> list[_Entry]:
+        with self._lock:
+            return [entry for entry in self._entries.get(connector, {}).values() if entry is not None]
 
     def encode(self, connector: str, changes: Sequence[Change]) -> list[tuple[bytes, bytes | None]]:
         """Keys and values to be written for these changes; raises DataError for what is no source offset."""

@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from penstock.api.errors import ConnectError
 from penstock.java import serialization
@@ -47,6 +48,9 @@ class OffsetFile:
 
     def snapshot(self, connector: str) -> list[StoredOffset]:
         return self._entries.snapshot(connector)
+
+    def partitions(self, connector: str) -> list[dict[str, Any]]:
+        return self._entries.partitions(connector)
 
     def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
         pairs = self._entries.encode(connector, changes)

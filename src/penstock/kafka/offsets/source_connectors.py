@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from penstock.kafka.admin import NoAnswerError
 from penstock.kafka.background import NO_DEADLINE, Deadline, OnAnswer, await_done, in_background
@@ -65,13 +66,13 @@ class SourceConnectorOffsets:
         topic = own_offsets_topic(self._worker, connector)
         await_done(self._store.read_to_end, "read to the end of the offsets topic")
         if topic is None:
-            changes = _deletions(self._store.snapshot(name)) if changes is None else changes
+            changes = _deletions(self._store.partitions(name)) if changes is None else changes
             self._write_shared(name, changes, deadline)
             return self._store.snapshot(name)
         own = self._open(connector, topic)
         try:
             if changes is None:
-                changes = _deletions(merged(self._store.snapshot(name), own.snapshot(name)))
+                changes = _deletions([*self._store.partitions(name), *own.partitions(name)])
             # Tombstones go to the worker's store first, so that a deleted offset never comes back from there.
             self._write_shared(name, [c for c in changes if c[1] is None], deadline)
             deadline.check()
@@ -116,5 +117,6 @@ def merged(
     return list(by_partition.values())
 
 
-def _deletions(stored: Sequence[StoredOffset]) -> list[Change]:
-    return [(s.partition, None) for s in stored if s.partition is not None]
+def _deletions(partitions: Sequence[dict[str, Any]]) -> list[Change]:
+    different = {records.canonical(partition): partition for partition in partitions}
+    return [(partition, None) for partition in different.values()]

@@ -50,6 +50,9 @@ class OffsetStore(Protocol):
 
     def snapshot(self, connector: str) -> list[StoredOffset]: ...
 
+    def partitions(self, connector: str) -> list[dict[str, Any]]:
+        """Those that a reset deletes the offsets of."""
+
     def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
         """Store changed offsets; done when they are in the snapshots. Raises DataError for a malformed one."""
 
@@ -73,6 +76,7 @@ class OffsetTopic:
         self.name = topic.name
         self.start, self.close, self.read_to_end = self._log.start, self._log.close, self._log.read_to_end
         self.snapshot, self.deleted = self._entries.snapshot, self._entries.deleted
+        self.partitions = self._entries.partitions
 
     def _read(self, records: list[LogRecord]) -> None:
         self._entries.put([(record.key, record.value) for record in records])
