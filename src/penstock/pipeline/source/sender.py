@@ -329,13 +329,18 @@ def _arguments(batch: Batch, delivered: Sequence[Delivered | None] | None) -> li
     unplaced = only_nulls(batch.partitions)
     if not headers and delivered is None and unplaced and only_nulls(batch.timestamps):
         return arguments
-    arguments.append(
-        [-1] * n if unplaced else [-1 if partition is None else partition for partition in batch.partitions]
-    )
+    arguments.append([-1] * n if unplaced else _partitions(batch.partitions))
     arguments += [[None] * n if delivered is None else list(delivered), [None] * n, _timestamps(batch.timestamps)]
     if headers:
         arguments.append(_headers(batch.headers))
     return arguments
+
+
+def _partitions(column: Sequence[int | None]) -> list[int]:
+    """Partitions for the producer, where -1 lets it choose, which a record says by None only."""
+    if (least := min((each for each in column if each is not None), default=0)) < 0:
+        raise DataError(f"Invalid partition: {least}. Partition number should always be non-negative or null.")
+    return [-1 if partition is None else partition for partition in column]
 
 
 def _headers(rows: list[tuple[Header, ...]]) -> list[list[tuple[str, Any]]]:
