@@ -109,6 +109,7 @@ of_each_client = pytest.mark.parametrize(
     ("table", "definition"), [(PRODUCER, PRODUCER_SETTINGS), (CONSUMER, CONSUMER_SETTINGS), (ADMIN, ADMIN_SETTINGS)]
 )
 READ_ELSEWHERE = (
+    "exclude.internal.topics",
     "max.poll.records",
     "sasl.jaas.config",
     "sasl.kerberos.service.name",

@@ -42,7 +42,7 @@ class TestMirroredRecords(SourceContract):
         if not self.settings:
             topic = kafka.create_topic()
             kafka.produce(topic, RECORDS)
-            self.settings.update(task_config(kafka, bootstrap, topic, *aliases(), emit_offset__syncs_enabled="false"))
+            self.settings.update(task_config(bootstrap, topic, *aliases(), emit_offset__syncs_enabled="false"))
 
     def task_class(self) -> type[Task]:
         return Task

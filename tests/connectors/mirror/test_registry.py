@@ -48,7 +48,7 @@ def test_ids_are_those_of_the_source(kafka: Kafka, bootstrap: str, registry_url:
     assert [by_record.from_connect(topic, (), schema, value) for schema, value in rows] == values
     kafka.produce(topic, [Record(value, key) for value in values])
 
-    with TaskRun(MirrorSourceTask, bootstrap, task_config(kafka, bootstrap, topic, source, target)):
+    with TaskRun(MirrorSourceTask, bootstrap, task_config(bootstrap, topic, source, target)):
         eventually(lambda: len(contents(kafka, remote)) == len(values))
     assert contents(kafka, remote) == contents(kafka, topic)
 

@@ -123,7 +123,7 @@ def test_task_configurations_and_their_commit_are_written_together_or_not_at_all
 def test_what_is_not_understood_counts_as_a_position_only(kafka: Kafka):
     settings = worker(kafka)
     with config_store(settings) as (store, records):
-        kafka.produce(settings["config.storage.topic"], [Record("x", key="x")])
+        kafka.produce(settings["config.storage.topic"], [Record("[1]", key="x")])
         answer(store.read_to_end)
         assert records.records(1) == [ConfigRecord(0, None)]
 
