@@ -2,8 +2,8 @@
 .PHONY: help install browser databases demo test unit soak kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
-# Tests wait about half of their time for leases, sessions and retries: two for each of the two processors of CI.
-JOBS ?= 2
+# Tests wait about half of their time for leases, sessions and retries: three for the two processors of CI.
+JOBS ?= 3
 BIN := .venv/bin
 STAMP := .venv/.installed
 CLASSES := build/spark.jsa
@@ -30,7 +30,7 @@ databases:  ## install PostgreSQL and MariaDB, which tests of databases need, by
 demo: $(STAMP)  ## run a broker, a worker and connectors with real data, on this machine
 	$(BIN)/penstock demo
 
-test: $(STAMP) $(CLASSES)  ## run all tests, in JOBS=2 processes, each with its own Kafka broker and Spark
+test: $(STAMP) $(CLASSES)  ## run all tests, in JOBS=3 processes, each with its own Kafka broker and Spark
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 $(CLASSES): $(STAMP)
