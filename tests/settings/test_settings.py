@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from penstock.api.errors import ConfigError
+from penstock.kafka.offsets.topic import own_offsets_topic
 from penstock.settings import (
     ExactlyOnceSource,
     InternalTopic,
     WorkerSettings,
     load_settings,
 )
+from penstock.worker.offsets import Offsets
 
 BASE = {
     "bootstrap.servers": "a:9092, b:9092",
@@ -205,6 +207,23 @@ def test_standalone(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match=r'Missing required configuration "offset\.storage\.file\.filename"'):
         WorkerSettings.standalone_of(config)
+
+
+def test_a_standalone_worker_has_no_topic_for_offsets_and_no_group(caplog: pytest.LogCaptureFixture) -> None:
+    """Its tasks would write their offsets to the topic, and it would read them from its file."""
+    given = {**BASE, "offset.storage.file.filename": "/x", "exactly.once.source.support": "enabled"}
+    settings = WorkerSettings.standalone_of(given)
+    ignored = [name for name in given if name not in settings.config]
+    assert ignored == [
+        "group.id",
+        "config.storage.topic",
+        "offset.storage.topic",
+        "status.storage.topic",
+        "exactly.once.source.support",
+    ]
+    assert own_offsets_topic(settings.config, {"offsets.storage.topic": "own"}) is None
+    assert Offsets(settings.config, *[None] * 5).topics("c", {}) == (None, None)  # type: ignore[arg-type]
+    assert [name for name in ignored if f"`{name}={given[name]}` has no effect" not in caplog.text] == []
 
 
 def test_the_restart_policy() -> None:

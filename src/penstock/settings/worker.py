@@ -22,6 +22,15 @@ from penstock.settings.unsupported_settings import refuse_java_only, unknown_set
 log = logging.getLogger(__name__)
 
 _LEAST_KEY_BITS = 40
+_OF_GROUPS = (
+    "group.id",
+    "config.storage.topic",
+    "offset.storage.topic",
+    "status.storage.topic",
+    "exactly.once.source.support",
+    "exactly.once.source.enabled",
+)
+"""Settings that a standalone worker ignores, as in Java."""
 
 
 class ExactlyOnceSource(enum.Enum):
@@ -141,7 +150,11 @@ class WorkerSettings:
         """The settings of a standalone worker. Raises ConfigError."""
         config = _resolved(config)
         values = _parsed(config, standalone_config())
-        return cls(**_common(config, values), client_id="", offset_file=values["offset.storage.file.filename"])
+        for name in _OF_GROUPS:
+            if name in config:
+                log.warning("`%s=%s` has no effect: a standalone worker is in no group", name, config[name])
+        own = {name: value for name, value in config.items() if name not in _OF_GROUPS}
+        return cls(**_common(own, values), client_id="", offset_file=values["offset.storage.file.filename"])
 
 
 def load_settings(path: str | Path, standalone: bool = False) -> WorkerSettings:
