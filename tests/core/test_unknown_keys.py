@@ -77,6 +77,10 @@ CASES = {
         {"topics": "lines", "topic__creation__default__partitions": "1"},
         "'topic.creation.default.partitions' has no effect: topics are created by rules for source connectors only",
     ),
+    "creation of topics by a sink, as in the draft": (
+        {"topics": "lines", "topic__creation": "r"},
+        "'topic.creation' has no effect: topics are created by rules for source connectors only",
+    ),
     "misspelt, with a proposal": (
         {"errors__tolerence": "all"},
         "'errors.tolerence' is no setting of this connector and has no effect. Did you mean 'errors.tolerance'?",
@@ -140,6 +144,7 @@ def test_a_setting_that_nothing_reads(plugins: Plugins, given: dict[str, str], s
         {"transaction__boundary": "poll", "penstock__restart__policy": "never",
          "topic__creation__default__segment__ms": "1",
          "topic__creation__default__partitions": "1", "topic__creation__default__replication__factor": "1"},
+        {"topic__creation": "r", "topic__creation__r__regex": "l.*", "topic__creation__r__cleanup__policy": "compact"},
         {"value__converter": "org.apache.kafka.connect.json.JsonConverter", "value__converter__schemas__enable": "no"},
         {"topics": "lines", "consumer__override__max__poll__records": "5"},
         {"transforms": "a", "transforms__a__type": f"{SMT}Filter", "transforms__a__predicate": "p", "predicates": "p",

@@ -17,7 +17,7 @@ from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
 from penstock.core.config.unknown.similar_names import misspelt_prefix, near_misses, question, similar
 from penstock.core.config.unknown.topic_settings import unknown_setting
-from penstock.core.topic_creation.rules import GROUPS
+from penstock.core.topic_creation.rules import GROUPS, RULES
 from penstock.core.topic_creation.rules import PREFIX as TOPIC_CREATION
 
 Props = Mapping[str, str | None]
@@ -99,7 +99,7 @@ class _Look:
             ((LABELS,), lambda _: None),
         ]
         for prefixes, judge in families:
-            if name.startswith(prefixes):
+            if name.startswith(prefixes) or (name == RULES and TOPIC_CREATION in prefixes):
                 sentence = judge(name)
                 return UnknownKey(sentence) if sentence else None
         return self._of_connector(name, known)

@@ -53,6 +53,8 @@ def unknown_setting(name: str, props: Mapping[str, str | None]) -> str | None:
 
     What names no rule of the draft's is left to ``check_draft``, which refuses it.
     """
+    if name == RULES:
+        return None
     if name == ENABLE:
         return f"'{name}' is a setting of the worker and has no effect on a connector"
     draft = RULES in props
