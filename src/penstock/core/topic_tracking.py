@@ -98,7 +98,7 @@ class TopicTracking:
         return Reply(200, {request.name: {"topics": self.topics.of(request.name)}})
 
     def reset(self, request: ResetTopics) -> Flow:
-        """200, as KIP-558 says (Java's standalone worker answers 202).
+        """200, as KIP-558 says (Java answers 202).
 
         Any worker writes the tombstones, also for a connector that has been deleted.
         """
