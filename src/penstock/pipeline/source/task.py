@@ -41,7 +41,7 @@ from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.sender import LONG_STATISTICS_SECONDS, STATISTICS_SECONDS, LossPolicy, Sender
-from penstock.pipeline.source.topic_creation import TopicCreator
+from penstock.pipeline.source.topic_creation import TopicCreator, creates_topics
 from penstock.pipeline.source.topic_limits import TopicLimits
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets, unsent
@@ -236,7 +236,7 @@ def _principal(spec: TaskSpec) -> str:
 
 
 def _rules(spec: TaskSpec) -> TopicCreation:
-    if spec.worker_config.get("topic.creation.enable", "true").strip().lower() != "true":
+    if not creates_topics(spec.worker_config):
         if spec.task == 0 and uses_topic_creation(spec.connector_config):
             log.warning(
                 "The topic.creation settings of connector %s have no effect, since this worker has "

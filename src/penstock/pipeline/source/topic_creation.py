@@ -7,7 +7,7 @@ The task may change the settings (``SourceTask.settings_for_new_topic``); every 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import TimeoutError as FutureTimeout
 
 import confluent_kafka as ck
@@ -32,6 +32,11 @@ _UNKNOWN = (ck.KafkaError.UNKNOWN_TOPIC_OR_PART, ck.KafkaError._UNKNOWN_TOPIC)
 
 Principal = Callable[[], str]
 """Gives the name of the client in access control lists; called when something is not allowed."""
+
+
+def creates_topics(worker: Mapping[str, str]) -> bool:
+    """Whether a worker with these settings creates topics by the rules of connectors."""
+    return worker.get("topic.creation.enable", "true").strip().lower() == "true"
 
 
 class TopicCreator:

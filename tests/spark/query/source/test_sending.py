@@ -12,6 +12,7 @@ import pytest
 from pyspark import Accumulator
 from pyspark.sql import types as t
 
+from penstock.core.topic_creation.groups import uses_topic_creation
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.source.schemas import Records, TopicRecords
@@ -64,6 +65,15 @@ def test_a_partition_has_no_offsets_and_an_idempotent_producer() -> None:
     assert (found.offsets, found.offsets_topic, found.global_offsets_topic, found.known_topics) == ((), None, None, ())
     assert found.connector_config["producer.override.enable.idempotence"] == "true"
     assert found.connector_config["producer.override.linger.ms"] == "1"
+
+
+@pytest.mark.parametrize("enabled", ["false", "true"])
+def test_a_partition_warns_of_no_rules_that_have_no_effect(enabled: str) -> None:
+    """Each of each batch would."""
+    rules = {"topic.creation": "r", "topic.creation.r.regex": ".*"}
+    found = spec("b:1", rules, **{"topic.creation.enable": enabled})
+    assert (rules.items() <= found.connector_config.items()) == (enabled == "true")
+    assert uses_topic_creation(found.connector_config) == (enabled == "true")
 
 
 def test_the_reports_of_all_partitions_come_together() -> None:

@@ -22,11 +22,13 @@ from pyspark import Accumulator, AccumulatorParam
 
 from penstock.api.batch import Batch
 from penstock.api.source import SourceTask
+from penstock.core.topic_creation.rules import PREFIX, RULES
 from penstock.hosts.errors import HostLost
 from penstock.kafka.client_settings import idempotence
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.runtime import CommitTiming
 from penstock.pipeline.source.task import SourceContext, run_source_task
+from penstock.pipeline.source.topic_creation import creates_topics
 from penstock.pipeline.task import CommittedOffsets, SourceOffsets, TaskControl, TaskSpec
 from penstock.pipeline.telemetry.topic_schemas import REPORTED
 from penstock.pipeline.trace import trace
@@ -67,10 +69,15 @@ class AllReports(AccumulatorParam[Reports]):
 
 
 def spec_of_partitions(spec: TaskSpec) -> TaskSpec:
-    """That of the connector's task for runs that send a partition: without offsets, and with an idempotent producer."""
+    """That of the connector's task for runs that send a partition: without offsets, and with an idempotent producer.
+    Rules for new topics that have no effect, which the connector's task has warned of, are left out.
+    """
+    connector = {**spec.connector_config, **idempotence(spec.worker_config, spec.connector_config)}
+    if not creates_topics(spec.worker_config):
+        connector = {k: v for k, v in connector.items() if k != RULES and not k.startswith(PREFIX)}
     return replace(
         spec,
-        connector_config={**spec.connector_config, **idempotence(spec.worker_config, spec.connector_config)},
+        connector_config=connector,
         known_topics=(),
         offsets=(),
         offsets_topic=None,
