@@ -112,6 +112,7 @@ class SourceLoop:
                     then()
             with self._committing():
                 self.commit.sent()
+            self._report_topics(0.0)
             metrics.traces.end()
 
     def finish(self, how: Ending) -> None:

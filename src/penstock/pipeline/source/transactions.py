@@ -85,6 +85,10 @@ class ExactlyOnce:
         self._open = False
         self._size = 0
         self._awaited: set[str] = set()
+        self._committing: set[str] = set()
+        """Awaited topics of the transaction that is being committed."""
+        self._arrived: set[str] = set()
+        """Those of transactions that have been committed, until they are reported."""
         self._tracked: list[TrackedBatch] = []
         self._thread = ThreadPoolExecutor(1, f"commit-{runtime.id}")
         self._running: Future[None] | None = None
@@ -153,11 +157,14 @@ class ExactlyOnce:
         self._awaited |= topics
 
     def arrived(self, seconds: float) -> set[str]:
-        """All of them once the producer is empty, since it does not report single records."""
-        if self._running is not None or not self._sender.flush(seconds):
-            return set()
-        self._sender.check()
-        found, self._awaited = self._awaited, set()
+        """Those of a transaction once it has been committed, and all of them once the producer is empty, since it does
+        not report single records; that of a busy task hardly ever is.
+        """
+        if self._running is None and self._sender.flush(seconds):
+            self._sender.check()
+            self._arrived |= self._awaited
+            self._awaited = set()
+        found, self._arrived = self._arrived, set()
         return found
 
     def sent(self) -> None:
@@ -268,6 +275,7 @@ class ExactlyOnce:
         with self._unsent():
             for each in offsets:
                 self._sender.put(*each)
+        self._committing, self._awaited = self._awaited, set()
         if self._overlaps:
             self._running = self._thread.submit(self._commit_transaction)
         else:
@@ -316,6 +324,7 @@ class ExactlyOnce:
                 raise unsent(self._id, error) from broker_error(error)
         self._running, self._open = None, False
         self._sender.check()
+        self._arrived |= self._committing
         self._metrics.observe("transaction-size", self._size)
         self._size = 0
         written, self._written = self._written, []
