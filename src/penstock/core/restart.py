@@ -28,6 +28,7 @@ from penstock.core.status.writer import StatusWriter
 from penstock.core.work import Phase, Work
 
 RESTARTING: Final = "RESTARTING"
+UNKNOWN = "Unknown connector: {}"
 
 
 def impact(request: RestartRequest) -> int:
@@ -158,11 +159,12 @@ class RestartRequests:
         Else 202 with the status in which the targeted instances say RESTARTING.
         """
         yield from self.leadership.no_rebalance_due()
-        config_of(self.state, request.name, "Unknown connector: {}")
         if not (request.include_tasks or request.only_failed):
+            config_of(self.state, request.name, self._unknown)
             return (yield from self._restart_one(request.name))
+        config_of(self.state, request.name, UNKNOWN)
         yield from self.leadership.as_leader()
-        config_of(self.state, request.name, "Unknown connector: {}")
+        config_of(self.state, request.name, UNKNOWN)
         wanted = RestartRequest(request.name, request.include_tasks, request.only_failed, request.principal)
         plan = self.restarts.plan_for(wanted)
         shown = None if plan is None else self._planned_status(plan)
@@ -176,12 +178,16 @@ class RestartRequests:
 
     def task(self, request: m.RestartTask) -> Flow:
         yield from self.leadership.no_rebalance_due()
-        config_of(self.state, request.name, "Unknown connector: {}")
+        config_of(self.state, request.name, self._unknown)
         id = TaskId(request.name, request.task)
         distributed = self.settings.distributed
         if not (self.state.knows_task(id) if distributed else self.state.task_config(id) is not None):
             raise m.Refused(404, f"Unknown task: {id}" if distributed else f"Task {id} not found")
         return (yield from self._restart_one(id))
+
+    @property
+    def _unknown(self) -> str:
+        return UNKNOWN if self.settings.distributed else "Connector {} not found"
 
     def _restart_one(self, what: str | TaskId) -> Flow:
         """By the worker that runs it: stop it, wait for that, let it start again."""
