@@ -8,6 +8,7 @@ import pytest
 
 from penstock.core.config.validation import WorkerRules
 from penstock.doctor.connectors import Judge
+from penstock.doctor.examination import rules_of
 from penstock.doctor.findings import Section, Verdict
 from penstock.doctor.worker import judge_worker
 from penstock.java.regex import compile_regex
@@ -107,6 +108,22 @@ def test_no_secret_is_shown() -> None:
 def test_what_a_worker_must_have() -> None:
     section = judge_worker("worker", {"group.id": "g"}, PLUGINS.catalog, standalone=False)
     assert verdicts(section, "config.storage.topic") == [REFUSED]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "standalone", "enabled"),
+    [
+        ("exactly.once.source.support", "Enabled", False, True),
+        ("exactly.once.source.enabled", "true", False, True),
+        ("exactly.once.source.support", "preparing", False, False),
+        ("exactly.once.source.support", "enabled", True, False),
+    ],
+)
+def test_a_connector_that_must_be_exactly_once(setting: str, value: str, standalone: bool, enabled: bool) -> None:
+    rules = rules_of({**PLAIN, setting: value}, standalone)
+    assert rules.exactly_once == enabled
+    section = Judge(PLUGINS, rules).connector("c", {**SOURCE, "exactly.once.support": "required"})
+    assert (section.verdict is WORKS) == (enabled or standalone)
 
 
 def test_a_connector_that_works() -> None:

@@ -20,6 +20,7 @@ from penstock.http.client import Client
 from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 from penstock.java.regex import compile_regex
+from penstock.kafka.storage.stores import exactly_once_support
 from penstock.plugins import Plugins
 from penstock.plugins.jars import JavaSettings, java_plugins
 
@@ -50,7 +51,7 @@ def _report(
     plugins: Plugins,
 ) -> Report:
     report = Report([judge_worker(f"Worker, {properties}", config, plugins.catalog, standalone)])
-    judge = Judge(plugins, _rules(config, standalone))
+    judge = Judge(plugins, rules_of(config, standalone))
     configs: dict[str, Mapping[str, str | None]] = {
         each.name: each.wanted.config for each in read_resources(connectors, dict(os.environ))
     }
@@ -82,13 +83,11 @@ def _offsets(
     return (topics.source_offsets(found, name),)
 
 
-def _rules(config: Mapping[str, str], standalone: bool) -> WorkerRules:
+def rules_of(config: Mapping[str, str], standalone: bool) -> WorkerRules:
     converters = {key: config.get(key) for key in CONVERTERS}
-    exactly_once = config.get("exactly.once.source.support", "").strip().lower() == "enabled"
-    group = None if standalone else config.get("group.id", "")
     return WorkerRules(
-        group_id=group,
-        exactly_once=exactly_once,
+        group_id=None if standalone else config.get("group.id", ""),
+        exactly_once=not standalone and exactly_once_support(config) == "enabled",
         converters=converters,
         compile=compile_regex,
         restart_policy=policy_in(config, "never"),
