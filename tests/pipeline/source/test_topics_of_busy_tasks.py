@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import confluent_kafka as ck
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.source import SourceTask
@@ -10,11 +13,12 @@ from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
-from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy
+from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, RecordByRecord
 from penstock.pipeline.source.failure_log import SourceLogReporter
 from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceTaskOffsets
+from penstock.pipeline.source.sender import Delivered
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
 from penstock.pipeline.task import TaskControl, TaskSpec
@@ -40,12 +44,14 @@ class Slow:
 
     def __init__(self) -> None:
         self.producer, self.taken, self.lost = self, 0, set[str]()
+        self.callbacks: list[Delivered] = []
 
     def __len__(self) -> int:
         return self.taken
 
-    def send(self, batch: Batch, *args: Any) -> None:
+    def send(self, batch: Batch, delivered: Sequence[Delivered] | None = None, ahead: Sequence[Any] = ()) -> None:
         self.taken += len(batch)
+        self.callbacks += delivered or ()
 
     def flush(self, seconds: float) -> bool:
         if seconds >= TIMING.timeout:
@@ -106,6 +112,39 @@ def reported(task_class: type[Busy], exactly_once: bool) -> list[list[str]]:
 
 def test_a_commit_reports_the_topics_whose_records_it_has_waited_for() -> None:
     assert reported(Busy, exactly_once=False) == [[], ["t"], ["t"]]
+
+
+def test_a_batch_that_has_been_acknowledged_reports_its_topics_while_others_are_on_their_way() -> None:
+    control, metrics, sender = TaskControl(), Metrics(lambda values: None, ()), Slow()
+    runtime = TaskRuntime(
+        ID, control, MemoryHost(), metrics, ErrorHandler(ErrorSettings(), metrics, lambda seconds: False)
+    )
+    commit = RecordByRecord(runtime, SourceTask(), sender, SourceTaskOffsets(SPEC), AnyTopics(), TIMING)  # type: ignore[arg-type]
+
+    def send(*topics: str) -> None:
+        origin = SourceOrigin([{"p": 0}] * len(topics), [{"o": n} for n in range(len(topics))])
+        batch = Batch.of(list(topics), [b"a"] * len(topics), origin=origin)
+        for part, _ in commit.parts([], batch):
+            commit.send(part, part)
+
+    def acknowledge(topic: str) -> None:
+        sender.taken -= 1
+        sender.callbacks.pop(0)(None, ck.Message(topic=topic, partition=0, offset=0))
+
+    commit.expect({"t", "u"})
+    send("t")
+    send("u", "t")
+    send("t")
+    assert commit.arrived(0.0) == set()
+    acknowledge("t")
+    assert commit.arrived(0.0) == {"t"}
+    acknowledge("u")
+    acknowledge("t")
+    assert commit.arrived(0.0) == {"u"}
+    assert commit.arrived(0.0) == set()
+    acknowledge("t")
+    commit.expect({"t"})
+    assert commit.arrived(0.0) == {"t"}
 
 
 def test_a_transaction_reports_its_topics_when_it_is_committed() -> None:

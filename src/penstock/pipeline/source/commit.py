@@ -228,6 +228,8 @@ class RecordByRecord(AtLeastOnce):
         super().__init__(runtime, task, sender, offsets, offset_log, timing)
         self._ledger = Ledger()
         self._open: list[TrackedBatch] = []
+        self._first: list[tuple[TrackedBatch, set[str]]] = []
+        """Batches in flight that have records of expected topics."""
 
     def parts(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Part]:
         return ((tracked(batch), None),)
@@ -236,15 +238,22 @@ class RecordByRecord(AtLeastOnce):
         tracked_batch = TrackedBatch(before, ready, self._sender)
         self._ledger.submit(tracked_batch)
         self._open.append(tracked_batch)
+        if self._expected:
+            self._first.append((tracked_batch, self._expected.intersection(ready.topics)))
         self._sender.send(ready, tracked_batch.callbacks())
         self._metrics.add("source-record-write-total", len(ready))
         self._notify()
 
     def arrived(self, seconds: float) -> set[str]:
+        """Also those of batches that have arrived while others are on their way."""
         try:
-            return super().arrived(seconds)
+            found = super().arrived(seconds)
         finally:
             self._notify()
+        found = found.union(*(topics for batch, topics in self._first if batch.complete))
+        self._expected -= found
+        self._first = [(batch, left) for batch, topics in self._first if (left := topics - found)]
+        return found
 
     def tick(self, now: float) -> float:
         self._sender.poll()
