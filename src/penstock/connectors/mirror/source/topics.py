@@ -111,8 +111,8 @@ class Rules:
     # -- ACLs
 
     def rights(self, bindings: Iterable[AclBinding]) -> list[AclBinding]:
-        """The ACLs of mirrored topics: WRITE is left out, and ALL becomes READ."""
-        return [
+        """The ACLs of mirrored topics, each once: WRITE is left out, and ALL becomes READ, which may be there too."""
+        found = [
             AclBinding(
                 each.restype,
                 self.remote(each.name),
@@ -127,6 +127,7 @@ class Rules:
             and not _allows(each, AclOperation.WRITE)
             and self.wants(each.name)
         ]
+        return list(dict.fromkeys(found))
 
 
 def _is_default(entry: ConfigEntry) -> bool:
