@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import pytest
 
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.records import OffsetSync
-from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs, SyncProgress
+from penstock.connectors.mirror.source import offset_syncs
+from penstock.connectors.mirror.source.offset_syncs import MOST_OUTSTANDING, OffsetSyncs, SyncProgress
 from support.kafka.client import Kafka
 from support.mirror.golden import golden
 from support.tasks.runs import eventually
@@ -41,6 +43,36 @@ def test_many_records_are_due_as_one_after_the_other(lag: int) -> None:
         assert together.due(ups, downs) == alone, number
         assert together == single
         up, down = up + n + (number % 11 == 0), down + n + 1 - (number % 50 == 49) * 30
+
+
+class Acknowledging:
+    """A producer whose messages arrive before it is polled."""
+
+    def __init__(self, settings: object) -> None:
+        self.sent: list[bytes] = []
+        self.arrived: list[Any] = []
+
+    def produce(self, topic: str, value: bytes, key: bytes, *, partition: int, on_delivery: Any) -> None:
+        self.sent.append(key)
+        self.arrived.append(on_delivery)
+
+    def poll(self, seconds: float) -> None:
+        while self.arrived:
+            self.arrived.pop()(None, None)
+
+
+def test_syncs_that_wait_for_others_are_written_with_the_next_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offset_syncs, "new_producer", Acknowledging)
+    syncs = OffsetSyncs({}, "syncs", 100)
+    sent: list[bytes] = syncs._producer.sent  # type: ignore[attr-defined]
+    partitions = [TopicPartition("t", number) for number in range(2 * MOST_OUTSTANDING)]
+    for each in partitions:
+        syncs.mirrored(each, [0, 1], [0, 1])
+    sent.clear()
+    syncs.commit()
+    assert len(sent) == MOST_OUTSTANDING
+    syncs.mirrored(partitions[0], [2], [2])
+    assert {*sent} == {OffsetSync(each, 0, 0).key() for each in partitions}, "no record of theirs is needed"
 
 
 @pytest.mark.integration

@@ -89,6 +89,8 @@ class OffsetSyncs:
                 self._send()
             if progress.downstream != progress.synced:
                 self._delayed[topic_partition] = OffsetSync(topic_partition, progress.upstream, progress.downstream)
+            if self._pending:  # of any partition, as when many were due with a commit
+                self._send()
 
     def commit(self) -> None:
         """Write the delayed syncs."""
