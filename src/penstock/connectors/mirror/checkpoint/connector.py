@@ -83,7 +83,9 @@ class MirrorCheckpointConnector(SourceConnector):
     def stop(self) -> None:
         if self._scheduler is not None:
             self._scheduler.close()
+            self._scheduler = None
             self._source_offsets.close()
+            del self._source, self._target  # their threads and connections end with them
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         c = self._config

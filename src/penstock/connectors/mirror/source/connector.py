@@ -119,6 +119,8 @@ class MirrorSourceConnector(SourceConnector):
     def stop(self) -> None:
         if self._scheduler is not None:
             self._scheduler.close()
+            self._scheduler = None
+            del self._source, self._target  # their threads and connections end with them
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         return [
