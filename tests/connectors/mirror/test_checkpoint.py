@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import uuid
+from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.errors import RetriableError
 from penstock.api.sink import TopicPartition
-from penstock.connectors.mirror import MirrorCheckpointConnector
+from penstock.connectors.mirror import MirrorCheckpointConnector, cluster
 from penstock.connectors.mirror.checkpoint import task as checkpoint_task
 from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask, is_news, to_commit
+from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync
+from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
 from support.kafka.client import Kafka, Record
 from support.mirror.setup import aliases, mirror_config, started
 from support.tasks.runs import TaskRun, eventually
@@ -49,6 +53,32 @@ def test_groups_never_go_back_on_the_target() -> None:
     assert to_commit(known, {PARTITION: (4, "")}) == offset
     assert to_commit(known, {PARTITION: (5, "")}) == {}
     assert to_commit(known, {PARTITION: (6, "")}) == {}
+
+
+def test_nothing_is_committed_for_a_group_of_which_the_target_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be farther there. One that does not exist is not."""
+    commits: list[str] = []
+
+    def describe(groups: list[str], **more: Any) -> dict[str, Future[Any]]:
+        found: Future[Any] = Future()
+        found.set_exception(KafkaException(KafkaError(codes[groups[0]])))
+        return {groups[0]: found}
+
+    codes = {"away": KafkaError._TIMED_OUT, "new": KafkaError.GROUP_ID_NOT_FOUND}
+    task: Any = MirrorCheckpointTask()
+    task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
+    task._target, task._target_offsets, task._timeout, task._idle = SimpleNamespace(), None, 1.0, {}
+    task._target.describe_consumer_groups = describe
+    task._groups = [*codes]
+    task._known = {group: {PARTITION: checkpoint(10, 5)} for group in codes}
+    monkeypatch.setattr(cluster, "commit", lambda target, group, offsets: commits.append(group))
+    task._look_for_idle()
+    task._commit_groups()
+    assert commits == ["new"]
+    codes["away"] = KafkaError.GROUP_ID_NOT_FOUND
+    task._look_for_idle()
+    task._commit_groups()
+    assert commits == ["new", "away", "new"]
 
 
 def test_groups_that_are_not_known_yet_are_asked_for_again() -> None:

@@ -145,7 +145,12 @@ def committed(offsets: GroupOffsets, group: str, timeout: float) -> dict[TopicPa
 
 def is_idle(admin: AdminClient, group: str, timeout: float) -> bool:
     """Whether the group exists and has no members."""
-    description = admin.describe_consumer_groups([group], request_timeout=timeout)[group].result(timeout + 5)
+    try:
+        description = admin.describe_consumer_groups([group], request_timeout=timeout)[group].result(timeout + 5)
+    except KafkaException as error:
+        if code_of(error) == BrokerError.GROUP_ID_NOT_FOUND:
+            return False
+        raise
     return bool(description.state == ConsumerGroupState.EMPTY)
 
 

@@ -86,6 +86,7 @@ class MirrorCheckpointTask(SourceTask):
         self._known: dict[str, Checkpoints] = {}
         self._loaded = False
         self._idle: dict[str, Committed] = {}
+        self._unanswered: set[str] = set()
         self._scheduler = Scheduler(f"MirrorCheckpointTask: {c.label}", c.admin_timeout)
         self._reading = threading.Thread(target=self._read, name=f"mirror-{c.label}-topics", daemon=True)
         self._reading.start()
@@ -222,11 +223,16 @@ class MirrorCheckpointTask(SourceTask):
     # -- offsets of groups on the target, on the scheduler's thread
 
     def _look_for_idle(self) -> None:
-        """Note what groups without members have committed there; one that does not exist has nothing."""
+        """Note what groups without members have committed there; one that does not exist has nothing.
+
+        Of one that could not be asked for it is not known, so nothing is committed for it: it might be farther there.
+        """
+        self._unanswered = set(self._groups)
         for group in self._groups:
             try:
                 if cluster.is_idle(self._target, group, self._timeout):
                     self._idle[group] = cluster.committed(self._target_offsets, group, self._timeout)
+                self._unanswered.discard(group)
             except (KafkaException, KafkaError) as error:
                 log.error(
                     "Error querying for consumer group %s on cluster %s: %s",
@@ -237,6 +243,8 @@ class MirrorCheckpointTask(SourceTask):
 
     def _commit_groups(self) -> None:
         for group, checkpoints in list(self._known.items()):
+            if group in self._unanswered:
+                continue
             offsets = to_commit(checkpoints, self._idle.get(group))
             if offsets:
                 cluster.commit(self._target_offsets, group, offsets)
