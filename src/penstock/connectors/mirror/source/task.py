@@ -81,9 +81,12 @@ class MirrorSourceTask(SourceTask):
             self._syncs = OffsetSyncs(settings, c.offset_syncs_topic, c["offset.lag.max"])
         settings = c.consumer("source", "replication-consumer")
         self._most = parse_type("max.poll.records", settings.get("max.poll.records", _MOST), ConfigType.INT)
+        first = _RESETS.get(settings["auto.offset.reset"], OFFSET_STORED)
+        if "group.id" in settings:  # what this group has committed comes before the reset
+            first = OFFSET_STORED
         settings.setdefault("group.id", settings["client.id"])  # never used, but required
         self._consumer = new_consumer(settings, **{"enable.partition.eof": False})
-        self._assign(self._consumer, _RESETS.get(settings["auto.offset.reset"], OFFSET_STORED))
+        self._assign(self._consumer, first)
         shown = ", ".join(map(str, mirrored))
         log.info("Replicating %d topic-partitions %s->%s: %s.", len(mirrored), c.source, c.target, shown)
 
