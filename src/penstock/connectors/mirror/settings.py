@@ -83,7 +83,7 @@ metric.names.formats LIST LOW legacy
 
 _CHECKPOINT = """
 consumer.poll.timeout.ms LONG LOW 1000
-    Interval of checking whether checkpoints are due.
+    Interval of Java's checks whether checkpoints are due. Without effect: here they are written when they are due.
 groups LIST HIGH .*
     Consumer groups whose offsets are translated: names and regular expressions.
 groups.exclude LIST HIGH console-consumer-.*,connect-.*,__.*
