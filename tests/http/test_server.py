@@ -347,3 +347,18 @@ def test_wrong_tls_settings(serve: Serve, ca: Authority, tmp_path: Path, config:
     with pytest.raises(RestSettingError) as error:
         serve({"listeners": "https://127.0.0.1:0", **good, **config})
     assert str(error.value).startswith(message)
+
+
+def test_settings_of_tls_may_have_blanks_around_them_and_pem_in_a_single_line(ca: Authority, tmp_path: Path) -> None:
+    """Such as those that a backslash at the end of each line of a properties file leaves."""
+    own = ca.identity("localhost")
+    given = {
+        "ssl.keystore.key": own.key_pem(),
+        "ssl.keystore.certificate.chain": own.certificate_pem,
+        "ssl.truststore.certificates": ca.certificate_pem,
+    }
+    context = client_context({name: value.replace("\n", " ") for name, value in given.items()}, None)
+    assert context.get_ca_certs(binary_form=True) == [ssl.PEM_cert_to_DER_cert(ca.certificate_pem)]
+    (tmp_path / "ca.pem").write_text(ca.certificate_pem)
+    context = client_context({"ssl.truststore.location": f"{tmp_path / 'ca.pem'} "}, None)
+    assert len(context.get_ca_certs()) == 1

@@ -148,3 +148,11 @@ def test_a_validator_of_tokens_is_ignored_with_a_warning(caplog: pytest.LogCaptu
     with caplog.at_level(logging.WARNING):
         assert producer_config({**oauth, key: "com.example.Validator"}) == producer_config(oauth)
     assert caplog.messages == [f"The setting `{key}` has no effect here: tokens are checked by brokers"]
+
+
+def test_blanks_around_values_are_none_of_them(tmp_path: Path, authority: Authority) -> None:
+    """Such as the line end of a file that a config provider has read."""
+    given = {**stores("pkcs12", tmp_path, authority), **sasl("PLAIN", f'{PLAIN} required username="a" password="b";')}
+    given["security.protocol"] = "SASL_SSL"
+    assert Security.of({name: f" {value}\n" for name, value in given.items()}) == Security.of(given)
+    assert producer_config({name: f" {value}\n" for name, value in given.items()})["security.protocol"] == "sasl_ssl"

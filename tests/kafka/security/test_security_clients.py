@@ -152,3 +152,33 @@ def test_a_login_module_that_can_not_be_read_is_not_shown():
         ConfigError, match=r"Invalid value \[hidden\] for configuration sasl\.jaas\.config: It should be"
     ):
         for_librdkafka(wrong)
+
+
+def test_keys_and_certificates_may_be_single_lines() -> None:
+    """As in a properties file, where a backslash ends each line but the last."""
+    authority = Authority.make()
+    own = authority.identity("client")
+    lines = {
+        "security.protocol": "SSL",
+        "ssl.truststore.certificates": own.certificate_pem + authority.certificate_pem,
+        "ssl.keystore.certificate.chain": own.certificate_pem + authority.certificate_pem,
+        "ssl.keystore.key": own.key_pem(PASSWORD),
+        "ssl.key.password": PASSWORD,
+    }
+    single = {name: value.replace("\n", " ") for name, value in lines.items()}
+    assert Security.of(single) == Security.of(lines)
+    assert len(for_kafka_python(single)["ssl_context"].get_ca_certs()) == 1
+    assert new_producer({"bootstrap.servers": "127.0.0.1:1", **single}) is not None
+
+
+def test_a_token_is_requested_with_what_the_settings_say_without_the_line_end_of_a_file() -> None:
+    provider = for_kafka_python(
+        {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "OAUTHBEARER",
+            "sasl.oauthbearer.token.endpoint.url": "file:///etc/passwd\n",
+            "sasl.jaas.config": f"{OAUTH} required;",
+        }
+    )["sasl_oauth_token_provider"]
+    with pytest.raises(ConfigError, match=r"^Invalid value file:///etc/passwd for configuration sasl\.oauthbearer"):
+        provider.token()

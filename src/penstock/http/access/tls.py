@@ -15,6 +15,8 @@ from typing import Protocol
 
 from penstock.http.access.listeners import RestSettingError
 from penstock.java.errors import KeyStoreError
+from penstock.java.parsing import BLANKS
+from penstock.java.pem import in_lines
 
 Config = Mapping[str, str]
 
@@ -38,7 +40,8 @@ class KeyStores(Protocol):
 def tls_settings(config: Config, prefix: str = LISTENERS) -> dict[str, str]:
     """The ``ssl.*`` settings of listeners with this prefix, without it: all from the prefix or none."""
     specific = {k.removeprefix(prefix): v for k, v in config.items() if k.startswith(prefix)}
-    return specific or {k: v for k, v in config.items() if k.startswith("ssl.")}
+    given = specific or {k: v for k, v in config.items() if k.startswith("ssl.")}
+    return {name: value.strip(BLANKS) for name, value in given.items()}
 
 
 def server_context(settings: Config, stores: KeyStores | None) -> ssl.SSLContext:
@@ -88,7 +91,7 @@ def _load_own_key(context: ssl.SSLContext, settings: Config, stores: KeyStores |
     else:
         return False
     with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # OpenSSL reads keys from files only
-        file.write(pem)
+        file.write(in_lines(pem))
         file.flush()
         try:
             context.load_cert_chain(file.name, password=key_password or password or "")
@@ -115,7 +118,7 @@ def _load_trusted(context: ssl.SSLContext, settings: Config, stores: KeyStores |
     if pem is None:
         return False
     try:
-        context.load_verify_locations(cadata=pem)
+        context.load_verify_locations(cadata=in_lines(pem))
     except (ssl.SSLError, ValueError) as error:
         raise RestSettingError(
             f"The certificates of `{_given(settings, 'ssl.truststore')}` can't be used: {error}"

@@ -18,7 +18,7 @@ import orjson
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.kafka.security.settings import Login
+from penstock.kafka.security.settings import Login, texts
 
 _LIFE = 3600.0
 _TIMEOUT = 10.0
@@ -30,7 +30,7 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
     """Called whenever a connection logs in."""
 
     def __init__(self, java: Mapping[str, Any], login: Login) -> None:
-        self._java, self._login = java, login
+        self._java, self._login = texts(java), login
         self._lock = threading.Lock()
         self._token, self._renew = "", 0.0
 
@@ -54,7 +54,7 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
 
     @property
     def _endpoint(self) -> str:
-        return str(self._java.get("sasl.oauthbearer.token.endpoint.url", ""))
+        return self._java.get("sasl.oauthbearer.token.endpoint.url", "")
 
     def _unsecured(self) -> str:
         now = time.time()
@@ -65,7 +65,7 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
         client = self._credential("client.id", "clientId")
         secret = self._credential("client.secret", "clientSecret")
         scope = self._login.options.get("scope") or self._java.get("sasl.oauthbearer.scope")
-        form = {"grant_type": "client_credentials", **({"scope": str(scope)} if scope else {})}
+        form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
         basic = base64.b64encode(f"{client}:{secret}".encode()).decode()
         if not self._endpoint.lower().startswith(("http://", "https://")):
             raise ConfigError(
@@ -85,7 +85,7 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
 
     def _credential(self, setting: str, option: str) -> str:
         given = self._java.get(f"sasl.oauthbearer.client.credentials.{setting}")
-        return str(given or self._login.options.get(option, ""))
+        return given or self._login.options.get(option, "")
 
 
 def _encoded(part: Mapping[str, Any]) -> str:

@@ -30,6 +30,8 @@ from penstock.core.config.clients.security import SECURITY_CHECKS
 from penstock.java import key_stores
 from penstock.java.errors import JaasError, KeyStoreError
 from penstock.java.jaas import login_module
+from penstock.java.parsing import BLANKS
+from penstock.java.pem import in_lines
 from penstock.kafka.librdkafka_config import IGNORED, NO_EFFECT, Counterpart, refused, same
 from penstock.kafka.security.clouds import CloudLogin
 from penstock.kafka.security.kerberos import Kerberos
@@ -198,7 +200,7 @@ class Security:
     @classmethod
     def of(cls, java: Mapping[str, Any]) -> Security:
         """Raises ConfigError for what can't be used."""
-        settings = {name: v.value if isinstance(v, Password) else str(v) for name, v in java.items()}
+        settings = texts(java)
         protocol = settings.get("security.protocol", "PLAINTEXT").upper()
         _PROTOCOL("security.protocol", protocol)
         return cls(
@@ -216,6 +218,11 @@ class Security:
         if self.tls is not None and self.tls.chain is not None:
             return f"User:{load_pem_x509_certificate(self.tls.chain.encode()).subject.rfc4514_string()}"
         return "User:ANONYMOUS"
+
+
+def texts(java: Mapping[str, Any]) -> dict[str, str]:
+    """The values without the blanks around them, such as the line end of a file that holds a password."""
+    return {name: (v.value if isinstance(v, Password) else str(v)).strip(BLANKS) for name, v in java.items()}
 
 
 def _login(settings: Mapping[str, str]) -> Login:
@@ -261,7 +268,7 @@ def _own_key(settings: Mapping[str, str]) -> tuple[str | None, str | None, str |
     """Key, its password and certificates."""
     key_password = settings.get("ssl.key.password")
     if chain := settings.get("ssl.keystore.certificate.chain"):
-        return settings.get("ssl.keystore.key", ""), key_password, chain
+        return in_lines(settings.get("ssl.keystore.key", "")), key_password, in_lines(chain)
     if location := settings.get("ssl.keystore.location"):
         store = _read("ssl.keystore.location", location)
         if pem := _pem(settings, "keystore", store):
@@ -276,7 +283,7 @@ def _own_key(settings: Mapping[str, str]) -> tuple[str | None, str | None, str |
 
 def _trusted(settings: Mapping[str, str]) -> str | None:
     if certificates := settings.get("ssl.truststore.certificates"):
-        return certificates
+        return in_lines(certificates)
     if location := settings.get("ssl.truststore.location"):
         store = _read("ssl.truststore.location", location)
         password = settings.get("ssl.truststore.password")
@@ -290,7 +297,7 @@ def _trusted(settings: Mapping[str, str]) -> str | None:
 def _pem(settings: Mapping[str, str], which: str, store: bytes) -> str | None:
     """The text of the store if it is PEM, whatever its type is said to be."""
     if b"-----BEGIN " in store:
-        return store.decode(errors="replace")
+        return in_lines(store.decode(errors="replace"))
     if settings.get(f"ssl.{which}.type", "").upper() == "PEM":
         location = settings[f"ssl.{which}.location"]
         raise ConfigError(f"ssl.{which}.location", location, f"It holds no PEM, as ssl.{which}.type says")

@@ -33,7 +33,7 @@ def log_in(java: Mapping[str, Any]) -> None:
     login fails.
     """
     global _current
-    if not str(java.get("security.protocol", "")).upper().startswith("SASL_"):
+    if not str(java.get("security.protocol", "")).strip().upper().startswith("SASL_"):
         return
     login = Security.of(java).login
     if login is None or login.kerberos is None:
