@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import pytest
 
@@ -66,6 +67,25 @@ ASSIGNORS = "org.apache.kafka.clients.consumer."
 def test_consumer_settings(java: dict[str, str], native: dict[str, object]):
     config = consumer_config(java)
     assert {name: config.get(name) for name in native} == native
+
+
+@pytest.mark.parametrize("config", [producer_config, consumer_config, admin_config])
+@pytest.mark.parametrize(
+    ("java", "waits"),
+    [
+        ({}, (250, 1000)),
+        ({"reconnect.backoff.ms": "5000"}, (5000, 5000)),
+        ({"reconnect.backoff.max.ms": "100"}, (100, 100)),
+        ({"reconnect.backoff.ms": "500", "reconnect.backoff.max.ms": "200"}, (200, 200)),
+        ({"reconnect.backoff.ms": "20", "reconnect.backoff.max.ms": "200"}, (20, 200)),
+    ],
+)
+def test_a_first_wait_is_no_longer_than_the_longest(
+    config: Callable[[dict[str, str]], dict[str, object]], java: dict[str, str], waits: tuple[int, int]
+) -> None:
+    """librdkafka makes no client of others."""
+    native = config(java)
+    assert (native["reconnect.backoff.ms"], native["reconnect.backoff.max.ms"]) == waits
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,7 @@ def producer_config(java: Mapping[str, Any]) -> dict[str, Any]:
         **translate(java, PRODUCER_SETTINGS, PRODUCER | SECURITY, "producer"),
         **for_librdkafka(java),
     }
+    _relate_backoffs(native, java)
     kind = native.get("compression.type", "none")
     levels = {name: native.pop(f"compression.{name}.level", None) for name in ("gzip", "lz4", "zstd")}
     if levels.get(kind) is not None:
@@ -110,6 +111,17 @@ def producer_config(java: Mapping[str, Any]) -> dict[str, Any]:
     if native["message.timeout.ms"] == 2**31 - 1:
         native["message.timeout.ms"] = 0  # for ever
     return native
+
+
+def _relate_backoffs(native: dict[str, Any], java: Mapping[str, Any]) -> None:
+    """librdkafka refuses a first wait that is longer than the longest one; in Java the one that is given counts, or the
+    longest one if both are.
+    """
+    first, longest = native["reconnect.backoff.ms"], native["reconnect.backoff.max.ms"]
+    if "reconnect.backoff.max.ms" in java:
+        native["reconnect.backoff.ms"] = min(first, longest)
+    else:
+        native["reconnect.backoff.max.ms"] = max(first, longest)
 
 
 def _check_idempotence(native: Mapping[str, Any]) -> None:
@@ -135,6 +147,7 @@ def consumer_config(java: Mapping[str, Any]) -> dict[str, Any]:
         **translate(java, CONSUMER_SETTINGS, CONSUMER | SECURITY, "consumer"),
         **for_librdkafka(java),
     }
+    _relate_backoffs(native, java)
     if native.get("group.protocol") == "consumer":
         # The broker decides these, and librdkafka refuses them.
         for name in ("partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"):
@@ -155,7 +168,9 @@ def consumer_config(java: Mapping[str, Any]) -> dict[str, Any]:
 
 def admin_config(java: Mapping[str, Any]) -> dict[str, Any]:
     """librdkafka's settings for an admin client with these settings of Java; raises ConfigError as Java's would."""
-    return {**ADMIN_DEFAULTS, **translate(java, ADMIN_SETTINGS, ADMIN | SECURITY, "admin"), **for_librdkafka(java)}
+    native = {**ADMIN_DEFAULTS, **translate(java, ADMIN_SETTINGS, ADMIN | SECURITY, "admin"), **for_librdkafka(java)}
+    _relate_backoffs(native, java)
+    return native
 
 
 def new_producer(java: Mapping[str, Any], **native: Any) -> Producer:

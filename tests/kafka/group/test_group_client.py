@@ -24,3 +24,8 @@ def test_buffers_and_the_longest_wait() -> None:
     assert (socket.SOL_SOCKET, socket.SO_SNDBUF, 100_000) in arguments["socket_options"]
     assert not any(option == socket.SO_RCVBUF for _, option, _ in arguments["socket_options"])
     assert arguments["retry_backoff_ms"] == 20
+
+
+def test_a_first_wait_that_is_longer_than_the_default_of_the_longest_counts() -> None:
+    arguments = client_arguments({"bootstrap.servers": "a:1", "reconnect.backoff.ms": "5000"}, "w")
+    assert arguments["reconnect_backoff_max_ms"] == arguments["reconnect_backoff_ms"] == 5000

@@ -53,6 +53,9 @@ def client_arguments(settings: Mapping[str, str], client_id: str) -> dict[str, A
     }
     # kafka-python always waits as long; Java's clients wait longer each time, up to this.
     arguments["retry_backoff_ms"] = min(arguments["retry_backoff_ms"], int(settings.get("retry.backoff.max.ms", 1000)))
+    if "reconnect.backoff.max.ms" not in settings:
+        longest = max(arguments["reconnect_backoff_ms"], arguments["reconnect_backoff_max_ms"])
+        arguments["reconnect_backoff_max_ms"] = longest
     sizes = {option: int(settings.get(key, -1)) for key, option in _BUFFERS.items()}
     arguments["socket_options"] = [
         (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),

@@ -17,7 +17,7 @@ send.buffer.bytes INT MEDIUM 131072
     The size of TCP's send buffer in bytes; -1 leaves it to the system, as librdkafka does without this setting.
 reconnect.backoff.ms LONG LOW 50
     Milliseconds before a broker whose connection failed is connected to again, at first; the time doubles with each
-    failure. At most an hour. Without this setting it is 10 here.
+    failure. At most an hour. Without this setting it is 250 here, or `reconnect.backoff.max.ms` if that is less.
 reconnect.backoff.max.ms LONG LOW 1000
     The most milliseconds before a broker is connected to again; at most an hour here.
 retry.backoff.ms LONG LOW 100
