@@ -52,6 +52,8 @@ ASSIGNORS = "org.apache.kafka.clients.consumer."
         ({"fetch.max.wait.ms": "60000"}, {"fetch.wait.max.ms": 60_000, "socket.timeout.ms": 61_000}),
         ({"fetch.max.bytes": "200000000"}, {"receive.message.max.bytes": 200_000_512}),
         ({"max.poll.interval.ms": "5000"}, {"session.timeout.ms": 5000}),
+        ({"session.timeout.ms": "600000"}, {"session.timeout.ms": 300_000}),
+        ({"session.timeout.ms": "600000", "max.poll.interval.ms": "900000"}, {"session.timeout.ms": 600_000}),
         (
             {"partition.assignment.strategy": f"{ASSIGNORS}RangeAssignor,{ASSIGNORS}CooperativeStickyAssignor"},
             {"partition.assignment.strategy": "range"},

@@ -152,8 +152,8 @@ def consumer_config(java: Mapping[str, Any]) -> dict[str, Any]:
         # The broker decides these, and librdkafka refuses them.
         for name in ("partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"):
             native.pop(name, None)
-    elif "max.poll.interval.ms" in native:
-        interval = native["max.poll.interval.ms"]
+    elif native.keys() & {"max.poll.interval.ms", "session.timeout.ms"}:
+        interval = native.get("max.poll.interval.ms", 300_000)
         native["session.timeout.ms"] = min(native.get("session.timeout.ms", 45_000), interval)
     # librdkafka, unlike Java, relates these: a request must outlive the wait for data, a response must fit.
     wait = native.get("fetch.wait.max.ms", 500)
