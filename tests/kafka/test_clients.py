@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from penstock.embedded import Broker
-from penstock.kafka.clients import init_transactions, new_consumer
+from penstock.kafka.clients import check_resolvable, consumer_config, init_transactions, new_consumer
 
 
 class Slow:
@@ -33,6 +33,14 @@ def test_a_transactional_id_is_claimed_within_the_time_given() -> None:
     assert first <= 0.09
     assert second <= 0.04
     assert last == 0.001
+
+
+def test_a_protocol_before_an_address_says_nothing_as_in_java() -> None:
+    """librdkafka leaves out the address if it is another one than ``security.protocol``."""
+    servers = "PLAINTEXT://localhost:9092, ssl://[::1]:1,127.0.0.1:2"
+    assert consumer_config({"bootstrap.servers": servers})["bootstrap.servers"] == "localhost:9092,[::1]:1,127.0.0.1:2"
+    check_resolvable({"bootstrap.servers": "SASL_SSL://127.0.0.1:9092"})
+    new_consumer({"bootstrap.servers": servers, "group.id": "g"}).close()
 
 
 @pytest.mark.integration

@@ -21,7 +21,15 @@ from penstock.api.errors import ConfigError, ConnectError, KafkaError
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.kafka.client_log import RepeatedFailures
 from penstock.kafka.client_settings import Settings, connector_admin
-from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, MAX_PROPAGATION_MS, PRODUCER, defaults, translate
+from penstock.kafka.librdkafka_config import (
+    ADMIN,
+    CONSUMER,
+    MAX_PROPAGATION_MS,
+    PRODUCER,
+    address,
+    defaults,
+    translate,
+)
 from penstock.kafka.security.clients import chain_in_file, for_librdkafka
 from penstock.kafka.security.settings import SECURITY
 from penstock.kafka.security.tickets import log_in
@@ -203,10 +211,10 @@ def _made(kind: str, client: type, java: Mapping[str, Any], native: dict[str, An
 
 def check_addresses(servers: str) -> None:
     """Raises ConfigError unless each of these ``bootstrap.servers`` is a host and a port."""
-    for address in filter(None, (part.strip() for part in servers.split(","))):
-        host, _, port = address.rpartition(":")
+    for given in filter(None, (part.strip() for part in servers.split(","))):
+        host, _, port = address(given).rpartition(":")
         if not host or not port.isdecimal():
-            raise ConfigError(f"Invalid url in bootstrap.servers: {address}")
+            raise ConfigError(f"Invalid url in bootstrap.servers: {given}")
 
 
 def init_transactions(producer: Producer, timeout: float) -> None:
@@ -239,7 +247,7 @@ def admin_like(producer: Mapping[str, Any]) -> AdminClient:
 def check_resolvable(java: Mapping[str, Any]) -> None:
     """Raises KafkaError, as Java's clients do, if there are no ``bootstrap.servers`` or the name of none is known."""
     given = str(java.get("bootstrap.servers", ""))
-    for host, _, port in [each.strip().rpartition(":") for each in given.split(",")] if given else []:
+    for host, _, port in [address(each).rpartition(":") for each in given.split(",")] if given else []:
         with contextlib.suppress(OSError):
             socket.getaddrinfo(host.strip("[]"), port)
             return

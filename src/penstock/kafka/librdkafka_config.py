@@ -117,6 +117,13 @@ def refused(name: str, why: str) -> Counterpart:
     return Counterpart((name,), convert=convert)
 
 
+def address(given: str) -> str:
+    """Host and port of an address, without the ``SASL_SSL://`` or its like before them, which says nothing in Java;
+    librdkafka would not use an address whose protocol is another one than ``security.protocol``.
+    """
+    return given.strip().rpartition("://")[2]
+
+
 def _partitioner(value: str) -> str:
     match value.rpartition(".")[2]:
         case "" | "DefaultPartitioner" | "UniformStickyPartitioner":
@@ -175,7 +182,7 @@ _UNUSED = dict.fromkeys(
 
 COMMON: dict[str, Counterpart] = {
     **_UNUSED,
-    "bootstrap.servers": same("bootstrap.servers", convert=",".join),
+    "bootstrap.servers": same("bootstrap.servers", convert=lambda value: ",".join(map(address, value))),
     "client.id": same("client.id", convert=lambda value: value or None),
     "client.dns.lookup": same(
         "client.dns.lookup", check=ValidString("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")

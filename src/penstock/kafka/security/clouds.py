@@ -19,6 +19,7 @@ import orjson
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.clients.cloud_logins import AWS, AZURE, GCP
+from penstock.kafka.librdkafka_config import address
 
 _MODULES = {AWS: "aws_msk_iam_sasl_signer", AZURE: "azure.identity", GCP: "google.auth"}
 _REGION = re.compile(r"\.kafka(?:-serverless)?\.([a-z]{2}(?:-[a-z]+)+-\d)\.(?:amazonaws\.com|api\.aws)")
@@ -89,7 +90,7 @@ class CloudLogin:
 
     def _azure(self) -> Token:
         identity: Any = importlib.import_module("azure.identity")
-        host = self.servers.split(",")[0].strip().rpartition(":")[0]
+        host = address(self.servers.split(",")[0]).rpartition(":")[0]
         with identity.DefaultAzureCredential() as credential:
             found = credential.get_token(f"https://{host}/.default")
         return Token(found.token, float(found.expires_on))
