@@ -133,13 +133,15 @@ def _described(spec: TopicSpec) -> str:
 
 
 def topic_configs(admin: AdminClient, topic: str, timeout: float = TIMEOUT) -> dict[str, str]:
-    """All settings of a topic; none if it does not exist or the broker does not let us see them."""
+    """All settings of a topic, none if it does not exist or we may not see them. Raises ConnectError."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
     try:
         entries = _wait(admin.describe_configs([resource], request_timeout=timeout)[resource], timeout)
     except KafkaException as e:
         if code_of(e) in (*_NOT_ALLOWED, BrokerError.UNKNOWN_TOPIC_OR_PART):
             return {}
+        if is_unreached(e):
+            raise TopicTimeoutError(f"Timed out while describing the settings of topic '{topic}': {sentence(e)}") from e
         raise ConnectError(f"Error while attempting to describe the settings of topic '{topic}'") from e
     return {name: entry.value for name, entry in entries.items() if entry.value is not None}
 
