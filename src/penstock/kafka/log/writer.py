@@ -64,10 +64,13 @@ class LogWriter:
             return
         told = own("producer", self._settings.get("client.id", ""))
         producer = new_producer(self._settings, **{"linger.ms": 0, "log_level": SILENT}, **told)
-        with self._lock:
-            self._producer, early, self._early = producer, self._early, []
-        for records, on_written in early:
-            self._produce(producer, records, on_written)
+        while self._producer is None:
+            with self._lock:
+                early, self._early = self._early, []
+                if not early:  # only now may others send theirs themselves, which come after these
+                    self._producer = producer
+            for records, on_written in early:
+                self._produce(producer, records, on_written)
         self._opened.set()
 
     def append(self, records: Sequence[Pair], on_written: OnWritten) -> None:
