@@ -29,3 +29,8 @@ def test_buffers_and_the_longest_wait() -> None:
 def test_a_first_wait_that_is_longer_than_the_default_of_the_longest_counts() -> None:
     arguments = client_arguments({"bootstrap.servers": "a:1", "reconnect.backoff.ms": "5000"}, "w")
     assert arguments["reconnect_backoff_max_ms"] == arguments["reconnect_backoff_ms"] == 5000
+
+
+def test_connections_may_be_idle_for_ever() -> None:
+    arguments = client_arguments({"bootstrap.servers": "a:1", "connections.max.idle.ms": "-1"}, "w")
+    assert arguments["connections_max_idle_ms"] == 2**31 - 1

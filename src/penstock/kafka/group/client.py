@@ -56,6 +56,8 @@ def client_arguments(settings: Mapping[str, str], client_id: str) -> dict[str, A
     if "reconnect.backoff.max.ms" not in settings:
         longest = max(arguments["reconnect_backoff_ms"], arguments["reconnect_backoff_max_ms"])
         arguments["reconnect_backoff_max_ms"] = longest
+    if arguments["connections_max_idle_ms"] < 0:  # for ever, in Java; here they would all be closed again and again
+        arguments["connections_max_idle_ms"] = 2**31 - 1
     sizes = {option: int(settings.get(key, -1)) for key, option in _BUFFERS.items()}
     arguments["socket_options"] = [
         (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
