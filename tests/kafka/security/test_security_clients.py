@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import ssl
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from kafka.errors import KafkaConnectionError
 
 from penstock.api.errors import ConfigError
 from penstock.kafka.clients import new_producer
+from penstock.kafka.security import oauth
 from penstock.kafka.security.clients import chain_in_file, for_kafka_python, for_librdkafka, ssl_context
 from penstock.kafka.security.settings import Security, Tls
 from support.certificates import PASSWORD, Authority
@@ -182,3 +186,29 @@ def test_a_token_is_requested_with_what_the_settings_say_without_the_line_end_of
     )["sasl_oauth_token_provider"]
     with pytest.raises(ConfigError, match=r"^Invalid value file:///etc/passwd for configuration sasl\.oauthbearer"):
         provider.token()
+
+
+def test_a_token_is_used_until_it_ends_while_no_other_can_be_had(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": "http://127.0.0.1:1/token",
+        "sasl.jaas.config": f"{OAUTH} required;",
+    }
+    provider = for_kafka_python(settings)["sasl_oauth_token_provider"]
+    clock = Mock(return_value=1000.0)
+    monkeypatch.setattr(oauth.time, "time", clock)
+    with monkeypatch.context() as answering:
+        answering.setattr(oauth.Tokens, "_fetched", lambda self: ("first", 100.0))
+        assert provider.token() == "first"
+    for clock.return_value in (1090.0, 1091.0, 1099.5):
+        assert provider.token() == "first"
+    clock.return_value = 1101.0
+    with pytest.raises(
+        KafkaConnectionError, match=r"Failed to get a token from sasl\.oauthbearer\.token\.endpoint\.url"
+    ):
+        provider.token()
+    (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert told.endswith("; the last one is used until it ends")

@@ -7,6 +7,7 @@ librdkafka gets its own. Java: ``OAuthBearerLoginCallbackHandler``, ``OAuthBeare
 from __future__ import annotations
 
 import base64
+import logging
 import threading
 import time
 import urllib.parse
@@ -15,15 +16,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from kafka.errors import KafkaConnectionError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.security.settings import Login, texts
 
+log = logging.getLogger(__name__)
+
 _LIFE = 3600.0
 _TIMEOUT = 10.0
 _RENEWED_AFTER = 0.8
 """Of a token's life, as in Java."""
+_PAUSE = 10.0
+"""Seconds before another attempt, as in Java, while the last token is still good."""
 
 
 class Tokens(AbstractTokenProvider):  # type: ignore[misc]
@@ -32,14 +38,34 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]
     def __init__(self, java: Mapping[str, Any], login: Login) -> None:
         self._java, self._login = texts(java), login
         self._lock = threading.Lock()
-        self._token, self._renew = "", 0.0
+        self._token, self._renew, self._ends = "", 0.0, 0.0
+        self._failing = False
 
     def token(self) -> str:
+        """Raises a retriable error of kafka-python's while there is none, which is no reason to give up the group."""
         with self._lock:
             if time.time() >= self._renew:
-                self._token, life = self._new()
-                self._renew = time.time() + life * _RENEWED_AFTER
+                self._obtain()
             return self._token
+
+    def _obtain(self) -> None:
+        try:
+            self._token, life = self._new()
+        except ConnectError as error:
+            still = time.time() < self._ends
+            log.log(
+                logging.DEBUG if self._failing else logging.WARNING,
+                "%s; %s",
+                error,
+                "the last one is used until it ends" if still else "retrying",
+            )
+            self._failing = True
+            if not still:
+                raise KafkaConnectionError(str(error)) from error
+            self._renew = time.time() + _PAUSE
+        else:
+            self._failing, self._ends = False, time.time() + life
+            self._renew = time.time() + life * _RENEWED_AFTER
 
     def extensions(self) -> dict[str, str]:
         options = self._login.options
