@@ -11,6 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 from kafka.errors import KafkaConnectionError
+from kafka.net.sasl import get_sasl_mechanism
 
 from penstock.api.errors import ConfigError
 from penstock.kafka.clients import new_producer
@@ -41,6 +42,20 @@ def test_name_and_password(mechanism: str, module: str):
         "sasl_plain_username": "alice",
         "sasl_plain_password": 's"e=c;ret',
     }
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "module", "sent"),
+    [("PLAIN", PLAIN, b"\0CN=a,O=b\0p"), ("SCRAM-SHA-512", SCRAM, b"n,,n=CN=3Da=2CO=3Db,r=")],
+)
+def test_a_name_is_sent_as_its_mechanism_wants(mechanism: str, module: str, sent: bytes) -> None:
+    settings = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": f'{module} required username="CN=a,O=b" password="p";',
+    }
+    assert for_librdkafka(settings)["sasl.username"] == "CN=a,O=b"  # which escapes it itself
+    assert sent in get_sasl_mechanism(mechanism)(**for_kafka_python(settings)).auth_bytes()
 
 
 def test_tokens_from_an_endpoint():

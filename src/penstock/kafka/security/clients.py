@@ -93,10 +93,16 @@ def for_kafka_python(java: Mapping[str, Any]) -> dict[str, Any]:
 
             arguments["sasl_oauth_token_provider"] = Tokens(java, login)
         else:
-            arguments |= {"sasl_plain_username": login.username, "sasl_plain_password": login.password}
+            arguments |= {"sasl_plain_username": _user(login), "sasl_plain_password": login.password}
     if security.tls is not None:
         arguments["ssl_context"] = ssl_context(security.tls)
     return arguments
+
+
+def _user(login: Login) -> str:
+    """The name as kafka-python sends it, which does not escape it for SCRAM (RFC 5802)."""
+    scram = login.mechanism.startswith("SCRAM-")
+    return login.username.replace("=", "=3D").replace(",", "=2C") if scram else login.username
 
 
 def ssl_context(tls: Tls) -> ssl.SSLContext:
