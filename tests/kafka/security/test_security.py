@@ -38,6 +38,10 @@ def test_without_settings_nobody_logs_in():
         ),
         (sasl("PLAIN", f'{SCRAM} required username="a" password="b";'), "of sasl.mechanism=PLAIN is PlainLoginModule"),
         (sasl("PLAIN", f'{PLAIN} required username="a";'), "It must give username and password for PLAIN"),
+        (
+            sasl("SCRAM-SHA-256", f'{SCRAM} required username="id" password="hmac" tokenauth="true";'),
+            r"Delegation tokens \(tokenauth=true\) can't be used here",
+        ),
         ({"security.protocol": "SSL", "ssl.truststore.location": "/no/such/file"}, "The file can't be read: No such"),
     ],
 )

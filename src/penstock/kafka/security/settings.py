@@ -245,6 +245,8 @@ def _login(settings: Mapping[str, str]) -> Login:
         return Login("OAUTHBEARER", options.get("unsecuredLoginStringClaim_sub", ""), options=options, cloud=cloud)
     if not {"username", "password"} <= options.keys():
         raise ConfigError("sasl.jaas.config", "[hidden]", f"It must give username and password for {mechanism}")
+    if options.get("tokenauth", "").lower() == "true":
+        raise ConfigError("sasl.jaas.config", "[hidden]", "Delegation tokens (tokenauth=true) can't be used here")
     return Login(mechanism, options["username"], options["password"], options)
 
 
