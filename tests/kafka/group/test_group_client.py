@@ -34,3 +34,9 @@ def test_a_first_wait_that_is_longer_than_the_default_of_the_longest_counts() ->
 def test_connections_may_be_idle_for_ever() -> None:
     arguments = client_arguments({"bootstrap.servers": "a:1", "connections.max.idle.ms": "-1"}, "w")
     assert arguments["connections_max_idle_ms"] == 2**31 - 1
+
+
+def test_the_lookup_of_addresses_may_have_blanks_around_it() -> None:
+    """With which kafka-python makes no client."""
+    arguments = client_arguments({"bootstrap.servers": "a:1", "client.dns.lookup": "use_all_dns_ips "}, "w")
+    assert arguments["client_dns_lookup"] == "use_all_dns_ips"

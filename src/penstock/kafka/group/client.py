@@ -67,7 +67,7 @@ def client_arguments(settings: Mapping[str, str], client_id: str) -> dict[str, A
     arguments["bootstrap_servers"] = [server.strip() for server in settings["bootstrap.servers"].split(",")]
     arguments["client_id"] = client_id
     arguments["receive_message_max_bytes"] = 2**31 - 1  # the leader is sent what every member runs
-    if lookup := settings.get("client.dns.lookup"):
+    if lookup := settings.get("client.dns.lookup", "").strip():
         arguments["client_dns_lookup"] = lookup
     return arguments | for_kafka_python(settings)
 
