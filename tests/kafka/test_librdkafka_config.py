@@ -29,6 +29,7 @@ from penstock.kafka.security.settings import SECURITY
             {"transactional.id": "x", "transaction.timeout.ms": "2000", "delivery.timeout.ms": "9000"},
             {"transactional.id": "x", "message.timeout.ms": 2000, "socket.timeout.ms": 2000},
         ),
+        ({"transactional.id": "x", "linger.ms": "90000"}, {"linger.ms": 59_999, "message.timeout.ms": 60_000}),
     ],
 )
 def test_producer_settings(java: dict[str, str], native: dict[str, object]):
@@ -102,6 +103,8 @@ def test_a_first_wait_is_no_longer_than_the_longest(
             "max.in.flight.requests.per.connection must be set to at most 5. Current value is 10.",
         ),
         ({"transactional.id": "x", "enable.idempotence": "false"}, "Cannot set a transactional.id without also"),
+        ({"delivery.timeout.ms": "0"}, "delivery.timeout.ms should be larger than linger.ms, but they are 0 and 5"),
+        ({"delivery.timeout.ms": "1000", "linger.ms": "2000"}, "larger than linger.ms, but they are 1000 and 2000"),
         ({"interceptor.classes": "a.B"}, "Interceptors are Java classes and can't be run here"),
         ({"partitioner.class": "a.B"}, "Partitioners are Java classes and can't be run here"),
     ],

@@ -114,8 +114,11 @@ def producer_config(java: Mapping[str, Any]) -> dict[str, Any]:
     if "transactional.id" in native:
         # librdkafka insists that a transaction outlives its messages and requests.
         timeout = native.get("transaction.timeout.ms", 60_000)
-        native["message.timeout.ms"] = min(native["message.timeout.ms"] or timeout, timeout)
+        native["message.timeout.ms"] = min(native["message.timeout.ms"], timeout)
         native["socket.timeout.ms"] = min(native["socket.timeout.ms"], timeout)
+        native["linger.ms"] = min(native["linger.ms"], timeout - 1)
+    if (delivery := native["message.timeout.ms"]) <= (linger := native["linger.ms"]):
+        raise ConfigError(f"delivery.timeout.ms should be larger than linger.ms, but they are {delivery} and {linger}")
     if native["message.timeout.ms"] == 2**31 - 1:
         native["message.timeout.ms"] = 0  # for ever
     return native
