@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kafka.coordinator.base import BaseCoordinator
+from kafka.coordinator.base import BaseCoordinator, Generation
 from kafka.net.compat import KafkaNetClient
 from kafka.structs import MemberState
 
@@ -267,6 +267,7 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]
         super().__init__(client, **arguments, api_version=client._manager.broker_version)
         self.connection = connection
         self.joined_at = time.monotonic()
+        self._untaken: tuple[Generation, bytes] | None = None  # a join that has ended, and what it was told
 
     def protocol_type(self) -> str:
         return "connect"
@@ -277,9 +278,20 @@ class _Coordinator(BaseCoordinator):  # type: ignore[misc]
     def _perform_assignment(self, leader_id: str, protocol: str, members: Iterable[Any]) -> dict[str, bytes]:
         return self.connection._lead(leader_id, self._generation.generation_id, protocol, members)
 
+    async def _do_join_and_sync_async(self) -> bytes:
+        """kafka-python forgets a join that ends between two calls of ``join``, and would join again."""
+        untaken, self._untaken = self._untaken, None
+        if untaken is not None and untaken[0] is self._generation:  # it has not been reset meanwhile
+            told = untaken[1]
+        else:
+            told = bytes(await super()._do_join_and_sync_async())
+        self._untaken = (self._generation, told)
+        return told
+
     async def _on_join_complete_async(
         self, generation: int, member_id: str, protocol: str, member_assignment_bytes: bytes
     ) -> None:
+        self._untaken = None
         self.joined_at = time.monotonic()
         self.connection._joined(generation, member_id, protocol, bytes(member_assignment_bytes))
 
