@@ -18,7 +18,9 @@ from penstock.kafka.security.settings import SECURITY
     [
         ({"acks": "1"}, {"acks": "1"}),
         ({"buffer.memory": "33554432"}, {"queue.buffering.max.kbytes": 32768}),
-        ({"max.request.size": "5000000"}, {"message.max.bytes": 5_000_000}),
+        ({"max.request.size": "5000000"}, {"message.max.bytes": 5_000_000, "queue.buffering.max.kbytes": 131_072}),
+        ({"max.request.size": "200000000"}, {"queue.buffering.max.kbytes": 195_313}),
+        ({"buffer.memory": "1000"}, {"queue.buffering.max.kbytes": 1024}),
         ({"delivery.timeout.ms": "2147483647"}, {"message.timeout.ms": 0}),
         ({"request.timeout.ms": " 5000 "}, {"request.timeout.ms": 5000, "socket.timeout.ms": 5000}),
         ({"compression.type": "zstd", "compression.zstd.level": "7"}, {"compression.level": 7}),
@@ -70,6 +72,12 @@ ASSIGNORS = "org.apache.kafka.clients.consumer."
 def test_consumer_settings(java: dict[str, str], native: dict[str, object]):
     config = consumer_config(java)
     assert {name: config.get(name) for name in native} == native
+
+
+def test_there_is_room_for_the_largest_record() -> None:
+    producer = new_producer({"bootstrap.servers": "127.0.0.1:1", "buffer.memory": "1000"})
+    producer.produce("t", b"x" * 1_000_000)
+    producer.purge(blocking=False)
 
 
 @pytest.mark.parametrize("config", [producer_config, consumer_config, admin_config])

@@ -105,6 +105,9 @@ def producer_config(java: Mapping[str, Any]) -> dict[str, Any]:
         **for_librdkafka(java),
     }
     _relate_backoffs(native, java)
+    # A record for which there is never room would be waited for without end.
+    room = -(-native["message.max.bytes"] // 1024)
+    native["queue.buffering.max.kbytes"] = max(native["queue.buffering.max.kbytes"], room)
     kind = native.get("compression.type", "none")
     levels = {name: native.pop(f"compression.{name}.level", None) for name in ("gzip", "lz4", "zstd")}
     if levels.get(kind) is not None:

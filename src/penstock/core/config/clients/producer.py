@@ -6,7 +6,7 @@ PRODUCER = """
 bootstrap.servers LIST HIGH !
 buffer.memory LONG HIGH 33554432
     Bytes of records that may wait to be sent; a source task that is ahead of the brokers waits for room. Without this
-    setting they are 128 MiB here.
+    setting they are 128 MiB here, and never less than `max.request.size`.
 retries INT HIGH 2147483647
     How often a record is sent again after a failure that may pass, within `delivery.timeout.ms`. 0 is refused with
     `enable.idempotence`.
