@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Mapping
 
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from penstock.http.access.audit import LOGGER
 from penstock.kafka.client_settings import internal, own_client_id
@@ -33,8 +33,10 @@ class AuditTopic(logging.Handler):
             key = json.loads(line).get("principal")
             self._producer.produce(self._topic, line.encode(), key, on_delivery=self._delivered)
             self._producer.poll(0)
+        except KafkaException as error:  # such as for a topic that we may not write to, once that is known
+            self._delivered(error.args[0])
         except (BufferError, ValueError) as error:
-            log.error("A line of the audit log could not be sent to topic %s: %s", self._topic, error)
+            self._delivered(error)
 
     def close(self) -> None:
         logging.getLogger(LOGGER).removeHandler(self)
@@ -43,6 +45,6 @@ class AuditTopic(logging.Handler):
             log.error("%d lines of the audit log could not be sent to topic %s", left, self._topic)
         super().close()
 
-    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+    def _delivered(self, error: KafkaError | Exception | None, message: Message | None = None) -> None:
         if error is not None:
             log.error("A line of the audit log could not be sent to topic %s: %s", self._topic, error)
