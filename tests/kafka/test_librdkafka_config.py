@@ -55,7 +55,8 @@ ASSIGNORS = "org.apache.kafka.clients.consumer."
         ({"fetch.max.wait.ms": "60000"}, {"fetch.wait.max.ms": 60_000, "socket.timeout.ms": 61_000}),
         ({"fetch.max.bytes": "200000000"}, {"receive.message.max.bytes": 200_000_512}),
         ({"max.poll.interval.ms": "5000"}, {"session.timeout.ms": 5000}),
-        ({"session.timeout.ms": "600000"}, {"session.timeout.ms": 300_000}),
+        ({"max.poll.interval.ms": "3000"}, {"session.timeout.ms": 3000, "heartbeat.interval.ms": 1000}),
+        ({"session.timeout.ms": "600000"}, {"session.timeout.ms": 300_000, "heartbeat.interval.ms": 3000}),
         ({"session.timeout.ms": "600000", "max.poll.interval.ms": "900000"}, {"session.timeout.ms": 600_000}),
         (
             {"partition.assignment.strategy": f"{ASSIGNORS}RangeAssignor,{ASSIGNORS}CooperativeStickyAssignor"},
@@ -121,6 +122,15 @@ def test_what_a_producer_refuses(java: dict[str, str], problem: str):
     with pytest.raises(ConfigError) as caught:
         producer_config(java)
     assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "java", [{"heartbeat.interval.ms": "45000"}, {"session.timeout.ms": "3000"}, {"session.timeout.ms": "1"}]
+)
+def test_heartbeats_that_would_come_too_late_are_refused_as_in_java(java: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="Heartbeat must be set lower than the session timeout"):
+        consumer_config(java)
+    assert "heartbeat.interval.ms" not in consumer_config({**java, "group.protocol": "consumer"})
 
 
 def test_settings_that_nobody_knows_are_accepted_with_one_warning(caplog: pytest.LogCaptureFixture):

@@ -127,6 +127,19 @@ def producer_config(java: Mapping[str, Any]) -> dict[str, Any]:
     return native
 
 
+def _relate_session(native: dict[str, Any]) -> None:
+    """Raises ConfigError, as Java's consumer, for heartbeats that are too rare: librdkafka would lose its membership
+    again and again. Its sessions can't be longer than the interval of polls.
+    """
+    session, heartbeat = native.get("session.timeout.ms", 45_000), native.get("heartbeat.interval.ms", 3_000)
+    if heartbeat >= session:
+        problem = f"Heartbeat must be set lower than the session timeout (session.timeout.ms={session})"
+        raise ConfigError("heartbeat.interval.ms", heartbeat, problem)
+    if session > (interval := native.get("max.poll.interval.ms", 300_000)):
+        native["session.timeout.ms"] = interval
+        native["heartbeat.interval.ms"] = min(heartbeat, max(interval // 3, 1))
+
+
 def _relate_backoffs(native: dict[str, Any], java: Mapping[str, Any]) -> None:
     """librdkafka refuses a first wait that is longer than the longest one; in Java the one that is given counts, or the
     longest one if both are.
@@ -166,9 +179,8 @@ def consumer_config(java: Mapping[str, Any]) -> dict[str, Any]:
         # The broker decides these, and librdkafka refuses them.
         for name in ("partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"):
             native.pop(name, None)
-    elif native.keys() & {"max.poll.interval.ms", "session.timeout.ms"}:
-        interval = native.get("max.poll.interval.ms", 300_000)
-        native["session.timeout.ms"] = min(native.get("session.timeout.ms", 45_000), interval)
+    else:
+        _relate_session(native)
     # librdkafka, unlike Java, relates these: a request must outlive the wait for data, a response must fit.
     wait = native.get("fetch.wait.max.ms", 500)
     native["socket.timeout.ms"] = max(native["socket.timeout.ms"], wait + 1000)
