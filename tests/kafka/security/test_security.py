@@ -42,6 +42,14 @@ def test_without_settings_nobody_logs_in():
             sasl("SCRAM-SHA-256", f'{SCRAM} required username="id" password="hmac" tokenauth="true";'),
             r"Delegation tokens \(tokenauth=true\) can't be used here",
         ),
+        (
+            {"security.protocol": "SSL", "ssl.keystore.key": "x"},
+            r"ssl\.keystore\.key can't be used without ssl\.keystore\.c",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.keystore.certificate.chain": "x"},
+            r"ssl\.keystore\.certificate\.chain can't be used without ssl\.keystore\.key",
+        ),
         ({"security.protocol": "SSL", "ssl.truststore.location": "/no/such/file"}, "The file can't be read: No such"),
     ],
 )

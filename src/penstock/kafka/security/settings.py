@@ -269,8 +269,12 @@ def _tls(settings: Mapping[str, str]) -> Tls:
 def _own_key(settings: Mapping[str, str]) -> tuple[str | None, str | None, str | None]:
     """Key, its password and certificates."""
     key_password = settings.get("ssl.key.password")
-    if chain := settings.get("ssl.keystore.certificate.chain"):
-        return in_lines(settings.get("ssl.keystore.key", "")), key_password, in_lines(chain)
+    chain, key = settings.get("ssl.keystore.certificate.chain"), settings.get("ssl.keystore.key")
+    if chain and key:
+        return in_lines(key), key_password, in_lines(chain)
+    if chain or key:
+        given, other = ("certificate.chain", "key") if chain else ("key", "certificate.chain")
+        raise ConfigError(f"ssl.keystore.{given} can't be used without ssl.keystore.{other}")
     if location := settings.get("ssl.keystore.location"):
         store = _read("ssl.keystore.location", location)
         if pem := _pem(settings, "keystore", store):
