@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from penstock.embedded.server import explanation, properties_text, server_properties
+from penstock.java.properties import parse_properties
 
 
 def test_further_listeners_are_added_and_other_settings_win() -> None:
@@ -33,6 +34,13 @@ def test_every_internal_topic_can_live_on_one_broker() -> None:
 
 def test_properties_keep_what_java_would_take_for_an_escape() -> None:
     assert properties_text({"a": "b\\c\nd", "e": "f=g"}) == "a=b\\\\c\\nd\ne=f=g\n"
+
+
+def test_properties_keep_the_names_of_folders_in_any_language() -> None:
+    """Java reads the file as Latin-1, and so does a worker."""
+    text = properties_text({"log.dirs": "/home/jörg/数据/😀"})
+    assert text == "log.dirs=/home/j\\u00f6rg/\\u6570\\u636e/\\ud83d\\ude00\n"
+    assert parse_properties(text) == {"log.dirs": "/home/jörg/数据/😀"}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from penstock.demo.problem import DemoError
+from penstock.embedded.server import properties_text
 from penstock.trial.worker import LocalWorker
 
 PORT = 8083
@@ -48,7 +49,7 @@ class WorkerProcess(LocalWorker):
         super().__init__(folder, ["distributed", str(self.properties)], leash=leash)
         port = _port()
         self.url = f"http://127.0.0.1:{port}"
-        more = "".join(f"{name}={value}\n" for name, value in (settings or {}).items())
+        more = properties_text(settings or {})
         self.properties.write_text(_PROPERTIES.format(bootstrap=bootstrap, port=port) + more)
 
     def check(self) -> None:

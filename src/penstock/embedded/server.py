@@ -27,6 +27,7 @@ LOGGING = """\
 </Configuration>
 """
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _APPENDED = ("listeners", "advertised.listeners", "listener.security.protocol.map")
 
 
@@ -71,9 +72,15 @@ def server_properties(data: Path, port: int, controller_port: int, extra: Mappin
 
 
 def properties_text(settings: Mapping[str, str]) -> str:
-    """A ``.properties`` file; backslashes and line breaks in values survive."""
+    """A ``.properties`` file, of ASCII alone, since Java reads it as Latin-1; all characters of values survive."""
     escaped = {key: value.replace("\\", "\\\\").replace("\n", "\\n") for key, value in settings.items()}
-    return "".join(f"{key}={value}\n" for key, value in escaped.items())
+    return _NOT_ASCII.sub(_code_units, "".join(f"{key}={value}\n" for key, value in escaped.items()))
+
+
+def _code_units(found: re.Match[str]) -> str:
+    """Characters beyond 16 bits are two."""
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def explanation(log: str, directory: Path, port: int) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from penstock.api.errors import ConfigError
 from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.ports import free_port
+from penstock.embedded.server import properties_text
 from penstock.http.client import Client, ClientError, ResourceNotFoundError, UnreachableError
 from penstock.scratch import Scratch
 from penstock.trial.log import WorkerLog
@@ -31,18 +32,21 @@ REBALANCE_SECONDS = 60.0
 LOOK_SECONDS = 0.5
 """How often files and statuses are checked."""
 
-_PROPERTIES = """\
-bootstrap.servers={bootstrap}
-listeners=http://127.0.0.1:{port}
-plugin.path={plugin_path}
-key.converter=org.apache.kafka.connect.json.JsonConverter
-key.converter.schemas.enable=false
-value.converter=org.apache.kafka.connect.json.JsonConverter
-value.converter.schemas.enable=false
-offset.storage.file.filename={folder}/offsets
-offset.flush.interval.ms=1000
-penstock.log.format=json
-"""
+
+def worker_properties(bootstrap: str, port: int, plugin_path: Path, folder: Path) -> str:
+    """The file of a session's worker."""
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "listeners": f"http://127.0.0.1:{port}",
+        "plugin.path": str(plugin_path),
+        "offset.storage.file.filename": f"{folder}/offsets",
+        "offset.flush.interval.ms": "1000",
+        "penstock.log.format": "json",
+    }
+    for converter in ("key.converter", "value.converter"):
+        settings[converter] = "org.apache.kafka.connect.json.JsonConverter"
+        settings[f"{converter}.schemas.enable"] = "false"
+    return properties_text(settings)
 
 
 @dataclass
@@ -224,7 +228,7 @@ def session(plugin: Path, config: Path | None = None, records: int = 0) -> Itera
         bootstrap = ending.enter_context(Broker(folder / "kafka")).bootstrap
         port = free_port()
         properties = folder / "worker.properties"
-        properties.write_text(_PROPERTIES.format(bootstrap=bootstrap, port=port, plugin_path=path, folder=folder))
+        properties.write_text(worker_properties(bootstrap, port, path, folder))
         worker = LocalWorker(folder, ["standalone", str(properties)])
         ending.callback(worker.stop)
         client = ending.enter_context(Client(f"http://127.0.0.1:{port}", patience=REBALANCE_SECONDS))
