@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.plugins.locations import Checksums, java_files, java_locations
 
 
@@ -39,3 +40,16 @@ def test_names_may_be_in_capitals(location: Path) -> None:
     (location.parent / "C.Jar").write_bytes(b"c")
     assert files(location) == ["B.JAR", "lib/a.jar"]
     assert [each.name for each in java_locations([str(location.parent)])] == ["C.Jar", "one"]
+
+
+def test_a_jar_that_can_not_be_read_is_left_out(
+    location: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def denied(_: Checksums, file: Path) -> str:
+        raise PermissionError(13, "Permission denied", str(file))
+
+    monkeypatch.setenv("PENSTOCK_HOME", str(location.parent.parent / "home"))
+    monkeypatch.setattr(Checksums, "_of_file", denied)
+    assert find([str(location.parent)]) is None
+    why = f"{location}/lib/a.jar can't be read: Permission denied"
+    assert f"The plugins of {location} can't be used, since {why}" in caplog.text

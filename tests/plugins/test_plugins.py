@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import sys
 import tomllib
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,7 @@ from penstock.core.config.catalog import Kind, PluginClass
 from penstock.core.config.overrides import ALL
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model.messages import Refused
+from penstock.hosts.jvm.plugins.locations import java_locations
 from penstock.plugins import Plugins
 
 SOURCE = '''
@@ -106,6 +110,48 @@ def test_a_broken_plugin_does_not_hide_the_others(folder: Path, caplog: pytest.L
         in messages
     )
     assert "missing` of plugin.path does not exist" in messages
+
+
+def test_a_folder_that_can_not_be_read_does_not_hide_the_others(
+    folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as ``lost+found`` of a disk that is mounted as a folder of plugins."""
+    (folder / "good_plugin.py").write_text(SOURCE.format(name="Good"))
+    (folder / "lost+found").mkdir()
+    (folder / "closed").mkdir()
+    deny_below(monkeypatch, folder / "lost+found", folder / "closed")
+    with caplog.at_level(logging.ERROR):
+        assert not java_locations([str(folder), str(folder / "closed" / "plugins")])
+        found = versions(Plugins([str(folder), str(folder / "closed" / "plugins")]))
+    assert "good_plugin.GoodConnector" in found
+    for closed in ("lost+found", "closed/plugins"):
+        assert f"The folder `{folder}/{closed}` of plugin.path can't be read: Permission denied" in caplog.text
+
+
+def deny_below(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
+    """As the system does for all but root: what is in them can't be looked at, nor be listed."""
+
+    def denying(call: Any, below: bool) -> Any:
+        def denied(path: Any, *args: Any, **more: Any) -> Any:
+            inside = [Path(path).parent, *Path(path).parent.parents] if below else [Path(path)]
+            if not isinstance(path, int) and any(each in folders for each in inside):
+                raise PermissionError(13, "Permission denied", str(path))
+            return call(path, *args, **more)
+
+        return denied
+
+    monkeypatch.setattr(os, "stat", denying(os.stat, below=True))
+    for name in ("scandir", "listdir"):
+        monkeypatch.setattr(os, name, denying(getattr(os, name), below=False))
+
+
+def test_a_jar_that_plugin_path_names_is_no_module(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (folder / "Connector.JAR").touch()
+    with zipfile.ZipFile(folder / "classes.zip", "w") as archive:
+        archive.writestr("a/B.class", b"")
+    with caplog.at_level(logging.ERROR):
+        Plugins([str(folder / "Connector.JAR"), str(folder / "classes.zip")])
+    assert not caplog.records
 
 
 def test_a_module_whose_name_is_taken(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

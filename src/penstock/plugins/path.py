@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
@@ -104,8 +105,13 @@ def plugin_sources(plugin_path: Iterable[str]) -> Iterator[tuple[_Source, str]]:
             yield _Source(point.value), "classpath"
     for entry in plugin_path:
         path = Path(entry).expanduser()
-        if not path.exists():
+        try:
+            path.stat()
+        except FileNotFoundError:
             log.error("The folder `%s` of plugin.path does not exist", path)
+            continue
+        except OSError as error:
+            _can_not_be_read(path, error)
             continue
         for plugin in _unpacked(path):
             yield from _sources_of(plugin)
@@ -113,24 +119,42 @@ def plugin_sources(plugin_path: Iterable[str]) -> Iterator[tuple[_Source, str]]:
 
 def _unpacked(entry: Path) -> Iterator[Path]:
     """The Python plugins in an entry of ``plugin.path``: the entry itself, or what is in it."""
-    if entry.suffix == ".jar":
+    if entry.is_file() and is_java(entry):
         return
-    if entry.is_file() or _distributions(entry) or (entry / "__init__.py").exists():
+    if entry.is_file() or _distributions(entry) or _is_package(entry):
         yield entry
         return
-    for child in sorted(entry.iterdir()):
+    for child in _listed(entry):
         if child.name.startswith((".", "_")):
             continue
         if is_java(child) or is_environment(child):
             continue
         if child.suffix in (".py", ".whl", ".zip"):
             yield child
-        elif child.is_dir():
-            if _distributions(child) or (child / "__init__.py").exists():
+        elif os.path.isdir(child):
+            if _distributions(child) or _is_package(child):
                 yield child
             else:
-                yield from (each for each in sorted(child.glob("*.py")) if not each.name.startswith("_"))
-                yield from (each.parent for each in sorted(child.glob("*/__init__.py")))
+                inside = _listed(child)
+                yield from (each for each in inside if each.suffix == ".py" and not each.name.startswith("_"))
+                yield from filter(_is_package, inside)
+
+
+def _is_package(folder: Path) -> bool:
+    return os.path.exists(folder / "__init__.py")  # also if the folder can't be read, of which ``Path`` would raise
+
+
+def _listed(folder: Path) -> list[Path]:
+    """What is in it; nothing, as the log says, if it can't be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        _can_not_be_read(folder, error)
+        return []
+
+
+def _can_not_be_read(folder: Path, error: OSError) -> None:
+    log.error("The folder `%s` of plugin.path can't be read: %s", folder, error.strerror)
 
 
 def _sources_of(plugin: Path) -> Iterator[tuple[_Source, str]]:

@@ -83,8 +83,10 @@ def signature(plugin_path: Iterable[str]) -> tuple[tuple[int, int], ...]:
 
 
 def is_environment(folder: Path) -> bool:
-    """Whether there is one in this folder, or was: nothing else is to be looked for in it."""
-    return (folder / MARK).exists() or (folder / RETIRED).exists()
+    """Whether there is one in this folder, or was: nothing else is to be looked for in it. None is in a folder that
+    can't be read.
+    """
+    return os.path.exists(folder / MARK) or os.path.exists(folder / RETIRED)
 
 
 def sweep(entry: Path) -> list[Path]:

@@ -91,7 +91,7 @@ class Catalogue:
 
 
 def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue | None:
-    """The Java plugins in these folders; None, at no cost, where there are no jars.
+    """The Java plugins in these folders; None, at no cost, where there are no jars, or none that can be read.
 
     Starts a JVM for those locations alone that have changed since they were scanned. Raises EmbeddedError.
     """
@@ -99,7 +99,16 @@ def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue 
     if not locations:
         return None
     checksums, salt = Checksums(), _salt(java_home)
-    files = {each: _kept(f"{salt} {checksums.of(each)}") for each in locations}
+    files: dict[Path, Path] = {}
+    for each in locations:
+        try:
+            files[each] = _kept(f"{salt} {checksums.of(each)}")
+        except OSError as error:
+            log.error(
+                "The plugins of %s can't be used, since %s can't be read: %s", each, error.filename, error.strerror
+            )
+    if not files:
+        return None
     checksums.keep()
     unknown = [each for each, file in files.items() if not file.is_file()]
     if unknown:

@@ -1,7 +1,7 @@
 """Which folders and files of ``plugin.path`` hold Java plugins, and their checksums.
 
 An entry of ``plugin.path`` is a folder; each jar and each folder with jars or classes in it is one plugin location.
-Java: ``PluginUtils.pluginLocations``.
+Java: ``PluginUtils.pluginLocations``. ``os.path`` says of what can't be read that it is not there; ``Path`` raises.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def java_locations(plugin_path: Iterable[str]) -> list[Path]:
     found: dict[Path, None] = {}
     for entry in plugin_path:
         path = Path(entry).expanduser().absolute()
-        if path.is_file():
+        if os.path.isfile(path):
             candidates = [path]
         else:
             try:
@@ -41,7 +41,7 @@ def java_locations(plugin_path: Iterable[str]) -> list[Path]:
 
 def is_java(path: Path) -> bool:
     """Whether this file or folder is a location of Java plugins: a jar, or a folder with jars or classes."""
-    if path.is_dir():
+    if os.path.isdir(path):
         if is_environment(path):  # of Python; packages of it may have jars
             return False
         return any(each.suffix.lower() != ".zip" for each in java_files(path))
@@ -53,7 +53,7 @@ def java_files(location: Path) -> Iterator[Path]:
     """The jars, other archives and classes of a location; each folder once, whatever links lead to it, and nothing of
     links that lead nowhere.
     """
-    if location.is_file():
+    if os.path.isfile(location):
         yield location
         return
     seen: set[str] = set()
@@ -64,7 +64,7 @@ def java_files(location: Path) -> Iterator[Path]:
         seen.add(real)
         folders[:] = sorted(each for each in folders if not each.startswith(".") and each != "__pycache__")
         named = (Path(where, name) for name in sorted(names) if name.lower().endswith((*_ARCHIVES, ".class")))
-        yield from (file for file in named if file.exists())
+        yield from (file for file in named if os.path.exists(file))
 
 
 def _has_classes(archive: Path) -> bool:
