@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from pathlib import Path
 
@@ -75,6 +77,42 @@ def test_a_folder_that_is_gone_fails_the_write(tmp_path: Path):
     with pytest.raises(ConnectError, match=r"offset.storage.file.filename"):
         write(file, "c", ({"filename": "x"}, {"position": 1}))
     assert file.snapshot("c") == []
+
+
+def test_a_link_and_the_rights_of_its_file_stay(tmp_path: Path):
+    (tmp_path / "volume").mkdir()
+    kept, link = tmp_path / "volume" / "offsets", tmp_path / "offsets"
+    kept.touch(mode=0o600)
+    kept.chmod(0o640)
+    link.symlink_to(kept)
+    write(opened(link), "c", ({"filename": "x"}, {"position": 1}))
+    assert link.is_symlink()
+    assert kept.stat().st_mode & 0o777 == 0o640
+    assert offsets(opened(kept), "c") == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    ("operation", "number"), [("open", errno.EACCES), ("open", errno.EROFS), ("replace", errno.EBUSY)]
+)
+def test_a_file_that_can_not_be_replaced_is_written_in_its_place(
+    tmp_path: Path, operation: str, number: int, monkeypatch: pytest.MonkeyPatch
+):
+    """One that is mounted alone into a container, or whose folder belongs to somebody else: Java writes it, too."""
+    shutil.copy(GOLDEN / "java-offsets.ser", tmp_path / "offsets")
+    file, real = opened(tmp_path / "offsets"), getattr(Path, operation)
+
+    def refused(path: Path, *args: object, **more: object) -> object:
+        if path.name.endswith(".new"):
+            raise OSError(number, os.strerror(number))
+        return real(path, *args, **more)
+
+    monkeypatch.setattr(Path, operation, refused)
+    write(file, "file", ({"filename": "a.txt"}, {"position": 9}))
+    assert offsets(opened(file.path), "file") == {"a.txt": 9, "b.txt": 16}
+    assert [p.name for p in tmp_path.iterdir()] == ["offsets"]
+    file.path.unlink()
+    with pytest.raises(ConnectError, match=os.strerror(number)):
+        write(file, "file", ({"filename": "a.txt"}, {"position": 10}))
 
 
 def test_a_full_disk_fails_the_write_and_keeps_what_was_there(full_disk: Path):

@@ -1,22 +1,27 @@
 """Source offsets in a file, for standalone mode: ``offset.storage.file.filename``, in Java's own format.
 
 Java: ``FileOffsetBackingStore``. Unlike in Java the file is replaced as a whole, so that a crash leaves the old one or
-the new one.
+the new one, if that is possible: not for a file that is mounted itself, or whose folder the worker may not write.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from penstock.api.errors import ConnectError
 from penstock.java import serialization
 from penstock.kafka.log.progress import OnDone
 from penstock.kafka.offsets.entries import Change, OffsetEntries, StoredOffset
+
+_NOT_REPLACEABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
+"""A file that can't be made in its folder, or can't take the place of one that is mounted, as in containers."""
 
 
 class OffsetFile:
@@ -67,14 +72,37 @@ class OffsetFile:
             on_done(None)
 
     def _save(self, raw: dict[bytes | None, bytes | None]) -> None:
-        beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
+        content = serialization.dump(list(raw.items()))
+        place = self.path.resolve()  # a link stays one
         try:
-            with beside.open("wb") as out:
-                out.write(serialization.dump(list(raw.items())))
-                out.flush()
-                os.fsync(out.fileno())
-            beside.replace(self.path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)  # half a file would keep a full disk full
-            raise
+            _replace(place, content)
+        except OSError as error:
+            if error.errno not in _NOT_REPLACEABLE or not place.is_file():
+                raise
+            _overwrite(place, content)
+
+
+def _replace(file: Path, content: bytes) -> None:
+    beside = file.with_name(f"{file.name}.{os.getpid()}.new")
+    try:
+        with beside.open("wb") as out:
+            with contextlib.suppress(FileNotFoundError):
+                os.fchmod(out.fileno(), stat.S_IMODE(file.stat().st_mode))
+            _write(out, content)
+        beside.replace(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)  # half a file would keep a full disk full
+        raise
+
+
+def _overwrite(file: Path, content: bytes) -> None:
+    with file.open("r+b") as out:
+        _write(out, content)
+
+
+def _write(out: BinaryIO, content: bytes) -> None:
+    out.write(content)
+    out.truncate()
+    out.flush()
+    os.fsync(out.fileno())
