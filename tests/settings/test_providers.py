@@ -158,6 +158,19 @@ def test_allowed_paths(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None
             FileConfigProvider().configure({"allowed.paths": bad})
 
 
+def test_allowed_paths_are_read_as_java_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("k=v")
+    for given in (f"{tmp_path},", f"/{tmp_path},,", f"{tmp_path}/x/.."):
+        provider = FileConfigProvider()
+        provider.configure({"allowed.paths": given})
+        assert provider.get(f"{tmp_path}/s") == provider.get(f"/{tmp_path}/s") == {"k": "v"}, given
+    provider = FileConfigProvider()
+    provider.configure({"allowed.paths": ","})
+    assert provider.get(f"{tmp_path}/s") == {}
+    with pytest.raises(ConfigError, match="is not absolute"):
+        provider.configure({"allowed.paths": f",{tmp_path}"})
+
+
 def test_all_keys_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "s").write_text("a=1\nb=2")
     assert FileConfigProvider().get(str(tmp_path / "s")) == {"a": "1", "b": "2"}

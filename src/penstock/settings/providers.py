@@ -53,7 +53,8 @@ class _PathProvider(ConfigProvider):
         given = config.get("allowed.paths")
         if not given:
             return
-        paths = [os.path.normpath(path) for path in given.split(",")]
+        named = given.rstrip(",")  # after which Java sees no further path
+        paths = [_normal(path) for path in named.split(",")] if named else []
         for path in paths:
             if not os.path.isabs(path):
                 raise ConfigError(f"Path {path} is not absolute")
@@ -64,11 +65,17 @@ class _PathProvider(ConfigProvider):
     def _permitted(self, path: str) -> Path | None:
         if self._allowed is None:
             return Path(path)
-        normal = Path(os.path.normpath(path))
+        normal = Path(_normal(path))
         if any(normal.is_relative_to(allowed) for allowed in self._allowed):
             return normal
         log.warning("The path %s is not allowed to be accessed", path)
         return None
+
+
+def _normal(path: str) -> str:
+    """As ``java.nio.file.Path.normalize`` has it: two slashes at the beginning are one."""
+    normal = os.path.normpath(path)
+    return normal[1:] if normal.startswith("//") else normal
 
 
 class FileConfigProvider(_PathProvider):
