@@ -27,6 +27,34 @@ def test_signals_that_come_while_others_are_waited_for_do_not_stop_it():
     assert int(run.stdout) > 100
 
 
+WAITING = """
+import os, signal
+from concurrent.futures import Future
+from pathlib import Path
+from types import SimpleNamespace
+from penstock.worker import process
+
+def submit(request):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return Future()  # a validation that hangs
+
+def worker(settings):
+    ended = SimpleNamespace(is_set=bool)
+    said = lambda: print("stopped")
+    return SimpleNamespace(submit=submit, start=bool, stop=said, failed=ended, failure=None)
+
+process._settings = lambda *_: SimpleNamespace(values={"penstock.log.format": "text"})
+process._read = lambda _: [SimpleNamespace(name="slow"), SimpleNamespace(name="next")]
+process.java_home, process.Worker = bool, worker
+process.run(Path("worker.properties"), True)
+"""
+
+
+def test_a_signal_ends_a_worker_whose_first_connector_takes_long_to_validate():
+    run = subprocess.run([sys.executable, "-c", WAITING], capture_output=True, text=True, timeout=120, check=False)
+    assert (run.returncode, run.stdout) == (0, "stopped\n"), run.stderr
+
+
 STANDALONE = """
 bootstrap.servers=localhost:1
 listeners=http://127.0.0.1:0

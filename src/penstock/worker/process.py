@@ -76,12 +76,11 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
         worker.stop()
         raise StartError(str(error), START) from error
     try:
-        for each in creations:
-            _create(worker, each)
+        ended = not all(_create(worker, each, signals) for each in creations)
     except StartError:
         worker.stop()
         raise
-    while not signals.wait(0.2) and not worker.failed.is_set():
+    while not (ended or signals.wait(0.2) or worker.failed.is_set()):
         pass
     if worker.failure is not None:
         log.error("The worker has failed and is stopping: %s", worker.failure)
@@ -103,9 +102,15 @@ def _read(connectors: Sequence[Path]) -> list[m.CreateConnector]:
         raise StartError(str(error), START) from error
 
 
-def _create(worker: Worker, request: m.CreateConnector) -> None:
-    answer = worker.submit(request).result()
+def _create(worker: Worker, request: m.CreateConnector, signals: Signals) -> bool:
+    """Whether it has been created; False if a signal has come first, since its validation may take long."""
+    future = worker.submit(request)
+    while not future.done():
+        if signals.wait(0.05):
+            return False
+    answer = future.result()
     if not isinstance(answer, m.Reply) or answer.status != 201:
         why = answer.body["message"] if isinstance(answer, m.Reply) else answer
         raise StartError(f"Connector {request.name} cannot be created: {why}", START)
     log.info("Created connector %s", request.name)
+    return True
