@@ -79,6 +79,15 @@ def test_who_asks() -> None:
     assert app.asked[0][2][b"authorization"] == b"Basic YW5uOnNlOmNyZXQ="
 
 
+@pytest.mark.parametrize("proxy", ["socks5://localhost:1080", "nothing://x", "http://a:b:c"])
+def test_a_proxy_that_can_not_be_used(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(
+        UnreachableError, match=r"^The worker at http://w can't be asked by the proxy .*ALL_PROXY: .*\.$"
+    ):
+        Client("http://w")
+
+
 def test_no_worker_at_all() -> None:
     for url in ("http://127.0.0.1:1", "127.0.0.1", "http://"):
         with Client(url) as worker:

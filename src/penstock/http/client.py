@@ -81,6 +81,11 @@ class Client:
             self._http = httpx.Client(timeout=timeout, auth=auth, limits=single)
         except OSError as error:  # certificates that the environment names
             raise UnreachableError(f"No TLS client can be created for the worker at {self.url}: {error}.") from error
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            raise UnreachableError(
+                f"The worker at {self.url} can't be asked by the proxy that the environment names, in HTTP_PROXY, "
+                f"HTTPS_PROXY or ALL_PROXY: {_bare(error)}."
+            ) from error
 
     def __enter__(self) -> Self:
         return self
