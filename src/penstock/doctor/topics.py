@@ -5,6 +5,7 @@ no topic is created, no group joined, no offset committed.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +38,9 @@ class Found:
 
 
 def look(worker: Mapping[str, str]) -> Found:
-    """The internal topics that a worker's settings name. Raises ConnectError if no broker can be reached."""
+    """The internal topics that a worker's settings name. Raises ConnectError if no broker can be reached, or a topic
+    can't be read.
+    """
     check_addresses(worker.get("bootstrap.servers", ""))
     found = Found()
     with _consumer(worker) as consumer:
@@ -57,7 +60,10 @@ def look(worker: Mapping[str, str]) -> Found:
                 )
                 continue
             partitions = sorted(there[name].partitions)
-            records = list(_records(consumer, name, partitions))
+            try:
+                records = list(_records(consumer, name, partitions))
+            except KafkaException as error:
+                raise ConnectError(f"The {kind} topic `{name}` can't be read: {sentence(error)}") from error
             found.facts.append(f"{kind} topic `{name}`: {len(partitions)} partitions, {len(records)} records")
             if kind == "config":
                 found.connectors = _connectors(records)
@@ -91,17 +97,24 @@ def _consumer(worker: Mapping[str, str]) -> Iterator[Consumer]:
 
 
 def _records(consumer: Consumer, topic: str, partitions: list[int]) -> Iterator[Any]:
-    """All records that are there now."""
+    """All records that are there now. Raises KafkaException, also if the brokers send none of them any longer."""
     ends = {}
     for partition in partitions:
         low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_PATIENCE)
         if high > low:
             ends[partition] = high
     consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in ends])
+    patience = time.monotonic() + _PATIENCE
     while ends:
-        for message in consumer.consume(1000, timeout=0.2):
-            if message.error() is None:
-                yield message
+        messages = consumer.consume(1000, timeout=0.2)
+        for message in messages:
+            if (error := message.error()) is not None:  # that this principal may not read the topic, say
+                raise KafkaException(error)
+            yield message
+        if messages:
+            patience = time.monotonic() + _PATIENCE
+        elif time.monotonic() > patience:
+            raise KafkaException(f"the brokers have sent no records for {_PATIENCE:g} s")
         for at in consumer.position([TopicPartition(topic, partition) for partition in ends]):
             if at.offset >= ends[at.partition]:
                 del ends[at.partition]
