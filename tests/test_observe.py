@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -230,3 +233,24 @@ def test_json_lines_with_exceptions_and_strange_characters() -> None:
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match=r"`penstock\.log\.format=xml` must be one of text, json"):
         start_logging(format="xml")
+
+
+ODD = r"""
+import logging
+from penstock.observe import redact_by, start_logging
+
+start_logging()
+redact_by(lambda text: text.replace("secret", "[hidden]"))
+logging.getLogger("x").error("a secret in %s", "caf\udce9-\u4f60")
+"""
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "caf\\udce9-你"), ("latin-1", "caf\\udce9-\\u4f60")])
+def test_a_line_with_characters_that_the_output_has_not_is_neither_lost_nor_shown_with_its_secrets(
+    encoding: str, shown: str
+) -> None:
+    """Such as names of files that are not UTF-8, or of any other language if the output is Latin-1."""
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run([sys.executable, "-c", ODD], env=env, capture_output=True, check=True)
+    assert f"a [hidden] in {shown} (x)" in done.stdout.decode(encoding)
+    assert done.stderr == b""

@@ -10,6 +10,7 @@ Lines that are written inside ``log_context(connector, task)`` carry both.
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 import threading
@@ -126,6 +127,8 @@ def start_logging(level: int = logging.INFO, format: str = "text") -> None:
     """
     if format not in FORMATS:
         raise ValueError(f"`penstock.log.format={format}` must be one of {', '.join(FORMATS)}")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # else a line with other characters is lost
     handler = logging.StreamHandler(sys.stdout)
     handler.addFilter(add_context)
     handler.setFormatter(JsonLines() if format == "json" else TextLines())
