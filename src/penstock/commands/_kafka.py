@@ -39,7 +39,9 @@ def client_settings(bootstrap: str | None, file: Path | None, connector: Mapping
     from penstock.java.properties import parse_properties
 
     try:
-        settings = {} if file is None else parse_properties(file.read_text("utf-8"))
+        settings = (
+            {} if file is None else parse_properties(file.read_bytes().decode("iso-8859-1"))
+        )  # as Kafka's tools do
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"The client settings in {file} can't be read: {error}") from error
     named = bootstrap or settings.get("bootstrap.servers") or connector.get("producer.override.bootstrap.servers")
