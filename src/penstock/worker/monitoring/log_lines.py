@@ -27,7 +27,8 @@ class LogLines(logging.Handler):
     def __init__(self, worker: str, lines: int, clock: Callable[[], float] = time.time) -> None:
         super().__init__()
         self._worker, self._lines = worker, lines
-        self._kept: dict[str, deque[dict[str, Any]]] = {}
+        self._kept: dict[str, deque[tuple[int, dict[str, Any]]]] = {}
+        """With the number of each line's level: a plugin may have levels of its own."""
         self._number = int(clock() * 1000)
         self._reading = threading.Lock()
         self.addFilter(add_context)
@@ -53,8 +54,8 @@ class LogLines(logging.Handler):
         }
         with self._reading:
             self._number += 1
-            kept = self._kept.pop(connector, None) or deque[dict[str, Any]](maxlen=self._lines)
-            kept.append({"number": self._number, **line})
+            kept = self._kept.pop(connector, None) or deque[tuple[int, dict[str, Any]]](maxlen=self._lines)
+            kept.append((record.levelno, {"number": self._number, **line}))
             self._kept[connector] = kept
             if len(self._kept) > MOST_CONNECTORS:
                 del self._kept[next(iter(self._kept))]
@@ -70,11 +71,11 @@ class LogLines(logging.Handler):
         return {"lines": list(_wanted(kept, request))[-request.limit :] if request.limit else [], "next": number}
 
 
-def _wanted(lines: Iterable[dict[str, Any]], request: GetLogs) -> Iterable[dict[str, Any]]:
-    for line in lines:
+def _wanted(lines: Iterable[tuple[int, dict[str, Any]]], request: GetLogs) -> Iterable[dict[str, Any]]:
+    for level, line in lines:
         if (
             line["number"] > request.after
-            and logging.getLevelNamesMapping()[line["level"]] >= request.level
+            and level >= request.level
             and (request.task is None or line["task"] == request.task)
         ):
             yield line
