@@ -151,10 +151,16 @@ def name_worker(id: str) -> None:
 
 
 def add_context(record: logging.LogRecord) -> bool:
-    """A line may also carry them by ``extra``."""
+    """A line may also carry them by ``extra``. One whose arguments do not fit its format, by a mistake of a plugin's,
+    is shown with both: it must not fail the plugin.
+    """
     connector, task = _context.get() or (None, None)
     record.connector = getattr(record, "connector", connector)
     record.task = getattr(record, "task", task)
+    try:
+        record.getMessage()
+    except Exception as error:
+        record.msg, record.args = f"{record.msg} {record.args!r} ({error})", ()
     return True
 
 
