@@ -36,3 +36,14 @@ def test_properties_are_read_as_java_reads_them(text: str, settings: dict[str, s
 def test_a_broken_escape() -> None:
     with pytest.raises(PropertiesError, match="Malformed"):
         parse_properties(r"a=\u12x4")
+
+
+@pytest.mark.parametrize("line", [r"password=my\user", r"my\user", "password=a,\\\n  my\\user"])
+def test_a_broken_escape_is_found_by_its_line_which_is_not_shown(line: str) -> None:
+    """It may be in a file of secrets, and the error in an answer to who refers to another of its keys."""
+    with pytest.raises(PropertiesError) as raised:
+        parse_properties(f"# secrets\n\n{line}\nb=2")
+    number = 3 + line.count("\n")
+    assert str(raised.value) == (
+        f"Malformed \\uxxxx encoding in line {number}: expected four hexadecimal digits after \\u"
+    )

@@ -14,16 +14,26 @@ _CODE_UNIT = re.compile(r"[0-9a-fA-F]{4}")
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """The settings in a text; of a key given twice the last counts. Raises PropertiesError for a broken escape."""
-    return dict(_setting(line) for line in _logical_lines(text))
+    """The settings in a text; of a key given twice the last counts. Raises PropertiesError for a broken escape, which
+    names its line and does not show it: it may be a secret.
+    """
+    found: dict[str, str] = {}
+    for number, line in _logical_lines(text):
+        try:
+            key, value = _setting(line)
+        except PropertiesError as error:
+            raise PropertiesError(f"Malformed \\uxxxx encoding in line {number}: {error}") from None
+        found[key] = value
+    return found
 
 
-def _logical_lines(text: str) -> Iterator[str]:
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines without leading blanks, comments and empty lines; one that ends in an odd number of backslashes continues
-    in the next.
+    in the next. Each with the number of its last line.
     """
     parts: list[str] = []
-    for natural in _LINE_END.split(text):
+    number = 0
+    for number, natural in enumerate(_LINE_END.split(text), 1):
         line = natural.lstrip(_BLANKS)
         if not parts and (not line or line[0] in "#!"):
             continue
@@ -31,10 +41,10 @@ def _logical_lines(text: str) -> Iterator[str]:
         if backslashes % 2:
             parts.append(line[:-1])
             continue
-        yield "".join([*parts, line])
+        yield number, "".join([*parts, line])
         parts.clear()
     if any(parts):
-        yield "".join(parts)
+        yield number, "".join(parts)
 
 
 def _setting(line: str) -> tuple[str, str]:
@@ -61,9 +71,7 @@ def _unescaped(text: str) -> str:
         elif text[at : at + 1] == "u":
             found = _CODE_UNIT.match(text, at + 1)
             if not found:
-                raise PropertiesError(
-                    f"Malformed \\uxxxx encoding in `{text}`: expected four hexadecimal digits after \\u"
-                )
+                raise PropertiesError("expected four hexadecimal digits after \\u")
             out.append(chr(int(found[0], 16)))
             at = found.end()
         elif at < len(text):

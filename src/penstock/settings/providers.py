@@ -93,7 +93,7 @@ class FileConfigProvider(_PathProvider):
             log.error("Could not read properties from file %s: %s", path, error)
             raise ConfigError(f"Could not read properties from file {path}") from error
         except PropertiesError as error:
-            raise ConfigError(str(error)) from error
+            raise ConfigError(f"Could not read properties from file {path}: {error}") from error
         return found if keys is None else {key: found[key] for key in keys if key in found}
 
 

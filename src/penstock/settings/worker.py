@@ -162,7 +162,7 @@ def load_settings(path: str | Path, standalone: bool = False) -> WorkerSettings:
     try:
         config = parse_properties(Path(path).read_bytes().decode("iso-8859-1"))  # as Java reads it
     except PropertiesError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(f"The properties file {path} cannot be read: {error}") from error
     return WorkerSettings.standalone_of(config) if standalone else WorkerSettings.distributed_of(config)
 
 

@@ -79,4 +79,4 @@ def _document(path: Path, content: bytes) -> Any:
         try:
             return parse_properties(content.decode("iso-8859-1"))  # as Java reads it
         except PropertiesError as error:
-            raise ConfigError(str(error)) from error
+            raise ConfigError(f"The connector's file {path} cannot be read: {error}") from error
