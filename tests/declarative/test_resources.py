@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,28 @@ spec:
 def read(tmp_path: Path, name: str, text: str, **values: str) -> list[Resource]:
     (tmp_path / name).write_text(text)
     return read_resources([tmp_path / name], values)
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("@hunter2", "while scanning for the next token, found character '@' that cannot start any token"),
+        ("*hunter2", "found undefined alias"),
+        ("!hunter2", "could not determine a constructor for the tag"),
+        ("hun: ter2", "mapping values are not allowed here"),
+        ("{hun", "while parsing a flow mapping, expected ',' or '}', but got '<stream end>'"),
+    ],
+)
+def test_what_is_wrong_in_yaml_is_said_without_the_line_which_may_have_a_secret(
+    tmp_path: Path, value: str, problem: str
+) -> None:
+    file, values = tmp_path / "c.yaml", tmp_path / "values.yaml"
+    file.write_text("name: c\npassword: {{ password }}\n")
+    values.write_text(f"name: c\npassword: {value}")
+    for read in (lambda: read_resources([file], {"password": value}), lambda: variables([], [values])):
+        with pytest.raises(ConfigError, match=rf": {re.escape(problem)}, in line \d, column \d+$") as raised:
+            read()
+        assert "ter2" not in str(raised.value)
 
 
 def test_a_resource_of_strimzi(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import yaml
 from penstock.api.errors import ConfigError
 
 _REFERENCE = re.compile(r"\{\{\s*([\w.-]{1,200})\s*\}\}")
+_QUOTED = re.compile(r" '[^<'][^']+'")
+"""Names of anchors and tags; not tokens of YAML, such as ``'<scalar>'``, and single characters."""
 
 
 def substituted(text: str, variables: Mapping[str, str], path: Path) -> str:
@@ -43,4 +45,15 @@ def variables(given: list[str], files: list[Path]) -> dict[str, str]:
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, yaml.YAMLError):
+        return yaml_problem(error)
     return (error.strerror or str(error)) if isinstance(error, OSError) else " ".join(str(error).split())
+
+
+def yaml_problem(error: yaml.YAMLError) -> str:
+    """What is wrong, and where; but nothing of the text there, which may be a secret, also of a variable."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return " ".join(str(error).split())
+    said = ", ".join(_QUOTED.sub("", part) for part in (error.context, error.problem) if part)
+    mark = error.problem_mark or error.context_mark
+    return said if mark is None else f"{said}, in line {mark.line + 1}, column {mark.column + 1}"
