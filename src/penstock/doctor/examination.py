@@ -35,7 +35,7 @@ def examine(
     path = [each.strip() for each in config.get("plugin.path", "").split(",") if each.strip()]
     jvm, jars = java_plugins(JavaSettings.of(config, path))
     try:
-        plugins = Plugins.discover([each for each in path if Path(each).exists()], jars)
+        plugins = Plugins.discover([each for each in path if os.path.exists(os.path.expanduser(each))], jars)
         return _report(properties, config, connectors, java, standalone, plugins)
     finally:
         if jvm is not None:
