@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -95,7 +97,8 @@ def pack(
         raise typer.BadParameter(f"{archive}: Spark unpacks it if its name ends in .tar.gz or .tgz")
     if not archive.absolute().parent.is_dir():
         raise typer.BadParameter(f"{archive}: there is no such folder")
-    write(found, archive)
+    with _writing(archive):
+        write(found, archive)
     print(f"{archive} has {', '.join(each.name for each in found)}. In the worker's properties:")
     print(f"spark.archives={archive.resolve()}#{FOLDER}")
 
@@ -115,8 +118,9 @@ def remove(
         names = list(dict.fromkeys(plugin.name for plugin in known))
         there = ", ".join(names) or "no plugins"
         raise typer.BadParameter(f"there is no {name} in {folder}: there are {there}{question(similar(name, names))}")
-    for plugin in found:
-        plugin.retire()
+    with _writing(folder):
+        for plugin in found:
+            plugin.retire()
     used = sweep(folder)
     print(f"{name} is removed.")
     for plugin in found:
@@ -128,6 +132,14 @@ def _folder(plugin_path: Path | None) -> Path:
     if plugin_path is None:
         raise typer.BadParameter("name a folder of the worker's plugin.path: --plugin-path, or PENSTOCK_PLUGIN_PATH")
     return plugin_path
+
+
+@contextmanager
+def _writing(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise typer.BadParameter(f"{place} can't be written: {error.strerror}") from error
 
 
 def _existing(plugin_path: Path | None) -> Path:

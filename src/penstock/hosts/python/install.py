@@ -102,12 +102,13 @@ def install(path: Path, into: Path, python: str | None = None) -> Environment:
     source = source_of(path)
     try:
         into.mkdir(parents=True, exist_ok=True)
+        sweep(into)
+        folder = into.resolve() / f"{source.name}-{secrets.token_hex(4)}"
+        folder.mkdir()
     except OSError as error:
         raise InstallError(
             f"{into} can't be written: {error.strerror}; name another folder of the worker's plugin.path"
         ) from error
-    sweep(into)
-    folder = into.resolve() / f"{source.name}-{secrets.token_hex(4)}"
     with _building(folder):
         tools = _Tools.of(folder, python)
         tools.create()
@@ -143,7 +144,6 @@ def install(path: Path, into: Path, python: str | None = None) -> Environment:
 @contextmanager
 def _building(folder: Path) -> Iterator[None]:
     """Until it is finished the folder counts as removed, but in use."""
-    folder.mkdir()
     (folder / LOCK).touch()
     lock = os.open(folder / LOCK, os.O_RDONLY)
     try:
