@@ -47,6 +47,12 @@ def test_tests_that_keep_promises_exist(page: Path) -> None:
     assert [f"{file}::{test}" for file, test in named if f"\ndef {test}(" not in (ROOT / file).read_text()] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_values_of_examples_end_with_their_lines(page: Path) -> None:
+    """In a properties file `#` begins a comment at the beginning of a line only; elsewhere it is part of a value."""
+    assert re.findall(r"^ {4,}[\w-]+(?:\.[\w<>-]+)+=\S*[ \t]+#.*", page.read_text(), re.MULTILINE) == []
+
+
 def promises(text: str) -> list[str]:
     """Rows of tables and items of lists, but for the heads of tables and what is not promised."""
     kept, found = True, []
