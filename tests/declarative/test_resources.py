@@ -187,6 +187,32 @@ def test_a_folder_and_its_folders(tmp_path: Path) -> None:
     assert {each.name: each.wanted.config.get("file") for each in found} == {"a": "there", "b": None}
 
 
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+        ("2026-01-01", "2026-01-01"),
+        ("22:15", "22:15"),
+        ("1.50", "1.50"),
+        ("1e3", "1e3"),
+        (".5", ".5"),
+        ("12", "12"),
+        ("-7", "-7"),
+        ("0", "0"),
+        ("1_000", "1000"),
+        ("0x10", "16"),
+        ("yes", "true"),
+        ("~", None),
+    ],
+)
+def test_what_stays_as_it_is_written_in_yaml(tmp_path: Path, written: str, value: str | None) -> None:
+    (tmp_path / "a.yaml").write_text(f"name: a\nsetting: {written}\n")
+    (resource,) = read_resources([tmp_path / "a.yaml"], {})
+    assert resource.wanted.config["setting"] == value
+    if value is not None:
+        assert variables([], [tmp_path / "a.yaml"])["setting"] == value
+
+
 def test_properties_in_latin_1(tmp_path: Path) -> None:
     (tmp_path / "a.properties").write_bytes("name=a\nfile=caf\u00e9\n".encode("iso-8859-1"))
     (resource,) = read_resources([tmp_path], {})

@@ -17,7 +17,7 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICY
 from penstock.core.config.unknown.keys import LABELS
 from penstock.core.model import messages as m
-from penstock.declarative.variables import substituted, yaml_problem
+from penstock.declarative.variables import substituted, yaml_documents, yaml_problem
 from penstock.http.routes.connectors import INITIAL_STATES, creation
 from penstock.worker.connector_file import parse_connector
 
@@ -96,7 +96,7 @@ def _resources(path: Path, variables: Mapping[str, str], default_name: str | Non
         yield _named(Resource(path, parse_connector(path, text.encode(), default_name)))
         return
     try:
-        documents = [each for each in yaml.safe_load_all(text) if each is not None]
+        documents = [each for each in yaml_documents(text) if each is not None]
     except yaml.YAMLError as error:
         raise ConfigError(f"The connector's file {path} is not YAML: {yaml_problem(error)}") from error
     for document in documents:
