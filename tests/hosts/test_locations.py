@@ -8,6 +8,7 @@ import pytest
 
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.plugins.locations import Checksums, java_files, java_locations
+from penstock.hosts.jvm.shipped import pack
 
 
 @pytest.fixture
@@ -51,5 +52,6 @@ def test_a_jar_that_can_not_be_read_is_left_out(
     monkeypatch.setenv("PENSTOCK_HOME", str(location.parent.parent / "home"))
     monkeypatch.setattr(Checksums, "_of_file", denied)
     assert find([str(location.parent)]) is None
+    assert pack([str(location.parent)]) == []
     why = f"{location}/lib/a.jar can't be read: Permission denied"
     assert f"The plugins of {location} can't be used, since {why}" in caplog.text

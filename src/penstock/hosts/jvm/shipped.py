@@ -31,7 +31,11 @@ def pack(plugin_path: Iterable[str]) -> list[Path]:
     locations, checksums = java_locations(plugin_path), Checksums()
     packed = []
     for location in locations:
-        name = f"{_LOCATION}{_digest(f'{location.name} {checksums.of(location)}')}.zip"
+        try:
+            checksum = checksums.of(location)
+        except OSError:  # it can't be read, as the catalogue of plugins has said
+            continue
+        name = f"{_LOCATION}{_digest(f'{location.name} {checksum}')}.zip"
         packed.append(_archive(name, {str(file.relative_to(location.parent)): file for file in java_files(location)}))
     checksums.keep()
     if packed:
