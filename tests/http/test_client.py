@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import orjson
@@ -86,6 +87,18 @@ def test_a_proxy_that_can_not_be_used(proxy: str, monkeypatch: pytest.MonkeyPatc
         UnreachableError, match=r"^The worker at http://w can't be asked by the proxy .*ALL_PROXY: .*\.$"
     ):
         Client("http://w")
+
+
+def test_a_password_in_the_url_is_sent_and_not_shown() -> None:
+    app = Answers((200, []))
+    with serve(app) as url, Client(url.replace("://", "://ad%40a:se@cret@")) as worker:
+        assert worker.connectors() == []
+        assert worker.url == url
+    sent = base64.b64decode(app.asked[0][2][b"authorization"].removeprefix(b"Basic "))
+    assert sent == b"ad@a:se@cret"
+    with Client("http://ada:secret@127.0.0.1:1/") as nobody, pytest.raises(UnreachableError) as raised:
+        nobody.connectors()
+    assert str(raised.value).startswith("No worker can be reached at http://127.0.0.1:1: ")
 
 
 def test_no_worker_at_all() -> None:

@@ -76,7 +76,7 @@ def apply(
             run = Rollout(worker, wait, roll_back, _silent if output is Output.JSON else print)
             for step in _plan(worker, own, chosen, prune):
                 status = _step(run, step, dry_run, output) or status
-                document.append({"url": at, **step.to_json()})
+                document.append({"url": worker.url, **step.to_json()})
     if output is Output.JSON:
         print_json(document)
     if status:

@@ -7,12 +7,13 @@ person at the terminal. During a rebalance workers answer 409; the client retrie
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, islice
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import httpx
 
@@ -24,6 +25,7 @@ MOMENTARILY = "Cannot complete request"
 """Start of the message of a 409 that ends with the rebalance; a connector that exists already is a 409, too."""
 LATE = "Request timed out"
 """Start of the message of a 500 for a request that the worker goes on with."""
+_LOGIN = re.compile(r"([A-Za-z]+://)([^/?#]*)@")
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
 
 
@@ -60,7 +62,8 @@ class UnreachableError(ClientError):
 class Client:
     """A client of the worker at ``url``; any worker of a cluster will do. Close it, or use it in a ``with`` statement.
 
-    ``user`` is ``name:password``. Requests that fail because of a rebalance are retried for ``patience`` seconds.
+    ``user`` is ``name:password``, which the URL may have, too; the client's ``url`` is without, since errors show it.
+    Requests that fail because of a rebalance are retried for ``patience`` seconds.
     Every method raises ClientError.
     """
 
@@ -72,10 +75,11 @@ class Client:
         patience: float = PATIENCE_S,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        self.url = url.rstrip("/")
+        address, in_url = _without_login(url)
+        self.url = address.rstrip("/")
         self._patience = patience
         name, _, password = (user or "").partition(":")
-        auth = (name, password) if user else None
+        auth = (name, password) if user else in_url
         single = httpx.Limits(max_keepalive_connections=0)  # a kept connection may be closed just as it is used
         try:
             self._http = httpx.Client(timeout=timeout, auth=auth, limits=single)
@@ -300,6 +304,15 @@ class Client:
 
     def reset_offsets(self, name: str) -> str:
         return self.request("DELETE", "connectors", name, "offsets")["message"]
+
+
+def _without_login(url: str) -> tuple[str, tuple[str, str] | None]:
+    """The URL without name and password, and these."""
+    found = _LOGIN.match(url)
+    if found is None:
+        return url, None
+    name, _, password = found[2].partition(":")
+    return found[1] + url[found.end() :], (unquote(name), unquote(password))
 
 
 def _connector(path: Sequence[str]) -> str | None:
