@@ -21,11 +21,12 @@ def forking(plugins: Path) -> Iterator[subprocess.Popen[bytes]]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=os.environ | {PLUGIN_PATH: str(plugins)},
+        env=os.environ | {PLUGIN_PATH: str(plugins), "PYTHONUNBUFFERED": "YES"},  # as Spark sets it
     ) as process:
         assert process.stdout is not None
         port = process.stdout.read(4)
         assert len(port) == 4, process.stderr and process.stderr.read().decode()
+        assert 0 < int.from_bytes(port, "big") < 1 << 16, f"this is not a port: {port!r}"
         yield process
         assert process.stdin is not None
         process.stdin.close()
@@ -59,6 +60,14 @@ def test_a_plugin_that_starts_a_thread_is_left_to_the_tasks(tmp_path: Path) -> N
     with forking(plugin(tmp_path / "plugins", code)) as process:
         assert threads(process) == 1
     assert process.stderr is not None
+
+
+@pytest.mark.parametrize(
+    "prints", ["print('loaded')", "import os; os.write(1, b'loaded')", "import os; os.system('echo loaded')"]
+)
+def test_what_plugins_print_when_they_are_imported_does_not_reach_java(tmp_path: Path, prints: str) -> None:
+    with forking(plugin(tmp_path / "plugins", prints)) as process:
+        assert process.poll() is None
 
 
 def test_zipped_copies_of_the_installed_pyspark_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:

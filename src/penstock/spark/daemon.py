@@ -18,7 +18,8 @@ import signal
 import socket
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -64,6 +65,22 @@ def prefer_installed_pyspark() -> None:
             del sys.path_importer_cache[known]
 
 
+@contextmanager
+def printing_elsewhere() -> Iterator[None]:
+    """What is printed meanwhile goes to the standard error: Java reads a port from the standard output, and starts no
+    task if something else comes first.
+    """
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(own, 1)
+        os.close(own)
+
+
 def import_everything() -> None:
     for name in NEEDED:
         end_if_abandoned()
@@ -93,7 +110,8 @@ def import_plugins() -> None:
     from penstock.spark.settings import PLUGIN_PATH
     from penstock.spark.task import plugins
 
-    plugins(tuple(path for path in os.environ.get(PLUGIN_PATH, "").split(",") if path))
+    with printing_elsewhere():
+        plugins(tuple(path for path in os.environ.get(PLUGIN_PATH, "").split(",") if path))
     if threads() > 1:
         print(
             f"Plugins are imported by each task: some start threads, {threads() - 1} in all",
@@ -163,9 +181,11 @@ def main() -> None:
     # Threads of a linear algebra library, should a plugin import one, would not survive the fork.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     prefer_installed_pyspark()
-    import_everything()
+    with printing_elsewhere():
+        import_everything()
     import_plugins()
-    import_more()
+    with printing_elsewhere():
+        import_more()
     before_fork.open_libraries()
     before_fork.keep_shared()
     # Batches are lists of many young objects without cycles: with Python's own 700 the collector costs a third.
