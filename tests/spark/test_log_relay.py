@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.core.model.tasks import TaskId
+from penstock.observe import TextLines
 from penstock.pipeline.telemetry.traces import current_ids
 from penstock.spark.run.reports import TaskReports
 from penstock.spark.task import LogRelay
@@ -37,3 +38,15 @@ def test_the_trace_of_a_batch_goes_with_its_lines(caplog: pytest.LogCaptureFixtu
         ("read 3", "orders", ids),
         ("idle", "orders", {}),
     ]
+
+
+def test_a_line_has_the_time_at_which_the_task_logged_it(caplog: pytest.LogCaptureFixture) -> None:
+    """To the millisecond."""
+    channel: Any = Channel()
+    record = logging.LogRecord("penstock.x", logging.WARNING, "x.py", 1, "late", (), None)
+    record.created, record.msecs = 1_700_000_000.25, 250.0
+    LogRelay(channel).handle(record)
+    TaskReports(TaskId("orders", 0), 1, lambda event: None).heard(channel.sent[0])
+    (line,) = caplog.records
+    assert ",250]" in TextLines().format(line)
+    assert line.created == 1_700_000_000.25

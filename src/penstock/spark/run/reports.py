@@ -81,5 +81,6 @@ class TaskReports:
             record = logger.makeRecord(name, level, message["path"], message["line"], message["text"], (), None)
             record.connector, record.task = self._id.connector, self._id.task
             record.trace = message.get("trace")
-            record.created, record.threadName = message["created"], f"task-thread-{self._id}"
+            record.created, record.msecs = message["created"], message["created"] % 1 * 1000
+            record.threadName = f"task-thread-{self._id}"
             logger.handle(record)
