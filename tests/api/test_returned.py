@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from penstock.api import ConnectError, SourceRecord, SourceTask, Transformation
+from penstock.api import ConnectError, SinkTask, SourceRecord, SourceTask, Transformation
 from penstock.api.batch import Batch
-from penstock.api.returned import polled_batch, task_class, task_configs, validated
-from penstock.api.testing import apply, run_source, sink_record
+from penstock.api.returned import polled_batch, ran, task_class, task_configs, validated
+from penstock.api.testing import apply, run_sink, run_source, sink_record
 
 RECORD = SourceRecord(topic="t", value=1)
 
@@ -48,6 +48,41 @@ def test_the_kit_for_tests_says_the_same() -> None:
 
     with pytest.raises(ConnectError, match="poll returned a list that has a dict in it"):
         run_source(Task, {}, polls=1)
+
+
+class Asynchronous(SinkTask):
+    async def put(self, records: Any) -> None:  # type: ignore[override]
+        raise AssertionError(records)
+
+
+class Yielding(SinkTask):
+    def put(self, records: Any) -> Any:
+        yield from records
+
+
+class FlushingLater(SinkTask):
+    def put(self, records: Any) -> None: ...
+
+    async def flush(self, offsets: Any) -> None:  # type: ignore[override]
+        raise AssertionError(offsets)
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        (Asynchronous, "put returned a coroutine and has done nothing; expected a method without `async`"),
+        (Yielding, "put returned a generator and has done nothing; expected a method without `yield`"),
+        (FlushingLater, "flush returned a coroutine and has done nothing"),
+    ],
+)
+def test_records_that_a_sink_has_not_written_are_not_taken_for_written(task: type[SinkTask], said: str) -> None:
+    with pytest.raises(ConnectError, match=said):
+        run_sink(task, {}, [sink_record(1)])
+
+
+def test_what_methods_return_besides_is_of_no_interest() -> None:
+    ran("put", None)
+    ran("put", 3)
 
 
 @pytest.mark.parametrize("record", [RECORD, sink_record(1)])

@@ -5,6 +5,7 @@ In Java the compiler says these.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from penstock.api.config_key import ConfigValue
 from penstock.api.errors import ConnectError
 from penstock.api.record import Record, SourceRecord
 
-__all__ = ["applied_batch", "polled_batch", "task_class", "task_configs", "validated"]
+__all__ = ["applied_batch", "polled_batch", "ran", "task_class", "task_configs", "validated"]
 
 _RECORDS = "expected a list of SourceRecords, a Batch, or None if there are no records now"
 _RECORD = "expected a record, such as `record.with_(value=...)`, or None to drop it"
@@ -48,6 +49,17 @@ def applied_batch(records: Sequence[Any]) -> Batch:
             if not isinstance(other, Record):
                 raise ConnectError(f"apply returned {_kind(other)}; {_RECORD}") from None
         raise
+
+
+def ran(method: str, returned: object) -> None:
+    """What a method returned that returns nothing. Raises ConnectError if its code has not run."""
+    if inspect.iscoroutine(returned):
+        returned.close()  # or Python would warn of it
+        raise ConnectError(f"{method} returned a coroutine and has done nothing; expected a method without `async`")
+    if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
+        raise ConnectError(
+            f"{method} returned {_kind(returned)} and has done nothing; expected a method without `yield`"
+        )
 
 
 def task_configs(made: Any) -> list[dict[str, str]]:

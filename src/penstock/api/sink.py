@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, Self
 from penstock.api.batch import Batch
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.record import SinkRecord
+from penstock.api.returned import ran
 
 
 class TopicPartition(NamedTuple):
@@ -111,7 +112,7 @@ class SinkTask:
 
         This is the method that the runtime calls. By default it makes records and calls ``put``.
         """
-        self.put(list(batch.rows()))  # type: ignore[arg-type]
+        ran("put", self.put(list(batch.rows())))  # type: ignore[arg-type, func-returns-value]
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Make durable what was put; ``offsets`` are about to be committed (of the next record each)."""
@@ -121,7 +122,7 @@ class SinkTask:
 
         Return the offsets that are safe to commit; as ``OffsetAndMetadata`` those that have metadata.
         """
-        self.flush(offsets)
+        ran("flush", self.flush(offsets))  # type: ignore[func-returns-value]
         return offsets
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:

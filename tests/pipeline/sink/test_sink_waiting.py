@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from penstock.api.batch import Batch
-from penstock.api.errors import NotReadyError, RetriableError
+from penstock.api.errors import ConnectError, NotReadyError, RetriableError
 from penstock.api.sink import SinkTask
 from support.tasks.sink_loop import FIRST, pending, sink_loop
 
@@ -61,6 +61,28 @@ def test_an_error_of_a_put_without_records_is_logged_once_and_told(
     assert [row.levelno for row in caplog.records if row.exc_info] == [logging.ERROR]
     figures = loop.runtime.metrics.snapshot(time.monotonic())
     assert figures["penstock-last-error"].endswith("RetriableException: it is away")
+
+
+class Counting(SinkTask):
+    def put_batch(self, batch: Batch) -> Any:
+        return 3600
+
+
+class Asynchronous(SinkTask):
+    async def put_batch(self, batch: Batch) -> None:  # type: ignore[override]
+        raise AssertionError(batch)
+
+
+def test_what_a_put_returns_is_not_how_long_it_took(client: Consumer) -> None:
+    figures = delivered(client, Counting())
+    assert figures["put-batch-max-time-ms"] < 3600_000
+    assert figures["penstock-stage-put-seconds-total"] < 3600
+
+
+def test_a_put_whose_code_has_not_run_has_written_nothing(client: Consumer) -> None:
+    with pytest.raises(ConnectError) as raised:
+        delivered(client, Asynchronous())
+    assert "put_batch returned a coroutine and has done nothing" in str(raised.value.__cause__)
 
 
 def test_waiting_for_a_slow_target_is_quiet(client: Consumer, caplog: pytest.LogCaptureFixture) -> None:

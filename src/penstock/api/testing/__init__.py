@@ -54,7 +54,7 @@ from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
 from penstock.api.plugin_metrics import NO_TAGS
 from penstock.api.record import Record, SinkRecord, SourceRecord
-from penstock.api.returned import polled_batch
+from penstock.api.returned import polled_batch, ran
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.api.source import SourceTask, TransactionContext
 from penstock.api.transform import Transformation
@@ -218,7 +218,7 @@ def run_sink(
 def _put(task: SinkTask, batch: Batch) -> None:
     for attempt in range(1, MOST_RETRIES + 1):
         try:
-            return task.put_batch(batch)
+            return ran("put_batch", task.put_batch(batch))  # type: ignore[func-returns-value]
         except RetriableError:
             if attempt == MOST_RETRIES:
                 raise

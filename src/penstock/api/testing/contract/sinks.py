@@ -11,6 +11,7 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SinkRecord
+from penstock.api.returned import ran
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.api.testing import MemorySinkContext, numbered
 
@@ -207,7 +208,7 @@ class SinkContract:
 
     @staticmethod
     def _put(task: SinkTask, rows: Sequence[SinkRecord]) -> None:
-        task.put_batch(Batch.of_sink_records(list(rows)))
+        ran("put_batch", task.put_batch(Batch.of_sink_records(list(rows))))  # type: ignore[func-returns-value]
 
     @staticmethod
     def _commit(task: SinkTask, ends: Ends) -> Ends:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.api.returned import polled_batch
+from penstock.api.returned import polled_batch, ran
 from penstock.api.sink import OffsetAndMetadata, SinkTask, TopicPartition
 from penstock.api.source import SourceTask
 from penstock.hosts.python.peer import Peer
@@ -81,7 +81,7 @@ class SinkSide:
         self._task.start(dict(config))
 
     def call(self, method: str, *args: Any) -> None:
-        getattr(self._task, method)(*args)
+        ran(method, getattr(self._task, method)(*args))
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Sequence[tuple[Any, ...]] | str | None:
         """What it agrees to, in plain values; as text if it is no offsets: an error here would count as a failure to

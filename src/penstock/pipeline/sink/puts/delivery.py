@@ -13,6 +13,7 @@ from functools import partial
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, NotReadyError, RetriableError
+from penstock.api.returned import ran
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.hosts.jvm.tasks.sink_task import NotConvertedError
 from penstock.pipeline.runtime import TaskRuntime
@@ -119,7 +120,7 @@ class Delivery:
     def put(self, pending: PendingBatch) -> None:
         """Put the pending records; they stay pending if the task asks for a retry."""
         if self.steps.puts is None:
-            self.running = partial(self.task.put_batch, pending.records)
+            self.running = partial(self._put_batch, pending.records)
             self.end()
             return
         if self.running is None:
@@ -134,7 +135,11 @@ class Delivery:
             self.take(raw, pending)
 
     def put_nothing(self) -> None:
-        self._put(partial(self.task.put_batch, Batch.of_sink_records([])), 0)
+        self._put(partial(self._put_batch, Batch.of_sink_records([])), 0)
+
+    def _put_batch(self, records: Batch) -> None:
+        """What the task's method returns besides is no number of seconds."""
+        ran("put_batch", self.task.put_batch(records))  # type: ignore[func-returns-value]
 
     def end(self) -> None:
         """Wait for the end of the put that runs, if one does, and draw the consequences."""
@@ -147,7 +152,7 @@ class Delivery:
             taken = self._put(end, len(pending.records), pending)
         except NotConvertedError:  # one by one, to find which
             pending.records, pending.unconverted = self._converted(pending.records), False
-            taken = self._put(partial(self.task.put_batch, pending.records), len(pending.records), pending)
+            taken = self._put(partial(self._put_batch, pending.records), len(pending.records), pending)
         if not taken:
             return
         self.offsets.taken(pending.offsets, pending.first_offset)
