@@ -7,15 +7,13 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from penstock.spark.channel import (
-    Message,
     MessageDecoder,
     RefusedError,
     TaskChannel,
@@ -26,9 +24,7 @@ from penstock.spark.channel import (
     proves,
 )
 from penstock.spark.tls import identity
-
-KEY = "ab" * 32
-WHO = {"connector": "c", "task": 0, "run": 1}
+from support.spark.meeting import KEY, WHO, meeting
 
 
 def test_messages_are_put_together_from_pieces() -> None:
@@ -73,52 +69,6 @@ def test_heartbeats_of_several_tasks_are_due_together(every: float) -> None:
     due = {now: beat_after(now, every) for now in (1000 + i * every / 100 for i in range(100))}
     assert all(every * 0.8 < beat - now < every * 1.001 for now, beat in due.items())
     assert len({round(beat, 6) for beat in due.values()}) <= 7
-
-
-class Worker:
-    """The worker's end, spoken by hand."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self.socket, self.frames = connection, MessageDecoder()
-        self.messages: list[Message] = []
-
-    def receive(self) -> Message:
-        while not self.messages:
-            data = self.socket.recv(4096)
-            assert data, "the task closed the connection"
-            self.messages += self.frames.feed(data)
-        return self.messages.pop(0)
-
-    def send(self, message: Message) -> None:
-        self.socket.sendall(encode(message))
-
-    def admit(self, key: str = KEY) -> Message:
-        challenge = nonce()
-        self.send({"challenge": challenge})
-        said = self.receive()
-        assert proves(said["proof"], proof(KEY, "task", challenge, said["nonce"], said["who"]))
-        self.send({"admitted": {"lease": 1.0}, "proof": proof(key, "worker", said["nonce"], challenge, said["who"])})
-        return said
-
-
-@contextmanager
-def meeting(**admission: Any) -> Iterator[tuple[Worker, queue.Queue[Any]]]:
-    """A task that connects; the queue holds what came of it."""
-    outcome: queue.Queue[Any] = queue.Queue()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def connect() -> None:
-            try:
-                own = identity().fingerprint
-                outcome.put(TaskChannel.connect(server.getsockname(), own, KEY, WHO, timeout=60.0))
-            except Exception as error:
-                outcome.put(error)
-
-        thread = threading.Thread(target=connect)
-        thread.start()
-        with identity().context.wrap_socket(server.accept()[0], server_side=True) as connection:
-            yield Worker(connection), outcome
-        thread.join()
 
 
 def test_an_admitted_task_gets_its_answer() -> None:

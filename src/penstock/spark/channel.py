@@ -13,12 +13,14 @@ from __future__ import annotations
 import contextlib
 import hmac
 import json
+import os
 import secrets
 import select
 import socket
 import threading
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -132,6 +134,8 @@ class TaskChannel:
         self._frames = MessageDecoder()
         self._sending = threading.Lock()
         self._renewed = renewed
+        self._given_up = False
+        _channels.add(self)
 
     @classmethod
     def connect(
@@ -173,9 +177,18 @@ class TaskChannel:
         """Blocks while the worker does not read. What can't be sent is lost, and ``attend`` sees that the worker is
         gone.
         """
+        if self._given_up:
+            return
         data = encode(message)
         with self._sending, contextlib.suppress(OSError):
             self._socket.sendall(data)
+
+    def give_up(self) -> None:
+        """Called in a process that has been forked: what it said would break TLS for its parent, and as long as it
+        lives the worker would not see that its parent has ended.
+        """
+        self._given_up = True
+        self._socket.close()
 
     def close(self) -> None:
         """Say no more; ``attend`` ends when the worker, which may still be reading what was said, hangs up as well.
@@ -273,3 +286,15 @@ class TaskChannel:
                 raise ConnectionError("the worker closed the connection")
             data += part
         return bytes(data)
+
+
+_channels: weakref.WeakSet[TaskChannel] = weakref.WeakSet()
+"""Those of this process."""
+
+
+def _forked() -> None:
+    for channel in list(_channels):
+        channel.give_up()
+
+
+os.register_at_fork(after_in_child=_forked)

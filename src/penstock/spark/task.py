@@ -10,6 +10,7 @@ import functools
 import gc
 import importlib
 import logging
+import multiprocessing
 import os
 import queue
 import socket
@@ -101,13 +102,16 @@ class LogRelay(logging.Handler):
 
     def __init__(self, channel: TaskChannel) -> None:
         super().__init__()
-        self._channel = channel
+        self._channel, self._process = channel, os.getpid()
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = record.getMessage()
             if record.exc_info:
                 text += "\n" + (self.formatter or logging.Formatter()).formatException(record.exc_info)
+            if os.getpid() != self._process:  # the plugin has forked it: see ``TaskChannel.give_up``
+                print(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]", file=sys.stderr)
+                return
             place = {
                 "trace": dict(current_ids.get()),
                 "name": record.name,
@@ -125,17 +129,22 @@ def host(payload: Message, _rows: Iterable[Any]) -> Iterator[Any]:
     # Spark kills its Python processes by a signal to their group, which a connector may have left.
     end_with_parent(int(os.environ[FORKED_FROM]) if FORKED_FROM in os.environ else None)
     attempt = _attempt()
-    if payload.get("shared"):
-        inherit_task()
-        threads = TaskThreads(lambda payload: host_task(payload, attempt, threads))
-        failures: list[Exception] = []
-        threads.begin(payload, failures.append)
-        threads.wait()
-        if failures:
-            raise failures[0]
-    elif failed := host_task(payload, attempt):
-        raise TaskFailedError(failed)
-    return iter(())
+    try:
+        if payload.get("shared"):
+            inherit_task()
+            threads = TaskThreads(lambda payload: host_task(payload, attempt, threads))
+            failures: list[Exception] = []
+            threads.begin(payload, failures.append)
+            threads.wait()
+            if failures:
+                raise failures[0]
+        elif failed := host_task(payload, attempt):
+            raise TaskFailedError(failed)
+        return iter(())
+    finally:
+        # PySpark ends this process in a way that leaves those that a plugin has forked.
+        for child in multiprocessing.active_children():
+            child.kill()
 
 
 def host_task(payload: Message, attempt: int, threads: TaskThreads | None = None) -> str | None:
