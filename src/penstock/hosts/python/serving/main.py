@@ -100,13 +100,16 @@ class _Relay(logging.Handler):
 
     def __init__(self, peer: Peer) -> None:
         super().__init__()
-        self._peer = peer
+        self._peer, self._process = peer, os.getpid()
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = record.getMessage()
             if record.exc_info:
                 text += "\n" + logging.Formatter().formatException(record.exc_info)
+            if os.getpid() != self._process:  # the plugin has forked it: what it said would get between what this says
+                print(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]", file=sys.stderr)
+                return
             self._peer.tell("log", record.name, record.levelno, text, record.created, lane="log")
         except Exception:
             self.handleError(record)
