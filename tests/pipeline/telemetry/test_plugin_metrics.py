@@ -11,6 +11,9 @@ from penstock.api.plugin_metrics import Monitorable, PluginMetrics
 from penstock.api.transform import Predicate, Transformation
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
+from penstock.spark.channel import decode, encode
+from penstock.worker.monitoring.prometheus.text import PrometheusText
+from penstock.worker.monitoring.task_values import plugin_values
 
 TASK = {"connector": "c", "task": "0"}
 
@@ -70,6 +73,18 @@ def test_what_is_added_can_be_removed() -> None:
     assert plugins.read() == []
     with pytest.raises(ValueError, match="There is no metric bytes-total"):
         metrics.remove("bytes-total")
+
+
+def test_whatever_plugins_add_can_be_shown() -> None:
+    """A task sends it as JSON."""
+    plugins = MetricsOfPlugins(TASK)
+    shard: Any = 1
+    for value in (float("nan"), float("inf"), 7.0):
+        plugins.of().add(f"is-{value}", "", lambda value=value: value, {"shard": shard})  # type: ignore[misc]
+    reported = decode(encode({"metrics": plugins.read()})[4:])["metrics"]
+    shown = PrometheusText(lambda: plugin_values(reported)).render().decode()
+    assert 'kafka_connect_plugins_is_7_0{connector="c",shard="1",task="0"} 7.0' in shown
+    assert "is_nan" not in shown
 
 
 def broken() -> float:

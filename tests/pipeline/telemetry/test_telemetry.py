@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.places import MOST, Places, of_source, of_topic
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 from penstock.pipeline.telemetry.stages import timed
+from penstock.spark.channel import decode, encode
 
 
 def failing(batch: Batch) -> Batch:
@@ -152,6 +155,23 @@ def test_a_source_that_does_not_say_where_it_is_has_the_numbers_of_its_offsets(t
     places = [(each["source"], each["position"], each["end"], each["unit"]) for each in values["penstock-places"]]
     assert sorted(places) == [('{"server": "shop"}', 7, None, "lsn"), ('{"server": "shop"}', 9, None, "ts")]
     assert values.get("penstock-seconds-behind") == (2.5 if isinstance(task, Quiet) else None)
+
+
+def test_numbers_of_other_classes_are_reported_as_numbers() -> None:
+    """As databases and NumPy give them, which JSON does not know."""
+
+    class Counting(SourceTask):
+        def seconds_behind(self) -> float:
+            return math.nan
+
+        def progress(self) -> list[SourceProgress]:
+            position: Any = Decimal(3)
+            return [SourceProgress({"table": "t"}, position, 5)]
+
+    values = decode(encode(measured(Counting()))[4:])
+    (place,) = values["penstock-places"]
+    assert (place["position"], place["behind"], values["penstock-records-behind"]) == (3, 2, 2)
+    assert "penstock-seconds-behind" not in values
 
 
 def test_a_source_of_many_partitions_has_no_time_series_of_each() -> None:

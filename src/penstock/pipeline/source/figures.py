@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -45,8 +46,8 @@ class SourceFigures:
     def _sources(self) -> list[Place]:
         """A plugin that can't say where it is does not fail its task."""
         try:
-            self.metrics.put("penstock-seconds-behind", self.task.seconds_behind())
-            told = [of_source(p.partition, p.position, p.end, p.unit) for p in self.task.progress()]
+            self.metrics.put("penstock-seconds-behind", _seconds(self.task.seconds_behind()))
+            told = [of_source(p.partition, _whole(p.position), _whole(p.end), p.unit) for p in self.task.progress()]
         except Exception:
             log.debug("The task can't say how far it is", exc_info=True)
             told = []
@@ -69,3 +70,13 @@ class SourceFigures:
             for topic, number, found in producer.partitions()
             if topic not in (self.offsets_topic, TRANSACTIONS)
         ]
+
+
+def _seconds(told: float | None) -> float | None:
+    """A number of whatever class; None for one that is not finite."""
+    return None if told is None or not math.isfinite(told) else float(told)
+
+
+def _whole(told: int | None) -> int | None:
+    """The same, as a whole number."""
+    return None if told is None else int(told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -74,8 +75,10 @@ class MetricsOfPlugins:
 
 
 def _value(metric: _Metric) -> float | None:
+    """None also for what is no finite number, of which JSON knows nothing."""
     try:
-        return float(metric.value())
+        value = float(metric.value())
+        return value if math.isfinite(value) else None
     except Exception:
         log.debug("The value of a plugin's metric %s can't be had", metric.name, exc_info=True)
         return None
@@ -97,7 +100,7 @@ class MetricsOfPlugin:
         self.registry.remove(name, self._all(tags))
 
     def _all(self, tags: Mapping[str, str]) -> Tags:
-        named = {plain(tag): value for tag, value in sorted(tags.items())}
+        named = {plain(tag): str(value) for tag, value in sorted(tags.items())}
         for taken in self.tags.keys() & named.keys():
             raise ValueError(f"The tag '{taken}' is set by the runtime")
         if not all(map(_NAME.fullmatch, named)):
