@@ -201,6 +201,7 @@ class DriverSupervisor:
     async def _once(self) -> str:
         """One life of a driver; the answer tells how it ended."""
         ours, theirs = socket.socketpair()
+        theirs.setblocking(True)  # whatever a plugin has made of ``socket.setdefaulttimeout``
         env = await asyncio.to_thread(environment, self.conf)
         kind = "queries" if self._queries else "hosted"
         self._killed, self._java, self._answered = "", None, 0

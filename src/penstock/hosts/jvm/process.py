@@ -117,6 +117,7 @@ def _joined(folder: Path) -> tuple[Path, socket.socket] | None:
 
 def _connected(place: Path) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(None)  # whatever a plugin has made of ``socket.setdefaulttimeout``
     try:
         connection.connect(str(place / "socket"))
     except OSError:

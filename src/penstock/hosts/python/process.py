@@ -57,6 +57,8 @@ class PluginProcess:
             raise self._absent()
         self._group = group_for(limits)
         self._socket, theirs = socket.socketpair()
+        for each in (self._socket, theirs):
+            each.setblocking(True)  # whatever another plugin has made of ``socket.setdefaulttimeout``
         options = {
             **limits.options(self._group is not None),
             "group": None if self._group is None else str(self._group.folder),
