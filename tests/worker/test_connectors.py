@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from penstock.api.connector import Connector, SourceConnector
+from penstock.api.errors import ConnectError
 from penstock.api.source import SourceTask
 from penstock.core.model.actions import GeneratedTasks
 from penstock.core.model.events import (
@@ -54,6 +56,8 @@ class Blocking(SourceConnector):
             self.go.wait()
         if self._config.get("fail") == method:
             raise ValueError(f"{method} fails")
+        if self._config.get("exit") == method:
+            sys.exit(f"{method} exits")
 
 
 class Noting(SourceConnector):
@@ -214,6 +218,22 @@ def test_a_connector_that_fails_at_its_stop_is_stopped_all_the_same(runs: Runs) 
     until(lambda: runs.of("b")[1:], "b has failed", 120)
     assert runs.of("b")[1].trace.startswith("ValueError: stop fails")
     assert not [event for event in runs.of("a") if isinstance(event, ConnectorFailed)]
+
+
+def test_a_connector_that_exits_ends_no_thread(runs: Runs) -> None:
+    runs.start("a", 1, exit="task_configs")
+    runs.connectors.make_task_configs(7, 1, 1)
+    until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the answer", 120)
+    assert isinstance(runs.events[-1].error, ConnectError)
+    assert str(runs.events[-1].error) == "The plugin has raised SystemExit: task_configs exits"
+    runs.start("b", 2, exit="stop")
+    runs.connectors.change_state(2, STOPPED)
+    until(lambda: ConnectorStopped("b", 2, "unknown") in runs.events, "b is stopped", 120)
+    runs.start("c", 3, exit="stop")
+    until(lambda: runs.of("c"), "c runs", 120)
+    runs.connectors.stop(3)
+    until(lambda: ConnectorEnded("c", 3) in runs.events, "c has ended", 120)
+    assert not [event for event in runs.events if isinstance(event, ConnectorFailed)]
 
 
 @pytest.mark.parametrize("fail", ["start", "raise_error", "task_configs"])

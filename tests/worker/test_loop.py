@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import logging
+import queue
+import ssl
+import sys
+from concurrent.futures import Future
 from typing import Any, cast
 
 import pytest
 
+from penstock.api.errors import ConnectError
 from penstock.core.herder import Herder
 from penstock.core.model.actions import Action, StopTask, Validate
 from penstock.core.model.events import Completed
-from penstock.core.model.messages import ListConnectors, Reply
+from penstock.core.model.messages import ListConnectors, Reply, ValidateConfig
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.tasks import TaskId
+from penstock.threads import Threads
+from penstock.worker.background import Background
+from penstock.worker.local import LocalAnswers
 from penstock.worker.loop import Loop, Parts
 from support.waiting import until
 
@@ -110,3 +118,34 @@ def test_what_can_not_be_asked_is_logged_without_its_configuration(
     assert "can't start new thread" in caplog.text
     assert "canary-7f3a" not in caplog.text
     loop.shut_down(0)
+
+
+def exiting(*args: object) -> Any:
+    sys.exit(2)
+
+
+def test_a_plugin_that_exits_ends_neither_the_loop_nor_the_server() -> None:
+    """An error is raised again where it is awaited, and there SystemExit would end the thread without a word."""
+    outcomes: queue.SimpleQueue[Completed] = queue.SimpleQueue()
+    nothing = cast(Any, Nothing())
+    tls = ssl.create_default_context()
+    Background(Threads(), outcomes.put, validate=exiting, offsets=nothing, fence=exiting, tls=tls).do(
+        Validate({}, token=1)
+    )
+    local = LocalAnswers(
+        Threads(),
+        nothing,
+        nothing,
+        cluster_id=exiting,
+        check_plugin=exiting,
+        validate=exiting,
+        set_level=exiting,
+        history=nothing,
+        preview=exiting,
+        dead_letters=exiting,
+    )
+    answer: Future[Any] = Future()
+    local.answer(ValidateConfig("C", {"connector.class": "C"}, False), answer)
+    for error in (outcomes.get(timeout=60).error, answer.exception(60)):
+        assert isinstance(error, ConnectError)
+        assert str(error) == "The plugin has raised SystemExit: 2"

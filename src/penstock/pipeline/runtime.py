@@ -61,5 +61,5 @@ class StopOnce:
         try:
             with self.calls.entered("stop"):
                 self.stop()
-        except Exception:
+        except BaseException:  # SystemExit, too
             log.warning("Could not stop task", exc_info=True)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import httpx
 
+from penstock.api.errors import ConnectError
 from penstock.core.model import actions as a
 from penstock.core.model.events import Completed
 from penstock.core.session_keys import key_bytes, signature_headers
@@ -69,7 +70,7 @@ class Background:
         try:
             self._deliver(Completed(ask.token, self._outcome(ask, deadline)))
         except BaseException as error:
-            self._deliver(Completed(ask.token, error=error))
+            self._deliver(Completed(ask.token, error=as_exception(error)))
 
     def _give_up(self, ask: a.Ask) -> None:
         match ask:
@@ -115,3 +116,14 @@ class Background:
             raise ConnectionError(f"the leader at {call.url} cannot be reached: {error}") from error
         if answer.is_error:
             raise ConnectionError(f"the leader at {call.url} answered {answer.status_code}: {answer.text}")
+
+
+def as_exception(error: BaseException) -> Exception:
+    """What a plugin has raised, to be raised again. SystemExit and the like would end the thread that does so, and
+    nobody would be told: the worker's loop, or the server of the REST interface.
+    """
+    if isinstance(error, Exception):
+        return error
+    made = ConnectError(": ".join((f"The plugin has raised {type(error).__name__}", *map(str, error.args))))
+    made.__cause__ = error
+    return made

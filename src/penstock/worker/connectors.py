@@ -40,6 +40,7 @@ from penstock.observe import log_context
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import stack, trace
 from penstock.settings import with_references
+from penstock.worker.background import as_exception
 from penstock.worker.tasks_max import TooManyTasks, check_tasks_max, tasks_max
 
 log = logging.getLogger(__name__)
@@ -239,7 +240,7 @@ class _Run:
         """A connector is reported as stopped even if its stop fails, as in Java."""
         try:
             self._stop()
-        except Exception:
+        except BaseException:  # SystemExit, too
             if target != STOPPED:
                 raise
             log.exception("Connector %s failed while it was being stopped", self.name)
@@ -267,8 +268,8 @@ class _Run:
         except TooManyTasks as error:
             self._fail(error)
             self.deliver(Completed(token))
-        except Exception as error:
-            self.deliver(Completed(token, error=error))
+        except BaseException as error:
+            self.deliver(Completed(token, error=as_exception(error)))
         return True
 
     def _task_configs(self, max_tasks: int) -> GeneratedTasks:
@@ -286,7 +287,7 @@ class _Run:
     def _end(self) -> None:
         try:
             self._stop()
-        except Exception:
+        except BaseException:
             log.exception("Connector %s failed while it was being stopped", self.name)
         self.report_end()
 

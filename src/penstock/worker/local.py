@@ -17,6 +17,7 @@ from penstock.hosts.jvm.levels import JVMS
 from penstock.observe import NUMBERS, LogLevels
 from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
+from penstock.worker.background import as_exception
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.log_lines import LogLines
 
@@ -86,7 +87,7 @@ class LocalAnswers:
         except (ConnectError, ConfigError) as error:
             future.set_result(m.Refused(400, str(error)).reply())
         except BaseException as error:
-            future.set_exception(error)
+            future.set_exception(as_exception(error))
 
     def _body(self, request: m.LocalRequest) -> Any:
         match request:
