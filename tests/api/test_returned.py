@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from penstock.api import ConnectError, SinkTask, SourceRecord, SourceTask, Transformation
-from penstock.api.batch import Batch
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.columns import Table
 from penstock.api.returned import polled_batch, ran, task_class, task_configs, validated
 from penstock.api.testing import apply, run_sink, run_source, sink_record
 
@@ -39,6 +40,22 @@ def test_no_records(nothing: Any) -> None:
 def test_what_poll_must_not_return(polled: Any, said: str) -> None:
     with pytest.raises(ConnectError, match=said):
         polled_batch(polled)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"keys": ["k"]}, "A batch has 1 keys and 2 topics"),
+        ({"partitions": [0] * 3}, "A batch has 3 partitions and 2 topics"),
+        ({"timestamps": []}, "A batch has 0 timestamps and 2 topics"),
+        ({"keys": Table.of({"id": [1]})}, "A batch has 1 keys and 2 topics"),
+        ({"origin": SourceOrigin([{}] * 2, [{}])}, "A batch has 1 offsets of their origin and 2 topics"),
+    ],
+)
+def test_a_batch_has_as_much_of_everything_as_records(columns: Any, said: str) -> None:
+    """Or the producer would be given as many as there are of the least."""
+    with pytest.raises(ConnectError, match=said):
+        polled_batch(Batch.of("t", [1, 2], **columns))
 
 
 def test_the_kit_for_tests_says_the_same() -> None:

@@ -242,6 +242,29 @@ def test_unknown_predicates_and_missing_classes_are_refused() -> None:
     assert isinstance(caught.value.__cause__, ConfigError)
 
 
+class Half(Predicate):
+    """Answers for the first half only."""
+
+    java_name = "x.Half"
+
+    def test_batch(self, batch: Batch) -> list[bool]:
+        return [True] * (len(batch) // 2)
+
+
+@pytest.mark.parametrize("transform", [DropAll, DropLong])
+def test_a_predicate_answers_for_each_record(transform: type[Transformation]) -> None:
+    config = {
+        "transforms": "t",
+        "transforms.t.type": "x.T",
+        "transforms.t.predicate": "p",
+        "predicates": "p",
+        "predicates.p.type": "x.Half",
+    }
+    (step,) = Chain.build(config, lambda kind, name: Half if kind == "predicate" else transform).steps
+    with pytest.raises(ConnectError, match="test_batch returned 1 answers for 2 records"):
+        step.apply(Batch.of("t", ["a", "b"]))
+
+
 def test_closing_closes_predicates_too() -> None:
     before = Vowel.closed
     Chain.build(where("x.Append"), resolve).close()

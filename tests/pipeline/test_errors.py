@@ -242,6 +242,30 @@ def test_failures_are_logged_with_javas_words(
     assert [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR] == expected
 
 
+def without_x(batch: Batch) -> Batch:
+    """As authors of transforms may try to leave out records."""
+    return batch.with_(values=[value for value in batch.values if value != "x"])
+
+
+@pytest.mark.parametrize("values", [("a", "x", "b"), ("x",)])
+def test_records_whose_values_a_step_loses_are_errors(values: tuple[str, ...]) -> None:
+    step = Step(Stage.TRANSFORMATION, "x.Without", without_x)
+    with pytest.raises(ConnectError, match="Tolerance exceeded") as raised:
+        Handling({}).handler.run([step], consumed(*values))
+    assert str(raised.value.__cause__).startswith("A batch has 0 values and 1 topics; all columns must be of the same")
+    tolerant = Handling(TOLERATE)
+    left = tolerant.handler.run([step], consumed(*values))
+    assert left.values == [value for value in values if value != "x"]
+    assert [failure.record.values for failure in tolerant.failures] == [["x"]]
+
+
+def test_a_step_that_gives_no_batch_is_an_error() -> None:
+    step = Step(Stage.TRANSFORMATION, "x.Nothing", lambda batch: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ConnectError) as raised:
+        Handling({}).handler.run([step], consumed("a"))
+    assert str(raised.value.__cause__) == "Expected a Batch, not a NoneType"
+
+
 def test_what_must_not_wait_is_done_while_a_record_waits() -> None:
     handling = Handling({"errors.retry.timeout": "-1"})
     done: list[int] = []

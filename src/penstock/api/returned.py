@@ -6,15 +6,16 @@ In Java the compiler says these.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock.api.batch import Batch
+from penstock.api.columns import Table
 from penstock.api.config_key import ConfigValue
 from penstock.api.errors import ConnectError
 from penstock.api.record import Record, SourceRecord
 
-__all__ = ["applied_batch", "polled_batch", "ran", "task_class", "task_configs", "validated"]
+__all__ = ["applied_batch", "even", "polled_batch", "ran", "task_class", "task_configs", "validated"]
 
 _RECORDS = "expected a list of SourceRecords, a Batch, or None if there are no records now"
 _RECORD = "expected a record, such as `record.with_(value=...)`, or None to drop it"
@@ -26,7 +27,7 @@ def polled_batch(polled: Sequence[SourceRecord] | Batch | None) -> Batch | None:
     if polled is None:
         return None
     if isinstance(polled, Batch):
-        return polled if len(polled) else None
+        return even(polled) if len(polled) else None
     if not isinstance(polled, Collection):
         raise ConnectError(f"poll returned {_kind(polled)}; {_RECORDS}")
     if not len(polled):
@@ -49,6 +50,35 @@ def applied_batch(records: Sequence[Any]) -> Batch:
             if not isinstance(other, Record):
                 raise ConnectError(f"apply returned {_kind(other)}; {_RECORD}") from None
         raise
+
+
+def even(batch: Batch) -> Batch:
+    """A batch that a plugin has made. Raises ConnectError if it is none, or its columns are of different lengths:
+    records would be lost, or have values of others.
+    """
+    if not isinstance(batch, Batch):
+        raise ConnectError(f"Expected a Batch, not {_kind(batch)}")
+    if type(batch) is Batch:  # others have their columns elsewhere
+        for name, column in _columns(batch):
+            if isinstance(column, list | Table) and len(column) != len(batch.topics):
+                raise ConnectError(
+                    f"A batch has {len(column)} {name} and {len(batch.topics)} topics; all columns must be of the same "
+                    "length. `batch.select(rows)` leaves out records"
+                )
+    return batch
+
+
+def _columns(batch: Batch) -> Iterator[tuple[str, Any]]:
+    yield "partitions", batch.partitions
+    yield "key schemas", batch.key_schemas
+    yield "keys", batch.key_column
+    yield "value schemas", batch.value_schemas
+    yield "values", batch.value_column
+    yield "timestamps", batch.timestamp_column
+    yield "headers", batch.headers
+    if batch.origin is not None:
+        yield "partitions of their origin", batch.origin.partitions
+        yield "offsets of their origin", batch.origin.offsets
 
 
 def ran(method: str, returned: object) -> None:

@@ -102,7 +102,10 @@ class Condition:
     negate: bool
 
     def test_batch(self, batch: Batch) -> list[bool]:
-        return [bool(hit) != self.negate for hit in self.predicate.test_batch(batch)]
+        hits = [bool(hit) != self.negate for hit in self.predicate.test_batch(batch)]
+        if len(hits) != len(batch):
+            raise ConnectError(f"test_batch returned {len(hits)} answers for {len(batch)} records")
+        return hits
 
 
 def condition_of(config: Mapping[str, str], transform: str, resolve: Resolve) -> Condition | None:

@@ -21,6 +21,7 @@ from typing import Protocol
 from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.returned import even
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import FatalJavaError
 from penstock.pipeline.metrics import Metrics
@@ -215,7 +216,7 @@ class ErrorHandler:
             try:
                 if raised is not None and attempt == 1:
                     raise raised
-                return step.apply(record)
+                return even(step.apply(record))
             except FatalJavaError:
                 raise
             except RetriableError as e:
@@ -282,7 +283,7 @@ def _attempted(step: Step, batch: Batch) -> Batch | Exception:
     raise afterwards, one by one.
     """
     try:
-        return step.apply(batch)
+        return even(step.apply(batch))
     except Exception as e:
         return e
 
