@@ -71,6 +71,23 @@ def test_a_status_is_for_each_task_of_the_process_and_not_for_the_next_process_o
     assert not exits.folder.exists()
 
 
+def test_a_status_that_nobody_waits_for_leaves_no_file() -> None:
+    """It comes after the end of its process has been seen."""
+
+    async def expect() -> None:
+        exits.expect(7)
+        await asyncio.sleep(0)
+        report(exits.folder, 7, 0)
+        while exits._expected:
+            await asyncio.wait(exits._expected)
+
+    exits = ExitStatuses()
+    asyncio.run(expect())
+    assert not list(exits.folder.iterdir())
+    assert exits._taken == {7: 0}
+    exits.close()
+
+
 def test_the_kernels_kills_are_read_from_the_first_file_that_counts_them(tmp_path: Path) -> None:
     kills = OutOfMemoryKills()
     assert kills.count() >= 0

@@ -26,6 +26,8 @@ _CRASHES = frozenset({"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "SIGTR
 """Signals that a process gets for what it has done."""
 _EXECUTOR_LOST = ("ExecutorLostFailure", "ecommission")
 _INTERVAL = 0.05
+_LATE = 10.0
+"""Seconds in which a status that nobody waits for may come."""
 
 
 class ExitStatuses:
@@ -36,6 +38,7 @@ class ExitStatuses:
         self.folder = self._scratch.path
         self._taken: dict[int, int] = {}
         """Several tasks may have had the same process."""
+        self._expected: set[asyncio.Task[int | None]] = set()
 
     async def take(self, pid: int, timeout: float = 0.0) -> int | None:
         """The wait status of a process that has ended, as ``os.waitpid`` returns it. None if none has
@@ -53,6 +56,14 @@ class ExitStatuses:
             if asyncio.get_running_loop().time() >= deadline:
                 return None
             await asyncio.sleep(_INTERVAL)
+
+    def expect(self, pid: int) -> None:
+        """Take the status of a process that has ended when it comes, so that no file is left: it comes a moment after
+        the end, when its parent has seen that.
+        """
+        taking = asyncio.get_running_loop().create_task(self.take(pid, _LATE))
+        self._expected.add(taking)
+        taking.add_done_callback(self._expected.discard)
 
     def forget(self, pid: int) -> None:
         """Called when a process begins a task: another one may have had its number before."""

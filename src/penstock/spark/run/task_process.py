@@ -52,7 +52,7 @@ class TaskProcess:
             self._process.kill()
             await self._process.ended(lease)
         if self._exits is not None:
-            await self._exits.take(self._process.pid)
+            self._exits.expect(self._process.pid)
         return True
 
     async def ended_how(self) -> tuple[str, bool] | None:
