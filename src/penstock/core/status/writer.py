@@ -17,6 +17,10 @@ from penstock.core.work import Phase, TaskRun, Work
 
 WITHOUT_VERSION = ("UNASSIGNED", "RESTARTING")
 """States of a task that has no instance at the moment: no version is written with them."""
+LONGEST_TRACE = 100_000
+"""Characters, each of which may be six bytes in JSON: a record is refused that is larger than a megabyte, and with it
+the state would be lost.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ class StatusWriter:
             if name in self.statuses.connectors:
                 self.output.emit(actions.AppendStatus((ConnectorStatus(name, None),)))
             return
-        status = ConnectorStatus(name, state, self.author.worker_id, self.author.generation, trace, version)
+        here = self.author.worker_id, self.author.generation
+        status = ConnectorStatus(name, state, *here, _shortened(trace), version)
         self._write(name, status, safe)
 
     def put_task(self, id: TaskId, state: StateName, *, trace: str | None = None, safe: bool = False) -> None:
@@ -70,7 +75,7 @@ class StatusWriter:
                 self.output.emit(actions.AppendStatus((TaskStatus(id, "UNASSIGNED", *here), TaskStatus(id, None))))
             return
         version = None if state in WITHOUT_VERSION else self.plugins.version(connector.config)
-        self._write(id, TaskStatus(id, state, *here, trace, version), safe)
+        self._write(id, TaskStatus(id, state, *here, _shortened(trace), version), safe)
 
     def fail_task(self, task: TaskRun, trace: str) -> None:
         task.phase = Phase.FAILED
@@ -100,3 +105,10 @@ class StatusWriter:
                 self.output.emit(actions.AppendStatus((replace(last, generation=self.author.generation),)))
 
         self.output.start(flow(), what="Writing a status again")
+
+
+def _shortened(trace: str | None) -> str | None:
+    if trace is None or len(trace) <= LONGEST_TRACE:
+        return trace
+    left_out = len(trace) - LONGEST_TRACE
+    return f"{trace[:LONGEST_TRACE]}... ({left_out} more characters are in the log of the worker)\n"
