@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,3 +78,12 @@ def test_errors_that_cause_each_other_come_to_an_end() -> None:
     one, two = ValueError("the same"), ValueError("the same")
     one.__context__, two.__context__ = two, one
     assert causes(one) == [two]
+
+
+@pytest.mark.parametrize("said", [lambda error: None, lambda error: error.missing])
+def test_an_error_that_can_not_say_its_message_is_shown_all_the_same(said: Any) -> None:
+    class Wordless(Exception):
+        def __str__(self) -> str:
+            return said(self)
+
+    assert "Wordless: (no message: its __str__ has raised " in trace(Wordless()).splitlines()[0]

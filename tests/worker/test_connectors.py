@@ -60,6 +60,14 @@ class Blocking(SourceConnector):
             sys.exit(f"{method} exits")
 
 
+class Wordless(Exception):
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+    def __str__(self) -> str:
+        return f"{self.reason}"  # type: ignore[attr-defined]
+
+
 class Noting(SourceConnector):
     """Fails as its configuration says, and notes how it ends."""
 
@@ -71,6 +79,11 @@ class Noting(SourceConnector):
                 raise ValueError("start fails")
             case "raise_error":
                 self.context.raise_error(ValueError("raised"))
+            case "raise_error with a text":
+                text: Any = "the server is away"
+                self.context.raise_error(text)
+            case "without a message":
+                raise Wordless(7)
 
     def stop(self) -> None:
         self.ends.append("stop")
@@ -254,6 +267,19 @@ def test_what_has_failed_is_told_to_stop_once_unless_it_is_of_java(
     until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
     assert Noting.ends == [end]
     assert any(isinstance(e, ConnectorStopped) for e in runs.of("a")) is stopped
+
+
+@pytest.mark.parametrize(
+    ("fail", "said"),
+    [
+        ("raise_error with a text", "org.apache.kafka.connect.errors.ConnectException: the server is away"),
+        ("without a message", "Wordless: (no message: its __str__ has raised AttributeError)"),
+    ],
+)
+def test_whatever_a_connector_fails_with_is_told(runs: Runs, fail: str, said: str) -> None:
+    runs.connectors.start("a", 1, {"connector.class": "Noting", "fail": fail}, STARTED)
+    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorFailed)], "a has failed", 120)
+    assert said in runs.of("a")[-1].trace.splitlines()[0]
 
 
 @pytest.mark.parametrize("fail", ["raise_error", "task_configs"])

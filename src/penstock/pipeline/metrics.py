@@ -20,6 +20,7 @@ from typing import Any
 
 from penstock.java.text import java_class_name
 from penstock.pipeline.telemetry.traces import NO_TRACES
+from penstock.pipeline.trace import message_of
 
 STAGES = ("poll", "transform", "convert", "send", "put", "commit")
 """In which a task spends its time; the rate of a stage is its share of the time."""
@@ -86,7 +87,8 @@ class Metrics:
 
     def survived(self, error: BaseException) -> None:
         """An error that did not end the task, though something is retried or lost."""
-        message = f"{java_class_name(type(error))}: {error}" if error.args else java_class_name(type(error))
+        name = java_class_name(type(error))
+        message = f"{name}: {message_of(error)}" if error.args else name
         with self._lock:
             self._texts |= {"penstock-last-error": message, "penstock-last-error-timestamp": int(time.time() * 1000)}
         self.traces.survived(error)

@@ -43,8 +43,16 @@ def headline(error: BaseException) -> str:
     """``<class>: <message>``, or the class alone if there is no message; Java's ``Throwable.toString``."""
     if isinstance(error, OSError) and error.filename is not None:
         return _of_file(error)
-    message = str(error)
+    message = message_of(error)
     return f"{java_class_name(type(error))}: {message}" if message else java_class_name(type(error))
+
+
+def message_of(error: BaseException) -> str:
+    """Also of one whose class, a plugin's perhaps, fails to say it."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"(no message: its __str__ has raised {type(failure).__name__})"
 
 
 def _of_file(error: OSError) -> str:

@@ -20,6 +20,7 @@ from hashlib import blake2b
 from typing import Any
 
 from penstock.api.connector import Connector, SinkConnector
+from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.returned import task_class, task_configs
 from penstock.core.model.actions import GeneratedTasks
@@ -134,9 +135,11 @@ class _Run:
     def request_task_reconfiguration(self) -> None:
         self.deliver(ReconfigurationWanted(self.name, self.number))
 
-    def raise_error(self, error: BaseException) -> None:
+    def raise_error(self, error: object) -> None:
+        """Plugins give a text as well, where nobody checks their types."""
+        failed = error if isinstance(error, BaseException) else ConnectError(str(error))
         self._stay_ended()  # now: its process may end before the command's turn comes
-        self.commands.put(lambda: self._fail(error))
+        self.commands.put(lambda: self._fail(failed))
 
     def source_offsets(self) -> SourceOffsets:
         return self.setup.offsets(self.name, self.setup.resolve(self.raw))

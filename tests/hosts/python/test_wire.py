@@ -117,3 +117,11 @@ def test_what_would_end_a_thread_of_the_worker_is_an_error(error: BaseException,
 def test_a_group_of_errors_is_an_error() -> None:
     again = rebuilt(read(write(described(ExceptionGroup("several", [ValueError("x")])))))
     assert headline(again).endswith("ExceptionGroup: several (1 sub-exception)")
+
+
+def test_an_error_that_can_not_say_its_message_comes_all_the_same() -> None:
+    class Wordless(Exception):
+        def __str__(self) -> str:
+            return None  # type: ignore[return-value]
+
+    assert str(rebuilt(described(Wordless()))) == "(no message: its __str__ has raised TypeError)"

@@ -155,13 +155,20 @@ def _one(error: BaseException) -> dict[str, Any]:
     if isinstance(error, OSError) and error.errno is not None:
         args = (error.errno, error.strerror, error.filename if isinstance(error.filename, str) else None)
     if not known or not all(type(each) in _ARGUMENTS for each in args):  # not http.HTTPStatus, which is an int
-        args = (str(error),) if str(error) else ()
+        args = (message,) if (message := _message(error)) else ()
     return {
         "classes": [(cls.__module__, cls.__qualname__) for cls in type(error).__mro__ if cls is not object],
         "java": getattr(error, "java_name", None),
         "args": args,
         "notes": [*map(str, getattr(error, "__notes__", ())), *at[:_FRAMES]],
     }
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"(no message: its __str__ has raised {type(failure).__name__})"
 
 
 def rebuilt(document: Mapping[str, Any]) -> Exception:
