@@ -96,8 +96,9 @@ class TaskLauncher:
             if start.topics_reset:
                 spec = replace(spec, known_topics=())
             self._hosts.run(spec, _Gate(self, spec))
-        if start.paused is not None and start.paused != spec.paused:
-            (self._hosts.pause if start.paused else self._hosts.resume)(action.id)
+            if start.paused is not None and start.paused != spec.paused:
+                # Before what is requested from now on.
+                (self._hosts.pause if start.paused else self._hosts.resume)(action.id)
 
     def _not_prepared(self, action: StartTask, error: BaseException) -> None:
         """It is tried again if brokers did not answer."""

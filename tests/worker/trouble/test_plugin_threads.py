@@ -129,6 +129,29 @@ def test_a_new_configuration_does_not_wait_for_providers_that_hang_with_the_old_
     until(lambda: hosts.run_ == ["c"], "the task that waited starts", 120)
 
 
+def test_what_is_requested_after_a_preparation_comes_after_what_was_requested_during_it(go: threading.Event) -> None:
+    told: list[Any] = []
+
+    class Hosts:
+        def run(self, spec: TaskSpec, gate: Any) -> None:
+            threading.Thread(target=launcher.resume, args=(TaskId("c", 0),)).start()
+
+        def pause(self, id: TaskId) -> None:
+            told.append(("pause", launcher._lock.locked()))
+
+        def resume(self, id: TaskId) -> None:
+            told.append("resume")
+
+    hosts, nothing = Hosts(), Any
+    specs = WaitingSpecs(nothing, nothing, nothing, nothing, go)  # type: ignore[arg-type]
+    launcher = TaskLauncher(hosts, specs, nothing, told.append)  # type: ignore[arg-type]
+    launcher.start(start("c", 0))
+    launcher.pause(TaskId("c", 0))
+    go.set()
+    until(lambda: len(told) == 2, "both are told", 120)
+    assert told == [("pause", True), "resume"]
+
+
 class AwaySpecs(Specs):
     """No broker answers."""
 
