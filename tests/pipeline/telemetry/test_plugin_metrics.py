@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -80,7 +81,7 @@ def test_whatever_plugins_add_can_be_shown() -> None:
     plugins = MetricsOfPlugins(TASK)
     shard: Any = 1
     for value in (float("nan"), float("inf"), 7.0):
-        plugins.of().add(f"is-{value}", "", lambda value=value: value, {"shard": shard})  # type: ignore[misc]
+        plugins.of().add(f"is-{value}", "", partial(float, value), {"shard": shard})
     reported = decode(encode({"metrics": plugins.read()})[4:])["metrics"]
     shown = PrometheusText(lambda: plugin_values(reported)).render().decode()
     assert 'kafka_connect_plugins_is_7_0{connector="c",shard="1",task="0"} 7.0' in shown
