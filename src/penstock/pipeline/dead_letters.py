@@ -25,7 +25,7 @@ from penstock.pipeline.errors import Failure
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.topic_creation import create, exists
 from penstock.pipeline.task import FencedError
-from penstock.pipeline.trace import trace
+from penstock.pipeline.trace import message_of, trace
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +146,8 @@ def context_headers(task: TaskId, failure: Failure, place: Sequence[tuple[str, s
         ("stage", failure.stage.name),
         ("class.name", failure.plugin),
         ("exception.class.name", java_class_name(type(failure.error))),
-        ("exception.message", str(failure.error) if failure.error.args else None),
+        ("exception.message", message_of(failure.error) if failure.error.args else None),
         ("exception.stacktrace", trace(failure.error)),
     ]
-    return [(PREFIX + name, None if text is None else text.encode()) for name, text in pairs]
+    # A half of a surrogate pair, as JSON's escapes may give one, is a question mark, as in Java.
+    return [(PREFIX + name, None if text is None else text.encode(errors="replace")) for name, text in pairs]

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from penstock.api.batch import Batch
+from penstock.api.errors import DataError
 from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import INT32, STRING
 from penstock.connectors.file_source import FileStreamSourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings
+from penstock.pipeline.dead_letters import context_headers
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Stage
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.commit import tracked
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
@@ -55,6 +57,30 @@ def test_dead_letters_take_the_places_of_the_records() -> None:
     found = letters_of(*given)
     assert [r.topic for r in found] == ["dead", "t"] * 3
     assert [r.source_offset for r in found] == [{"o": i} for i in range(6)]
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        return None  # type: ignore[return-value]
+
+
+def test_half_a_surrogate_pair_is_a_question_mark() -> None:
+    """As JSON's escapes may give one, and Java writes it."""
+    given = SourceRecord(
+        topic="t", value="\ud800", value_schema=INT32, source_partition={"file": "\udcff"}, source_offset={"o": 1}
+    )
+    [letter] = letters_of(given, **{f"{OWN}context.headers.enable": "true"})
+    assert letter.value == b'{"schema":null,"payload":"?"}'
+    assert [h.value for h in letter.headers if h.key.endswith("source.partition")] == [b'{"file":"?"}']
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(Wordless(1), b"(no message: its __str__ has raised TypeError)"), (DataError("\ud800"), b"?")]
+)
+def test_whatever_the_error_says_there_is_a_letter(error: Exception, said: bytes) -> None:
+    record = Batch.of_source_records([SourceRecord(topic="t")])
+    headers = dict(context_headers(TaskId("c", 0), Failure(Stage.VALUE_CONVERTER, "x", error, record), ()))
+    assert headers["__connect.errors.exception.message"] == said
 
 
 def test_a_record_that_is_not_of_its_schema_is_shown_as_it_is() -> None:

@@ -77,7 +77,7 @@ class SourceDeadLetters:
         try:
             return self._header.from_connect_header(topic, header.key, header.schema, header.value)
         except Exception:
-            return str(header.value).encode()
+            return str(header.value).encode(errors="replace")
 
 
 def _place(failure: Failure, places: Mapping[int, int]) -> int:
@@ -101,7 +101,7 @@ def _bytes(converter: JsonConverter, topic: str, schema: Schema | None, value: A
     try:
         return converter.from_connect_batch([topic], [()], [schema], [value])[0]
     except Exception:
-        return _json({"schema": None, "payload": value}).encode()
+        return _json({"schema": None, "payload": value}).encode(errors="replace")
 
 
 def _json(value: Any) -> str:
