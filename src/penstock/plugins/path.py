@@ -23,6 +23,7 @@ from penstock.hosts.jvm.plugins.locations import is_java
 from penstock.hosts.python.environment import is_environment
 from penstock.hosts.python.serving.discovery import GROUP, classes_of
 from penstock.java.text import java_class_name
+from penstock.plugins.imports import undisturbed
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,8 @@ def find_classes(plugin_path: Iterable[str], bases: tuple[type, ...]) -> list[Fo
     found: dict[type, Found] = {}
     for source, location in plugin_sources(plugin_path):
         try:
-            classes = list(classes_of(source(), bases))
+            with undisturbed():
+                classes = list(classes_of(source(), bases))
         except BaseException as error:  # a module may raise anything when it is imported, SystemExit included
             if isinstance(error, KeyboardInterrupt):
                 raise
