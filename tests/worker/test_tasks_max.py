@@ -1,51 +1,33 @@
-"""A task does not start that is one of more than ``tasks.max``: they may be older than this setting."""
+"""How many tasks a connector may make."""
 
 from __future__ import annotations
 
-from typing import Any
+import logging
 
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.core.model.actions import StartTask
-from penstock.core.model.tasks import TaskId
-from penstock.plugins import Plugins
-from penstock.worker.specs import Specs
-from penstock.worker.tasks_max import TooManyTasks
-
-CONNECTOR = {"name": "n", "connector.class": "FileStreamSource", "topic": "t"}
+from penstock.worker.tasks_max import TooManyTasks, check_tasks_max, tasks_max
 
 
-class Reached(Exception):
-    """The check has let the task pass."""
+@pytest.mark.parametrize(("given", "most"), [({}, 1), ({"tasks.max": " 2 "}, 2)])
+def test_as_many_as_there_may_be(given: dict[str, str], most: int) -> None:
+    assert tasks_max(given) == most
+    check_tasks_max("n", most, most, given)
 
 
-class Offsets:
-    def topics(self, connector: str, config: Any) -> Any:
-        raise Reached
+@pytest.mark.parametrize("given", [{}, {"tasks.max.enforce": "true"}])
+def test_more(given: dict[str, str]) -> None:
+    with pytest.raises(TooManyTasks, match="n has generated 3 tasks, which is greater than 2, the maximum number"):
+        check_tasks_max("n", 3, 2, given)
 
 
-def start(tasks: int, more: dict[str, str]) -> None:
-    config, unused, offsets = CONNECTOR | more, None, Offsets()
-    given: Any = unused, Plugins.discover(()), dict, lambda catalog, props: None, offsets
-    Specs(*given).outline(StartTask(TaskId("n", 1), 1, config, config, False, (), tasks))
-
-
-@pytest.mark.parametrize(
-    ("tasks", "more"),
-    [(1, {}), (2, {"tasks.max": "2"}), (3, {"tasks.max": " 2 ", "tasks.max.enforce": " FALSE "})],
-)
-def test_one_of_as_many_as_there_may_be(tasks: int, more: dict[str, str]) -> None:
-    with pytest.raises(Reached):
-        start(tasks, more)
-
-
-@pytest.mark.parametrize(("tasks", "more"), [(2, {}), (3, {"tasks.max": "2", "tasks.max.enforce": "true"})])
-def test_one_of_more(tasks: int, more: dict[str, str]) -> None:
-    with pytest.raises(TooManyTasks, match=f"has generated {tasks} tasks, which is greater than {tasks - 1}, the max"):
-        start(tasks, more)
+def test_more_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        check_tasks_max("n", 3, 2, {"tasks.max.enforce": " FALSE "})
+    assert "has generated 3 tasks, which is greater than 2" in caplog.text
 
 
 def test_a_number_that_is_none() -> None:
     with pytest.raises(ConfigError):
-        start(1, {"tasks.max": "x"})
+        tasks_max({"tasks.max": "x"})

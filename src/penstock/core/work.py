@@ -231,9 +231,8 @@ class Work:
         task.paused = self.state.target_state(task.id.connector) == PAUSED
         connector = self.state.connectors[task.id.connector]
         topics = tuple(self.statuses.topics.of(task.id.connector))
-        tasks = connector.task_configs
-        config = tasks[task.id.task]
-        self.emit(actions.StartTask(task.id, task.run, config, connector.config, task.paused, topics, len(tasks)))
+        config = connector.task_configs[task.id.task]
+        self.emit(actions.StartTask(task.id, task.run, config, connector.config, task.paused, topics))
 
     def preparing(self, connector: str) -> list[TaskRun]:
         """The tasks of this connector that wait for ``prepared``."""

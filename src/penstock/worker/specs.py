@@ -17,7 +17,6 @@ from penstock.core.model.actions import StartTask
 from penstock.hosts.python.tasks import place_of
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.plugins import Plugins
-from penstock.worker.tasks_max import check_tasks_max, tasks_max
 
 
 class OffsetsForTasks(Protocol):
@@ -63,7 +62,6 @@ class Specs:
         config, connector_config = self.resolve(start.config), self.resolve(start.connector_config)
         for each in (connector_config, {**connector_config, **config}):
             self.check(self.plugins.catalog, each)
-        check_tasks_max(start.id.connector, start.tasks, tasks_max(connector_config), connector_config)
         task_class = self.plugins.connector(connector_config)().task_class()
         is_source = issubclass(task_class, SourceTask)
         topic, global_topic = self.offsets.topics(start.id.connector, connector_config) if is_source else (None, None)

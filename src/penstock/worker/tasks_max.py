@@ -1,6 +1,7 @@
-"""``tasks.max``: checked when a connector makes its tasks, and again when one of them starts (KIP-1004).
+"""``tasks.max``: checked when a connector makes its tasks (KIP-1004).
 
-The tasks in the config topic may be older than the configuration: a connector that fails to make new ones keeps them.
+Java checks it again when a task starts, so that one fails that starts after the setting was lowered and before its
+connector has made fewer tasks. Here such a task runs until then.
 """
 
 from __future__ import annotations

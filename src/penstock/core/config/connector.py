@@ -112,8 +112,8 @@ def common_config(
         ConfigType.BOOLEAN,
         True,
         importance=Importance.LOW,
-        documentation="(Deprecated) Whether a connector that makes more tasks than `tasks.max` fails, and a task that "
-        "is one of more. If false, a connector may make and run as many as it likes.",
+        documentation="(Deprecated) Whether a connector fails that makes more tasks than `tasks.max`. "
+        "If false, it may make and run as many as it likes.",
         group=COMMON,
         order_in_group=5,
         width=Width.SHORT,

@@ -162,8 +162,6 @@ class StartTask(Action):
     connector_config: Mapping[str, str]
     paused: bool
     known_topics: tuple[str, ...]
-    tasks: int = 1
-    """How many there are of the connector, with this one."""
 
 
 @dataclass(frozen=True, slots=True)
