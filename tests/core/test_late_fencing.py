@@ -5,38 +5,16 @@ from __future__ import annotations
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
 from penstock.core.work import Phase
-from simulation.cluster import Cluster
+from simulation.ordered import Ordered
 
 
-class HeldBack(Exception):
-    """Nothing else is under way."""
-
-
-class Ordered(Cluster):
-    """Everything goes on but what is held back."""
-
-    def __init__(self) -> None:
-        super().__init__([].append, self._next, exactly_once=True, fenced_writes=True)
-        self.held_back = ""
-
-    def _next(self, channels: list[str]) -> int:
-        for i, channel in enumerate(channels):
-            if not self.held_back or channel != self.held_back:
-                return i
-        raise HeldBack
-
-    def go_on(self) -> None:
-        try:
-            self.settle()
-        except HeldBack:
-            pass
-
+class Fencing(Ordered):
     def put(self, name: str, version: str) -> None:
         self.send("a", m.PutConfig(name, {"connector.class": "Source", "v": version}))
 
 
 def test_tasks_of_the_later_generation_have_theirs_fenced() -> None:
-    cluster = Ordered()
+    cluster = Fencing(exactly_once=True, fenced_writes=True)
     cluster.start("a")
     cluster.start("b")
     for name in ("d", "c"):
@@ -50,12 +28,12 @@ def test_tasks_of_the_later_generation_have_theirs_fenced() -> None:
     while not (owner.work.preparing("c") and cluster.calls):
         assert cluster.step()
     ((_, _, token),) = cluster.calls.values()
-    cluster.held_back = f"b ask {token}"
+    cluster.held_back = {f"b ask {token}"}
     cluster.go_on()
     cluster.put("c", "3")
     cluster.go_on()
     assert owner.work.tasks[id].phase is Phase.PREPARING
-    cluster.held_back = ""
+    cluster.held_back.clear()
     cluster.go_on()
     assert owner.work.tasks[id].phase is Phase.RUNNING
     assert "c" not in owner.state.pending_fencing

@@ -3,32 +3,10 @@
 from __future__ import annotations
 
 from penstock.core.model import messages as m
-from simulation.cluster import Cluster
+from simulation.ordered import Ordered
 
 
-class HeldBack(Exception):
-    """Nothing else is under way."""
-
-
-class Ordered(Cluster):
-    """Everything goes on but what is held back: channels by the names that they begin with."""
-
-    def __init__(self) -> None:
-        super().__init__([].append, self._next)
-        self.held_back: set[str] = set()
-
-    def _next(self, channels: list[str]) -> int:
-        for i, channel in enumerate(channels):
-            if not channel.startswith(tuple(self.held_back)):
-                return i
-        raise HeldBack
-
-    def go_on(self) -> None:
-        try:
-            self.settle()
-        except HeldBack:
-            pass
-
+class Late(Ordered):
     def put_until_leader_is_called(self, config: dict[str, str | None]) -> int:
         """The number of the request that the worker which runs the connector sends to the leader."""
         known = set(self.calls)
@@ -45,7 +23,7 @@ def config(tasks_max: int) -> dict[str, str | None]:
 
 def test_an_older_set_that_is_written_while_a_newer_one_is_acknowledged() -> None:
     """b's request with two tasks is not answered in time, and the leader gets to it after the one with three."""
-    cluster = Ordered()
+    cluster = Late()
     cluster.start("a")
     cluster.start("b")
     cluster.send("a", m.PutConfig("d", config(1)))

@@ -18,19 +18,9 @@ from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
-from penstock.pipeline.task import FencedError, TaskControl, TaskSpec
+from penstock.pipeline.task import FencedError, TaskControl
 from support.tasks.runs import MemoryHost
-
-SPEC = TaskSpec(
-    connector="c",
-    task=0,
-    run=1,
-    kind="source",
-    task_class="m:T",
-    config={},
-    connector_config={},
-    worker_config={},
-)
+from support.tasks.specs import SOURCE
 
 
 class Stuck:
@@ -65,7 +55,7 @@ def test_a_task_that_cannot_abort_since_no_broker_answers_is_lost(code: int, kin
     sender: Any = Stuck(code)
     errors = ErrorHandler(ErrorSettings(), metrics, lambda seconds: False)
     runtime = TaskRuntime(TaskId("c", 0), TaskControl(), MemoryHost(), metrics, errors)
-    stored = TransactionalOffsets(SourceTaskOffsets(SPEC), "offsets", OffsetCopies(lambda: sender, None))
+    stored = TransactionalOffsets(SourceTaskOffsets(SOURCE), "offsets", OffsetCopies(lambda: sender, None))
     boundaries = TransactionBoundaries("connector", 60.0)
     commit = ExactlyOnce(runtime, SourceTask(), sender, stored, boundaries)
     batch = Batch.of("t", [b"a"], origin=SourceOrigin([{"p": 0}], [{"o": 1}]))

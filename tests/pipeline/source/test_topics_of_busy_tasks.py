@@ -21,21 +21,12 @@ from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.sender import Delivered
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
-from penstock.pipeline.task import TaskControl, TaskSpec
+from penstock.pipeline.task import TaskControl
 from penstock.pipeline.topics import ActiveTopics
 from support.tasks.runs import MemoryHost
+from support.tasks.specs import SOURCE
 
 ID = TaskId("c", 0)
-SPEC = TaskSpec(
-    connector="c",
-    task=0,
-    run=1,
-    kind="source",
-    task_class="m:T",
-    config={},
-    connector_config={},
-    worker_config={},
-)
 TIMING = CommitTiming(0.0, 5.0)
 
 
@@ -97,7 +88,7 @@ class BusyAndAcknowledged(Busy):
 def reported(task_class: type[Busy], exactly_once: bool) -> list[list[str]]:
     control, host, metrics, sender = TaskControl(), MemoryHost(), Metrics(lambda values: None, ()), Slow()
     runtime = TaskRuntime(ID, control, host, metrics, ErrorHandler(ErrorSettings(), metrics, lambda seconds: False))
-    task, other, offsets = task_class(host, control), AnyTopics(), SourceTaskOffsets(SPEC)
+    task, other, offsets = task_class(host, control), AnyTopics(), SourceTaskOffsets(SOURCE)
     commit: CommitPolicy
     if exactly_once:
         stored = TransactionalOffsets(offsets, "offsets", OffsetCopies(lambda: sender, None))  # type: ignore[arg-type,return-value]
@@ -105,7 +96,7 @@ def reported(task_class: type[Busy], exactly_once: bool) -> list[list[str]]:
     else:
         commit = AtLeastOnce(runtime, task, sender, offsets, other, TIMING)  # type: ignore[arg-type]
     steps = SourceSteps([], None, SourceLogReporter(ID, ErrorSettings(), metrics))
-    topics = TargetTopics(ActiveTopics(SPEC, control, host), other)  # type: ignore[arg-type]
+    topics = TargetTopics(ActiveTopics(SOURCE, control, host), other)  # type: ignore[arg-type]
     SourceLoop(runtime, task, commit, sender, steps, topics).run()  # type: ignore[arg-type]
     return task.reported
 
@@ -119,7 +110,7 @@ def test_a_batch_that_has_been_acknowledged_reports_its_topics_while_others_are_
     runtime = TaskRuntime(
         ID, control, MemoryHost(), metrics, ErrorHandler(ErrorSettings(), metrics, lambda seconds: False)
     )
-    commit = RecordByRecord(runtime, SourceTask(), sender, SourceTaskOffsets(SPEC), AnyTopics(), TIMING)  # type: ignore[arg-type]
+    commit = RecordByRecord(runtime, SourceTask(), sender, SourceTaskOffsets(SOURCE), AnyTopics(), TIMING)  # type: ignore[arg-type]
 
     def send(*topics: str) -> None:
         origin = SourceOrigin([{"p": 0}] * len(topics), [{"o": n} for n in range(len(topics))])
