@@ -29,6 +29,8 @@ from penstock.pipeline.sink.reading import Reading
 log = logging.getLogger(__name__)
 
 TURN_SECONDS = 0.1
+LEAST_SECONDS = 0.001
+"""The consumer waits for whole milliseconds, and not at all for less: the loop would spin."""
 QUEUE_FLUSH_SECONDS = 30.0
 
 
@@ -90,7 +92,10 @@ class SinkLoop:
         delivery = self.delivery
         if delivery.pending is not None:
             return delivery.pending.until_retry(now, TURN_SECONDS)
-        return TURN_SECONDS if delivery.paused else min(max(delivery.next_put - now, 0.0), TURN_SECONDS)
+        if delivery.paused:
+            return TURN_SECONDS
+        left = delivery.next_put - now
+        return min(max(left, LEAST_SECONDS), TURN_SECONDS) if left > 0 else 0.0
 
     def _due(self, now: float) -> bool:
         """Whether something is to be done that waits for the end of the put that runs."""
