@@ -9,7 +9,7 @@ import pytest
 from penstock.api import ConnectError, SinkTask, SourceRecord, SourceTask, Transformation
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import Table
-from penstock.api.returned import polled_batch, ran, task_class, task_configs, validated
+from penstock.api.returned import polled_batch, task_class, task_configs, validated
 from penstock.api.testing import apply, run_sink, run_source, sink_record
 
 RECORD = SourceRecord(topic="t", value=1)
@@ -97,9 +97,16 @@ def test_records_that_a_sink_has_not_written_are_not_taken_for_written(task: typ
         run_sink(task, {}, [sink_record(1)])
 
 
-def test_what_methods_return_besides_is_of_no_interest() -> None:
-    ran("put", None)
-    ran("put", 3)
+class Counting(SinkTask):
+    def put(self, records: Any) -> Any:
+        self.taken = list(records)
+        return len(self.taken)
+
+
+def test_a_number_that_a_sink_returns_changes_nothing() -> None:
+    task = Counting()
+    task.put_batch(Batch.of_sink_records([sink_record(1), sink_record(2)]))
+    assert len(task.taken) == 2
 
 
 @pytest.mark.parametrize("record", [RECORD, sink_record(1)])
