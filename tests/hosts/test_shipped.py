@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from penstock.hosts.jvm import shipped
 from penstock.hosts.jvm.plugins.locations import java_locations
 from penstock.hosts.jvm.shipped import is_shipping, pack, unpack
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
-from penstock.pipeline.task import TaskSpec
+from support.tasks.specs import SOURCE
 
 
 @pytest.fixture
@@ -81,17 +82,7 @@ def test_without_jars_nothing_is_sent(tmp_path: Path) -> None:
 
 
 def test_a_machine_without_the_jars_says_so(tmp_path: Path) -> None:
-    spec = TaskSpec(
-        connector="c",
-        task=0,
-        run=1,
-        kind="source",
-        task_class="",
-        config={},
-        connector_config={},
-        worker_config={},
-        plugin_path=(str(tmp_path),),
-    )
+    spec = replace(SOURCE, plugin_path=(str(tmp_path),))
     with (
         task_jvm(spec) as jvm,
         pytest.raises(ConnectError, match=f"{tmp_path}.* have no jars on .*: put the same jars there, or set penstock"),

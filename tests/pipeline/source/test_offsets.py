@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,21 +12,11 @@ import pytest
 from penstock.api.batch import SourceOrigin
 from penstock.api.errors import DataError
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
-from penstock.pipeline.task import TaskSpec
+from support.tasks.specs import SOURCE
 
 
 def offsets(*stored: tuple[dict[str, Any] | None, dict[str, Any], str | None]) -> SourceTaskOffsets:
-    spec = TaskSpec(
-        connector="c",
-        task=0,
-        run=1,
-        kind="source",
-        task_class="",
-        config={},
-        connector_config={},
-        worker_config={},
-        offsets=stored,
-    )
+    spec = replace(SOURCE, offsets=stored)
     return SourceTaskOffsets(spec)
 
 

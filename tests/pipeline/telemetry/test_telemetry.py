@@ -16,11 +16,11 @@ from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.figures import SourceFigures
 from penstock.pipeline.source.offsets import SourceTaskOffsets
-from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.places import MOST, Places, of_source, of_topic
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 from penstock.pipeline.telemetry.stages import timed
 from penstock.spark.channel import decode, encode
+from support.tasks.specs import SOURCE
 
 
 def failing(batch: Batch) -> Batch:
@@ -131,16 +131,7 @@ class Broken(SourceTask):
 
 def measured(task: SourceTask, *committed: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
     """What a task reports that has come to these source offsets."""
-    spec = TaskSpec(
-        connector="c",
-        task=0,
-        run=1,
-        kind="source",
-        task_class="",
-        config={},
-        connector_config={},
-        worker_config={},
-    )
+    spec = SOURCE
     offsets = SourceTaskOffsets(spec)
     for partition, offset in committed:
         offsets.put(partition, offset)
