@@ -172,22 +172,6 @@ def test_values_are_shown_as_given() -> None:
     assert (shown["topic"], shown["name"]) == ("${file:/secrets:topic}", "n")
 
 
-def test_errors_have_references_as_they_were_given() -> None:
-    """Also where a value ends with a line end, as files do, and where another setting's error tells it."""
-
-    class Telling(FileSource):
-        def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-            told = f"{config['password'].strip()} and {config['kind']} do not fit"
-            return [ConfigValue("topic", "t", errors=[told])]
-
-    given = {**SOURCE, "password": "canary-7f3a\n", "kind": "csv", "tasks.max": "canary-of-number\n"}
-    raw = {**given, "password": "${dir:/x:y}", "kind": "${env:KIND}", "tasks.max": "${dir:/x:z}"}
-    told = validate_connector(CATALOG, given, Telling, WORKER, raw).errors
-    assert "${dir:/x:y} and csv do not fit" in told
-    assert "Invalid value ${dir:/x:z} for configuration tasks.max: Not a number of type INT" in " ".join(told)
-    assert "canary" not in " ".join(told)
-
-
 # -- exactly once
 
 REQUIRED = {**SOURCE, "exactly.once.support": "required"}

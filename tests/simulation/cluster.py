@@ -237,18 +237,8 @@ class Cluster:
             what()
             return
         if isinstance(what, e.ConfigRead):
-            what = self._with_later(worker, channel, what)
+            what = worker.with_later(channel, what, self.pick)
         self._tell(worker, what)
-
-    def _with_later(self, worker: Worker, channel: str, read: e.ConfigRead) -> e.ConfigRead:
-        """A worker that is behind reads several records at once."""
-        while self.pick is not None:
-            later = next((each for each in worker.under_way if each[0] == channel), None)
-            if later is None or not isinstance(later[1], e.ConfigRead) or not self.pick(["alone", "together"]):
-                break
-            worker.under_way.remove(later)
-            read = e.ConfigRead((*read.entries, *later[1].entries))
-        return read
 
     def _tell(self, worker: Worker, event: Any) -> None:
         if isinstance(event, e.ConfigRead) and event.entries:

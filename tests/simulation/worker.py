@@ -55,6 +55,16 @@ class Worker:
     tasks: dict[TaskId, Task] = field(default_factory=dict)
     """The runs of tasks that have not ended."""
 
+    def with_later(self, channel: str, read: e.ConfigRead, pick: Callable[[list[str]], int] | None) -> e.ConfigRead:
+        """A worker that is behind reads several records at once, if they are picked."""
+        while pick is not None:
+            later = next((each for each in self.under_way if each[0] == channel), None)
+            if later is None or not isinstance(later[1], e.ConfigRead) or not pick(["alone", "together"]):
+                break
+            self.under_way.remove(later)
+            read = e.ConfigRead((*read.entries, *later[1].entries))
+        return read
+
     def connector_is(self, name: str, run: int, target: str, broken: bool) -> e.ConnectorEvent | None:
         """What the connector says of itself; one that has failed can only be stopped."""
         if run in self.failed and target != "STOPPED":
