@@ -40,7 +40,7 @@ class Rebalancing:
         assignment = membership.assignment
         if assignment is None:
             return
-        # One that is beyond the position is of a topic that was deleted and made anew since.
+        # One that is beyond the position is of a topic that was deleted and created again since.
         known = [at for at in (assignment.offset, membership.rejoin_requested_at) if at <= self.state.position]
         if layout > max(known, default=-1):
             membership.rejoin_requested_at = layout

@@ -107,7 +107,7 @@ class ClusterState:
                 self.session_key = key
 
     def _begin_again(self) -> None:
-        """The topic was deleted and made anew: positions in the one before say nothing any more."""
+        """The topic was deleted and created again: positions in the one before say nothing any more."""
         self.layout_position, self._counts = 0, (-1, {})
         for connector in self.connectors.values():
             connector.tasks_position = 0

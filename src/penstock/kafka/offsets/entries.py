@@ -57,7 +57,7 @@ class OffsetEntries:
 
     def snapshot(self, connector: str) -> list[StoredOffset]:
         """All source partitions of the connector that have an offset, but for those that can't be read: their source
-        begins anew there, as in Java.
+        begins from the start there, as in Java.
         """
         stored = []
         for entry in self._of(connector):
