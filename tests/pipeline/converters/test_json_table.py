@@ -163,3 +163,18 @@ def test_a_struct_named_like_a_date_is_refused_in_columns_too(column):
     schema = struct(("day", STRING), name=DATE.name)
     with pytest.raises(DataError, match=r"but was class org\.apache\.kafka\.connect\.data\.Struct"):
         converter().from_connect_batch(["t"], [()], [schema], column)
+
+
+TEXTS = st.text(max_size=3) | st.lists(st.sampled_from(['"', ",", "\\", "\n", "\r", " ", "\x1f", "😀", "a"])).map(
+    "".join
+)
+TEXTS_AND_NUMBERS = struct(("text", STRING), ("maybe", STRING.with_(optional=True)), ("number", INT32))
+
+
+@given(st.lists(st.tuples(TEXTS, st.none() | TEXTS, st.integers(0, 9)), min_size=1, max_size=4))
+def test_columns_of_texts_are_written_as_records_are(rows):
+    subject = converter()
+    table = Table(("text", "maybe", "number"), list(zip(*rows, strict=True)))
+    count = len(rows)
+    written = subject.from_connect_batch(["t"] * count, [()] * count, [TEXTS_AND_NUMBERS] * count, table)
+    assert written == [subject.from_connect("t", (), TEXTS_AND_NUMBERS, row) for row in table.rows()]

@@ -44,16 +44,11 @@ def messages(writer: JsonWriter, schema: Schema | None, table: Table, head: byte
 
 def _texts(column: Sequence[Any]) -> tuple[list[bytes], bytes]:
     """The JSON of each value, without the quotes around it if they are around all: then they come second."""
+    # Indented, values are on lines of their own; within a text a line end is always an escape.
+    joined = orjson.dumps(column if type(column) is list else list(column), option=orjson.OPT_INDENT_2)
     kinds = set(map(type, column))
-    joined = orjson.dumps(column if type(column) is list else list(column))
-    if str not in kinds:
-        return joined[1:-1].split(b","), b""
-    if needs_escapes(joined):
+    if str in kinds and needs_escapes(joined):
         joined = escaped(joined)
-    # A quote that is followed by `,"` ends a text, unless it has a backslash before it.
-    if len(kinds) == 1:
-        texts = joined[2:-2].split(b'","')
-        if not any(map(bytes.endswith, texts, repeat(b"\\"))):
-            return texts, b'"'
-    # orjson keeps a kilobyte for every result until it is copied.
-    return [escaped(orjson.dumps(value, None, orjson.OPT_APPEND_NEWLINE)[:-1]) for value in column], b""
+    if kinds == {str}:
+        return joined[5:-3].split(b'",\n  "'), b'"'
+    return joined[4:-2].split(b",\n  "), b""
