@@ -10,6 +10,7 @@ from bench import (
     control,
     copying,
     database,
+    executors,
     formats,
     jars,
     many,
@@ -71,6 +72,7 @@ CASES: dict[str, Run] = {
     "query": query.by_connector,
     "query-latency": query_latency.by_connector,
     "spark-source": spark_source.by_connector,
+    "spark-source-executors": executors.by_connector,
     **database.CASES,
     **jars.CASES,
 }
@@ -101,6 +103,7 @@ GOALS: dict[str, dict[str, Goal]] = {
     "query": _rate(1.0),
     "query-latency": {"p50 ms": Goal(1)},
     "spark-source": _rate(0.9),
+    "spark-source-executors": {executors.figure(count): Goal(0.9, at_least=True) for count in executors.EXECUTORS},
     "jdbc-source": _rate(0.9),
     "jdbc-sink": _rate(0.9),
     "jar-source": _rate(0.8),
@@ -113,6 +116,7 @@ PROGRAMS: dict[str, Callable[[Setting], Figures]] = {
     "query": query.by_program,
     "query-latency": query_latency.by_program,
     "spark-source": spark_source.by_program,
+    "spark-source-executors": executors.by_program,
     **database.PROGRAMS,
 }
 """Cases that Java has not are compared with a program of our own."""

@@ -1,5 +1,5 @@
-"""``python -m bench.plain_source BOOTSTRAP TOPIC FOLDER COLUMNS``: what somebody would write in place of
-SparkSource.
+"""``python -m bench.plain_source BOOTSTRAP TOPIC FOLDER COLUMNS MASTER CORES``: what somebody would write in
+place of SparkSource.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import sys
 from penstock.embedded import jars, java_home
 
 
-def main(bootstrap: str, topic: str, folder: str, columns: str) -> None:
+def main(bootstrap: str, topic: str, folder: str, columns: str, master: str, cores: str) -> None:
     os.environ["JAVA_HOME"] = str(java_home())
     from pyspark.sql import SparkSession
 
     spark = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master(master)
+        .config("spark.cores.max", cores)
         .config("spark.jars", ",".join(map(str, jars("spark-kafka"))))
         .config("spark.ui.enabled", "false")
         .getOrCreate()

@@ -23,7 +23,11 @@ Figures = dict[str, float]
 
 
 def by_connector(_: Connect, setting: Setting) -> Figures:
-    cluster: Connect = setting.resource("at least once", lambda: _worker(setting))
+    return copy(setting.resource("at least once", lambda: _worker(setting)), setting)
+
+
+def copy(cluster: Connect, setting: Setting) -> Figures:
+    """By a worker without exactly once."""
     table: Path = setting.resource("table", lambda: _table(setting))
     name = setting.name(_CASE)
     topic = setting.create_topic(name)
@@ -46,10 +50,25 @@ def by_connector(_: Connect, setting: Setting) -> Figures:
 
 
 def by_program(setting: Setting) -> Figures:
+    return copy_plainly(setting, "local[2]")
+
+
+def copy_plainly(setting: Setting, master: str, cores: int = 2) -> Figures:
+    """``cores``: of a cluster, at most."""
     table: Path = setting.resource("table", lambda: _table(setting))
     topic = setting.create_topic(setting.name("plain"))
     log = setting.folder / f"{topic}.log"
-    command = [sys.executable, "-m", "bench.plain_source", setting.bootstrap, topic, str(table), COLUMNS]
+    command = [
+        sys.executable,
+        "-m",
+        "bench.plain_source",
+        setting.bootstrap,
+        topic,
+        str(table),
+        COLUMNS,
+        master,
+        str(cores),
+    ]
     with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as job:
 
         def check() -> None:
