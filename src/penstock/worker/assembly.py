@@ -115,7 +115,9 @@ class Worker:
         name_worker(self.id)
         self._herder = Herder(herder_settings(settings, self.id), self._plugins)
         self._metrics = WorkerMetrics(self._herder, self._configurations.class_name)
-        self._health = TaskHealth(self._herder.work.is_stalled)
+        self._health = TaskHealth(
+            self._herder.work.is_stalled, is_known=lambda connector: connector in self._herder.state.connectors
+        )
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
         self._prometheus = PrometheusText(self._metrics.values)

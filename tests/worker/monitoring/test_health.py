@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.core.model.events import ConfigRead
+from penstock.core.model.records import ConfigRecord, ConnectorConfig
 from penstock.core.model.tasks import TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning, TaskStalled
 from penstock.worker.monitoring.task_health import TaskHealth
 
@@ -105,3 +107,17 @@ def test_the_last_error_and_restarts(health: TaskHealth) -> None:
     health.observe(TaskRunning(ID, 5))
     assert health.of("c")[1]["last_error"] == {**last, "message": "Nothing was heard of the worker"}
     assert health.of("c")[1]["restarts"] == 2
+
+
+def test_a_deleted_connector_is_forgotten_though_its_tasks_end_later() -> None:
+    connectors = {"c", "d"}
+    health = TaskHealth(lambda id: False, Clock(), connectors.__contains__)
+    for id in (ID, TaskId("d", 0)):
+        health.observe(TaskFailed(id, 1, "Exception: broken\n"))
+    health.observe(ConfigRead((ConfigRecord(7, ConnectorConfig("c", None)),)))
+    connectors.remove("c")
+    health.observe(TaskLost(ID, 1, "Its process has ended"))
+    assert list(health.in_short()) == ["d"]
+    connectors.add("c")
+    health.observe(TaskRunning(ID, 2))
+    assert health.of("c") == {1: NOTHING}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.model.messages import Request
-from penstock.core.model.records import ConfigRecord, StatusTopicRecord
+from penstock.core.model.records import ConfigRecord, ConnectorConfig, StatusTopicRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,11 @@ class ConfigRead:
     """The next records of the config topic, in order."""
 
     entries: tuple[ConfigRecord, ...]
+
+    def deleted(self) -> list[str]:
+        """The connectors that they delete."""
+        records = (entry.record for entry in self.entries)
+        return [record.name for record in records if isinstance(record, ConnectorConfig) and record.config is None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ Java has nothing like it, so it is shown on request only. The figures are those 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from penstock.core.model.events import ConfigRead
 from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning
 from penstock.pipeline.metrics import STAGES
 
@@ -28,15 +29,23 @@ class _Task:
 class TaskHealth:
     """``observe`` is called by the worker's loop with every event; the others from any thread.
 
-    Restarts and errors are counted since the start of the worker. ``is_stalled`` says it of a task that runs here.
+    Restarts and errors are counted since the start of the worker, or since the connector was created. ``is_stalled``
+    says it of a task that runs here, ``is_known`` whether there is such a connector.
     """
 
-    def __init__(self, is_stalled: Callable[[TaskId], bool], clock: Callable[[], float] = time.time) -> None:
-        self._is_stalled, self._clock = is_stalled, clock
+    def __init__(
+        self,
+        is_stalled: Callable[[TaskId], bool],
+        clock: Callable[[], float] = time.time,
+        is_known: Callable[[str], bool] = lambda connector: True,
+    ) -> None:
+        self._is_stalled, self._clock, self._is_known = is_stalled, clock, is_known
         self._tasks: dict[TaskId, _Task] = {}
 
     def observe(self, event: object) -> None:
-        if not isinstance(event, TaskEvent):
+        if isinstance(event, ConfigRead):
+            self._forget(event.deleted())
+        if not isinstance(event, TaskEvent) or not self._is_known(event.id.connector):  # its tasks end after it
             return
         task = self._tasks.setdefault(event.id, _Task())
         match event:
@@ -50,6 +59,10 @@ class TaskHealth:
                 task.failed = _error(self._clock(), reason)
             case TaskMetrics(values=values):
                 task.values = values
+
+    def _forget(self, connectors: Collection[str]) -> None:
+        if connectors:
+            self._tasks = {id: task for id, task in self._tasks.items() if id.connector not in connectors}
 
     def of(self, connector: str) -> dict[int, dict[str, Any]]:
         """By the task's number; of those that ran here. Unknown figures are None."""
