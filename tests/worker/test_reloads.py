@@ -8,7 +8,9 @@ from concurrent.futures import Future
 
 import pytest
 
+from penstock.core.model.events import ConfigRead
 from penstock.core.model.messages import Elsewhere, Reply, RestartConnector
+from penstock.core.model.records import ConfigRecord, ConnectorConfig
 from penstock.worker.configuration import reloads as reloads_module
 from penstock.worker.configuration.reloads import Reloads
 
@@ -102,3 +104,13 @@ def test_a_connector_that_is_started_again_waits_again(waiting: list[threading.T
 def test_a_connector_that_wants_none_is_not_restarted(waiting: list[threading.Timer]) -> None:
     Reloads(never).starts("a", {"config.action.reload": "none"}, LONG_MS)
     assert waiting == []
+
+
+def test_nothing_waits_for_the_values_of_a_deleted_connector(waiting: list[threading.Timer]) -> None:
+    reloads = Reloads(never)
+    reloads.starts("a", {}, LONG_MS)
+    reloads.starts("b", {}, 2 * LONG_MS)
+    for deleted in ("a", "c"):
+        reloads.observe(ConfigRead((ConfigRecord(7, ConnectorConfig(deleted, None)),)))
+    reloads.observe(ConfigRead((ConfigRecord(8, ConnectorConfig("b", {})),)))
+    assert [timer.interval for timer in waiting] == [2 * LONG_S]

@@ -302,6 +302,7 @@ class Worker:
         self._health.observe(event)
         self._history.observe(event)
         self._telemetry.observe(event)
+        self._reloads.observe(event)
 
     def _fail(self, error: Exception) -> None:
         self.failure = error

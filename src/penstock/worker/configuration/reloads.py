@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 
+from penstock.core.model.events import ConfigRead
 from penstock.core.model.messages import Elsewhere, Reply, RestartConnector
 
 log = logging.getLogger(__name__)
@@ -36,9 +37,21 @@ class Reloads:
         What was due before no longer is: it concerns values that the connector had before.
         """
         with self._lock:
-            if (before := self._timers.pop(name, None)) is not None:
-                before.cancel()
+            self._cancel(name)
             self._schedule(name, config, ttl_ms)
+
+    def observe(self, event: object) -> None:
+        """Called with every event of the worker's loop. The thread that waits for the restart of a connector that is
+        deleted would do so for as long as its values are valid, perhaps for months.
+        """
+        if isinstance(event, ConfigRead):
+            with self._lock:
+                for name in event.deleted():
+                    self._cancel(name)
+
+    def _cancel(self, name: str) -> None:
+        if (timer := self._timers.pop(name, None)) is not None:
+            timer.cancel()
 
     def _schedule(self, name: str, config: Mapping[str, str], ttl_ms: int | None) -> None:
         if self._closed or ttl_ms is None or (config.get(ACTION) or "restart").lower() != "restart":
