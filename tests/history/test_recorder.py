@@ -176,3 +176,24 @@ def test_halves_of_surrogate_pairs_are_written_and_read() -> None:
     version = Version("c", 1, 2, NOW, "created", "STARTED", {"file": "/data/\ud800"})
     event = Event("c", 0, NOW, "state", state="FAILED", reason="FileNotFoundError: '/data/\udcff'")
     assert [decode(encode(entry)[1]) for entry in (version, event)] == [version, event]
+
+
+def test_a_deleted_connector_is_forgotten_when_its_history_is_too_old() -> None:
+    recorder = Recorder(DAY)
+
+    def read(now: int, *records: ConfigTopicRecord) -> None:
+        recorder.observe(ConfigRead(tuple(ConfigRecord(now + i, each, now) for i, each in enumerate(records))), now)
+        recorder.replay(recorder.due(), now)
+
+    read(NOW, ConnectorConfig("gone", {"x": "1"}), ConnectorConfig("kept", {"x": "1"}))
+    recorder.observe(StatusRead((TaskStatus(TaskId("gone", 0), "RUNNING", "w:8083", 1, written_ms=NOW),)), NOW)
+    read(NOW + 1, ConnectorConfig("gone", None))
+    recorder.observe(StatusRead((TaskStatus(TaskId("gone", 0), None, written_ms=NOW + 1),)), NOW + 1)
+    read(NOW + DAY, RestartRequest("kept"))
+    assert set(recorder.books.of) == {"gone", "kept"}
+    read(NOW + 2 * DAY, RestartRequest("kept"))
+    assert set(recorder.books.of) == {"kept"}
+    assert recorder._observed == {}
+    assert [version.config for version in recorder.books.versions("kept")] == [{"x": "1"}]
+    read(NOW + 2 * DAY + 1, ConnectorConfig("gone", {"x": "2"}))
+    assert shown([*recorder.books.versions("gone")]) == [(1, "created", "STARTED", {"x": "2"}, None)]

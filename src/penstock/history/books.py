@@ -43,6 +43,10 @@ class Book:
         while self.events and self.events[0].time_ms < time_ms:
             self.keys.discard(self.events.popleft().key)
 
+    def is_over(self, time_ms: int) -> bool:
+        """Whether it has nothing but that the connector was deleted, before this time."""
+        return not self.events and all(each.config is None and each.time_ms < time_ms for each in self.versions)
+
     def _add_event(self, event: Event) -> None:
         place = len(self.events)
         while place and self.events[place - 1].time_ms > event.time_ms:
@@ -61,6 +65,12 @@ class Books:
 
     def book(self, connector: str) -> Book:
         return self.of.setdefault(connector, Book())
+
+    def forget_before(self, time_ms: int) -> None:
+        """Drop what is older of all connectors, and those that were deleted before and of which nothing is left."""
+        for book in self.of.values():
+            book.forget_before(time_ms)
+        self.of = {connector: book for connector, book in self.of.items() if not book.is_over(time_ms)}
 
     def versions(self, connector: str) -> list[Version]:
         found = self.of.get(connector)

@@ -31,6 +31,8 @@ from penstock.history.entries import CLUSTER, LONGEST_REASON, Change, Entry, Eve
 DESTROYED = "DESTROYED"
 """The state of what has no status any more: a task of a connector that was stopped, a connector that was deleted."""
 BY_POLICY = "penstock.restart.policy"
+LOOK_MS = 3_600_000
+"""How often what is too old is dropped of connectors of which nothing new is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Recorder:
     """The same for events, by key."""
     _observed: dict[tuple[str, int | None], Event] = field(default_factory=dict)
     """The last state of each connector and task that this worker has read."""
+    _looked: int | None = None
 
     def observe(self, event: object, now: int) -> None:
         """Take an event of the worker's loop; others than these three say nothing about connectors."""
@@ -83,6 +86,18 @@ class Recorder:
                 book.add(entry)
                 self._events.pop(entry.key, None)
             book.forget_before(now - self.retention_ms)
+        if self._looked is None or now - self._looked >= LOOK_MS:
+            self._looked = now
+            self._forget_before(now - self.retention_ms)
+
+    def _forget_before(self, time_ms: int) -> None:
+        self.books.forget_before(time_ms)
+        known = self.books.of
+        self._observed = {
+            instance: last
+            for instance, last in self._observed.items()
+            if instance[0] in known or last.time_ms >= time_ms
+        }
 
     def due(self) -> list[Entry]:
         """What the leader is to append now. The caller waits until it has been replayed before it asks again."""
