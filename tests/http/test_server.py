@@ -19,7 +19,7 @@ from penstock.core.model import messages as m
 from penstock.core.model.actions import CallLeader
 from penstock.core.model.events import Completed
 from penstock.http.access.listeners import RestSettingError
-from penstock.http.access.tls import client_context
+from penstock.http.access.tls import VERSIONS, client_context
 from penstock.http.server import ListenError, RestServer
 from penstock.java import key_stores
 from penstock.threads import Threads
@@ -338,6 +338,14 @@ def test_hosts_of_other_workers_are_checked_unless_that_is_switched_off(algorith
         ({"ssl.client.auth": "maybe"}, "`ssl.client.auth=maybe` must be one of none, requested, required"),
         ({"ssl.enabled.protocols": "SSLv3"}, "`ssl.enabled.protocols` has SSLv3; it may have TLSv1, "),
         ({"ssl.cipher.suites": "rot13"}, "`ssl.cipher.suites=rot13` has none that this OpenSSL knows"),
+        (
+            {"ssl.cipher.suites": "TLS_AES_256_GCM_SHA384", "ssl.enabled.protocols": "TLSv1.2"},
+            "`ssl.cipher.suites=TLS_AES_256_GCM_SHA384` has suites of TLS 1.3 only, which ",
+        ),
+        (
+            {"ssl.cipher.suites": "TLS_RSA_WITH_AES_128_CBC_SHA", "ssl.enabled.protocols": "TLSv1.3"},
+            "`ssl.cipher.suites=TLS_RSA_WITH_AES_128_CBC_SHA` has no suite of TLS 1.3, the only one of ",
+        ),
     ],
 )
 def test_wrong_tls_settings(serve: Serve, ca: Authority, tmp_path: Path, config: dict[str, str], message: str) -> None:
@@ -347,6 +355,34 @@ def test_wrong_tls_settings(serve: Serve, ca: Authority, tmp_path: Path, config:
     with pytest.raises(RestSettingError) as error:
         serve({"listeners": "https://127.0.0.1:0", **good, **config})
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("suites", "versions", "older"),
+    [
+        (
+            "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, TLS_DHE_RSA_WITH_AES_128_CBC_SHA256",
+            "TLSv1.2",
+            ["ECDHE-RSA-AES256-GCM-SHA384", "DHE-RSA-AES128-SHA256"],
+        ),
+        (
+            "TLS_AES_256_GCM_SHA384,TLS_RSA_WITH_AES_128_CBC_SHA,TLS_EMPTY_RENEGOTIATION_INFO_SCSV",
+            "TLSv1.2 TLSv1.3",
+            ["AES128-SHA"],
+        ),
+        ("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "TLSv1.2", ["ECDHE-ECDSA-CHACHA20-POLY1305"]),
+        ("TLS_AES_128_GCM_SHA256,TLS_AES_256_GCM_SHA384", "TLSv1.3", None),
+        ("ECDHE-RSA-AES256-GCM-SHA384,AES128-SHA", "TLSv1.2 TLSv1.3", ["ECDHE-RSA-AES256-GCM-SHA384", "AES128-SHA"]),
+    ],
+)
+def test_cipher_suites_have_the_names_of_java_or_of_openssl(
+    suites: str, versions: str, older: list[str] | None
+) -> None:
+    context = client_context({"ssl.cipher.suites": suites}, None)
+    offered = [version for name, version in VERSIONS.items() if name in versions.split()]
+    assert (context.minimum_version, context.maximum_version) == (offered[0], offered[-1])
+    if older is not None:
+        assert [each["name"] for each in context.get_ciphers() if each["protocol"] != "TLSv1.3"] == older
 
 
 def test_settings_of_tls_may_have_blanks_around_them_and_pem_in_a_single_line(ca: Authority, tmp_path: Path) -> None:

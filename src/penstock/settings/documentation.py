@@ -141,7 +141,15 @@ def documented(config: ConfigDef) -> ConfigDef:
 def of_https(name: str) -> str:
     """What the documentation of a security setting of Kafka's clients lacks, if it is the worker's."""
     used = name in _OF_HTTPS or name.startswith(("ssl.keystore.", "ssl.truststore."))
-    return " HTTPS of the REST API uses it too, unless a setting begins with `listeners.https.`." if used else ""
+    if not used:
+        return ""
+    how = " HTTPS of the REST API uses it too, unless a setting begins with `listeners.https.`."
+    if name == "ssl.cipher.suites":
+        how += (
+            " There it has Java's names or OpenSSL's. Of TLS 1.3 all suites are offered; if it has names of Java but"
+            " none of those, that version is not."
+        )
+    return how
 
 
 _OF_HTTPS = (

@@ -7,6 +7,7 @@ worker passes in. Java: SSLUtils.
 
 from __future__ import annotations
 
+import re
 import ssl
 import tempfile
 from collections.abc import Mapping
@@ -27,6 +28,8 @@ VERSIONS = {
     "TLSv1.2": ssl.TLSVersion.TLSv1_2,
     "TLSv1.3": ssl.TLSVersion.TLSv1_3,
 }
+_NEWEST = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
+"""The suites of TLS 1.3 that OpenSSL offers."""
 CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 
 
@@ -134,12 +137,41 @@ def _choose(context: ssl.SSLContext, settings: Config) -> None:
             raise RestSettingError(f"`ssl.enabled.protocols` has {name}; it may have {', '.join(VERSIONS)}")
     versions = [VERSIONS[name] for name in names]
     context.minimum_version, context.maximum_version = min(versions), max(versions)
-    ciphers = settings.get("ssl.cipher.suites", "").replace(",", ":").replace(" ", "")
-    if ciphers:
-        try:
-            context.set_ciphers(ciphers)
-        except ssl.SSLError:
-            raise RestSettingError(f"`ssl.cipher.suites={ciphers}` has none that this OpenSSL knows") from None
+    if suites := [name for each in settings.get("ssl.cipher.suites", "").split(",") if (name := each.strip())]:
+        _choose_suites(context, suites)
+
+
+def _choose_suites(context: ssl.SSLContext, suites: list[str]) -> None:
+    """By Java's names or OpenSSL's. Python can't choose among the suites of TLS 1.3: if Java's names are given, all or
+    none of them are offered.
+    """
+    newest, older = [name for name in suites if name in _NEWEST], [name for name in suites if name not in _NEWEST]
+    given = f"`ssl.cipher.suites={','.join(suites)}`"
+    latest = ssl.TLSVersion.TLSv1_3
+    if newest and not older:
+        if context.maximum_version < latest:
+            raise RestSettingError(f"{given} has suites of TLS 1.3 only, which `ssl.enabled.protocols` lacks")
+        context.minimum_version = latest
+        return
+    try:
+        context.set_ciphers(":".join(map(_openssl_name, older)))
+    except ssl.SSLError:
+        raise RestSettingError(f"{given} has none that this OpenSSL knows") from None
+    if not newest and any("_WITH_" in name for name in older):
+        if context.minimum_version == latest:
+            raise RestSettingError(f"{given} has no suite of TLS 1.3, the only one of `ssl.enabled.protocols`")
+        context.maximum_version = min(context.maximum_version, ssl.TLSVersion.TLSv1_2)
+
+
+def _openssl_name(suite: str) -> str:
+    """OpenSSL's name of a suite before TLS 1.3 that has Java's, as in the standards; others as they are."""
+    exchange, of_java, cipher = suite.partition("_WITH_")
+    if not of_java:
+        return suite
+    exchange = exchange.removeprefix("TLS_").removeprefix("SSL_")
+    cipher = cipher.replace("3DES_EDE_CBC", "DES_CBC3").replace("POLY1305_SHA256", "POLY1305")
+    cipher = re.sub(r"AES_(\d+)(_CBC)?", r"AES\1", cipher)
+    return ("" if exchange == "RSA" else f"{exchange}_").replace("_", "-") + cipher.replace("_", "-")
 
 
 def _is_pem(settings: Config, key: str, store: bytes) -> bool:
