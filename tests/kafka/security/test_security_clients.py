@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import queue
 import ssl
 from pathlib import Path
 from unittest.mock import Mock
@@ -220,6 +221,7 @@ def test_a_token_is_used_until_it_ends_while_no_other_can_be_had(
         assert provider.token() == "first"
     for clock.return_value in (1090.0, 1091.0, 1099.5):
         assert provider.token() == "first"
+        provider._attempt.exception()
     clock.return_value = 1101.0
     with pytest.raises(
         KafkaConnectionError, match=r"Failed to get a token from sasl\.oauthbearer\.token\.endpoint\.url"
@@ -227,3 +229,28 @@ def test_a_token_is_used_until_it_ends_while_no_other_can_be_had(
         provider.token()
     (told,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert told.endswith("; the last one is used until it ends")
+
+
+def test_a_slow_token_endpoint_does_not_hold_the_thread_that_logs_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": "http://127.0.0.1:1/token",
+        "sasl.jaas.config": f"{OAUTH} required;",
+    }
+    provider = for_kafka_python(settings)["sasl_oauth_token_provider"]
+    answers: queue.SimpleQueue[tuple[str, float]] = queue.SimpleQueue()
+    monkeypatch.setattr(oauth.Tokens, "_fetched", lambda self: answers.get())
+    clock = Mock(return_value=1000.0)
+    monkeypatch.setattr(oauth.time, "time", clock)
+    with monkeypatch.context() as impatient:
+        impatient.setattr(oauth, "_PATIENCE", 0.0)
+        with pytest.raises(KafkaConnectionError, match="There has been no token for 0 s; it is awaited"):
+            provider.token()
+    answers.put(("first", 100.0))
+    assert provider.token() == "first"
+    clock.return_value = 1085.0
+    assert provider.token() == "first"  # while the next one is awaited
+    answers.put(("second", 100.0))
+    provider._attempt.result()
+    assert provider.token() == "second"

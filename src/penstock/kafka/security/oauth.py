@@ -13,6 +13,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any
 
 import orjson
@@ -30,42 +31,57 @@ _RENEWED_AFTER = 0.8
 """Of a token's life, as in Java."""
 _PAUSE = 10.0
 """Seconds before another attempt, as in Java, while the last token is still good."""
+_PATIENCE = 3.0
+"""Seconds to wait for a first token; a session of the group ends after 10 by default."""
 
 
 class Tokens(AbstractTokenProvider):  # type: ignore[misc]
-    """Called whenever a connection logs in."""
+    """Called whenever a connection logs in, on the thread that sends the group's heartbeats as well."""
 
     def __init__(self, java: Mapping[str, Any], login: Login) -> None:
         self._java, self._login = texts(java), login
         self._lock = threading.Lock()
         self._token, self._renew, self._ends = "", 0.0, 0.0
+        self._attempt: Future[str] = Future()
+        self._attempt.set_result("")
         self._failing = False
 
     def token(self) -> str:
-        """Raises a retriable error of kafka-python's while there is none, which is no reason to give up the group."""
-        with self._lock:
-            if time.time() >= self._renew:
-                self._obtain()
-            return self._token
+        """Returns soon, with the last token while a new one is requested.
 
-    def _obtain(self) -> None:
+        Raises a retriable error of kafka-python's while there is none, which is no reason to give up the group.
+        """
+        with self._lock:
+            now = time.time()
+            if now >= min(self._renew, self._ends) and self._attempt.done():
+                self._attempt = Future()
+                threading.Thread(target=self._obtain, args=(self._attempt,), name="oauth-token", daemon=True).start()
+            attempt, last = self._attempt, self._token if now < self._ends else ""
         try:
-            self._token, life = self._new()
-        except ConnectError as error:
-            still = time.time() < self._ends
-            log.log(
-                logging.DEBUG if self._failing else logging.WARNING,
-                "%s; %s",
-                error,
-                "the last one is used until it ends" if still else "retrying",
-            )
-            self._failing = True
-            if not still:
-                raise KafkaConnectionError(str(error)) from error
-            self._renew = time.time() + _PAUSE
+            return last or attempt.result(_PATIENCE)
+        except TimeoutError:
+            raise KafkaConnectionError(f"There has been no token for {_PATIENCE:g} s; it is awaited") from None
+
+    def _obtain(self, attempt: Future[str]) -> None:
+        try:
+            token, life = self._new()
+        except Exception as error:
+            with self._lock:
+                still = time.time() < self._ends
+                log.log(
+                    logging.DEBUG if self._failing else logging.WARNING,
+                    "%s; %s",
+                    error,
+                    "the last one is used until it ends" if still else "retrying",
+                )
+                self._failing = True
+                self._renew = time.time() + _PAUSE
+            attempt.set_exception(KafkaConnectionError(str(error)) if isinstance(error, ConnectError) else error)
         else:
-            self._failing, self._ends = False, time.time() + life
-            self._renew = time.time() + life * _RENEWED_AFTER
+            with self._lock:
+                self._token, self._failing, self._ends = token, False, time.time() + life
+                self._renew = time.time() + life * _RENEWED_AFTER
+            attempt.set_result(token)
 
     def extensions(self) -> dict[str, str]:
         options = self._login.options
