@@ -1,14 +1,15 @@
-"""What becomes of records that a producer has when its task ends."""
+"""What a producer refuses, and what becomes of records that it has when its task ends."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from penstock.api.batch import Batch
-from penstock.api.errors import DataError
+from penstock.api.errors import ConnectError, DataError
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
@@ -41,6 +42,45 @@ def test_a_partition_that_is_none_is_refused_as_in_java() -> None:
     ):
         sender.send(batch)
     sender.close()
+
+
+class Partitions:
+    """A producer that knows as many partitions as the brokers have said last; ``answers``: what they say."""
+
+    def __init__(self, *answers: int) -> None:
+        self._answers, self._known = iter(answers), 1
+        self.sent: list[tuple[str, bytes, int]] = []
+
+    def produce(self, topic: str, value: bytes, key: Any, partition: int, *more: Any) -> None:
+        if partition >= self._known:
+            raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
+        self.sent.append((topic, value, partition))
+
+    def list_topics(self, topic: str, timeout: float) -> Any:
+        self._known = next(self._answers)
+        return SimpleNamespace(topics={topic: SimpleNamespace(partitions=dict.fromkeys(range(self._known)))})
+
+    def poll(self, seconds: float) -> int:
+        return 0
+
+
+def test_a_partition_that_has_been_added_is_waited_for_as_in_java() -> None:
+    sender, _ = sending()
+    producer: Any = Partitions(1, 2, 3)
+    sender.attach(producer, 1_048_576, sender.limits, 3600.0)
+    sender.send(Batch.of("t", [b"1", b"2", b"3", b"4"], partitions=[0, 2, 0, 1]))
+    assert producer.sent == [("t", b"1", 0), ("t", b"2", 2), ("t", b"3", 0), ("t", b"4", 1)]
+
+
+def test_a_record_for_a_partition_that_its_topic_has_not_is_refused_with_javas_words() -> None:
+    sender, _ = sending()
+    producer: Any = Partitions(1, 1)
+    sender.attach(producer, 1_048_576, sender.limits, 0.0)
+    with pytest.raises(ConnectError, match="Unrecoverable exception from producer send callback") as raised:
+        sender.send(Batch.of("t", [b"1"], partitions=[5]))
+    cause: Any = raised.value.__cause__
+    assert cause.java_name == "org.apache.kafka.common.errors.TimeoutException"
+    assert str(cause) == "Partition 5 of topic t with partition count 1 is not present in metadata after 0 ms."
 
 
 def test_what_has_not_arrived_is_given_up_at_the_end_and_is_no_failure() -> None:

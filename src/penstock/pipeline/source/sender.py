@@ -11,6 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import length_hint
 from typing import Any
@@ -38,6 +39,8 @@ STATISTICS_SECONDS, LONG_STATISTICS_SECONDS = 1.0, 5.0
 _IN_FLIGHT = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
 _BATCH_REFUSED = (ck.KafkaError.INVALID_RECORD, ck.KafkaError._INVALID_DIFFERENT_RECORD)
 REASON_SECONDS = 2.0
+MAX_BLOCK = 60.0
+"""Java's default of ``max.block.ms``, in seconds."""
 LEAST_LIMIT = 1000
 """librdkafka's smallest ``message.max.bytes``."""
 TASK_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
@@ -75,7 +78,9 @@ class Sender:
         self._reason_known = True
         """False if the failure is that of a record whose batch was refused, perhaps because of another record."""
         self.producer: ck.Producer
-        self._max_request_size = 0
+        self._max_request_size, self._max_block = 0, 0.0
+        self._missing: dict[tuple[str, int], int] = {}
+        """The partitions that were waited for in vain, with the number of those that their topic has."""
         self.lost: set[str] = set()
         """Topics of records that did not arrive, and never will."""
         self.limits: TopicLimits
@@ -84,9 +89,12 @@ class Sender:
         self.statistics = ClientStatistics("producer", "")
         self._told = 0.0
 
-    def attach(self, producer: ck.Producer, max_request_size: int, limits: TopicLimits) -> None:
+    def attach(
+        self, producer: ck.Producer, max_request_size: int, limits: TopicLimits, max_block: float = MAX_BLOCK
+    ) -> None:
         """Called once, before all others; ``producer`` was made with ``failed`` as its callback for deliveries."""
         self.producer, self._max_request_size, self.limits = producer, max_request_size, limits
+        self._max_block = max_block
 
     def failed(self, error: ck.KafkaError | None, message: ck.Message) -> None:
         """Called by the producer for a record that did not arrive."""
@@ -204,7 +212,7 @@ class Sender:
             except (BufferError, ck.KafkaException) as e:
                 row = len(batch) - length_hint(rows) - 1
                 self.taken = first + row
-                if isinstance(e, BufferError):
+                if isinstance(e, BufferError) or self._appears(e.args[0], batch, row):
                     self._retry(batch, columns, row, delivered)
                 else:
                     self._refuse(e, batch, row, delivered)
@@ -227,6 +235,27 @@ class Sender:
             except ck.KafkaException as e:
                 self._refuse(e, batch, row, delivered)
                 return
+
+    def _appears(self, error: ck.KafkaError, batch: Batch, row: int) -> bool:
+        """Whether this error is that the producer did not know a partition, which its topic has by now: one may have
+        been added since the producer has asked, minutes ago. Waits for ``max.block.ms``, as Java's producer; for the
+        same partition only once.
+        """
+        topic, partition = batch.topics[row], batch.partitions[row]
+        if error.code() != ck.KafkaError._UNKNOWN_PARTITION or partition is None:
+            return False
+        give_up = time.monotonic() + (0.0 if (topic, partition) in self._missing else self._max_block)
+        while True:
+            with suppress(ck.KafkaException):  # no broker answers
+                known = len(self.producer.list_topics(topic, timeout=1.0).topics[topic].partitions)
+                if partition < known:
+                    self._missing.pop((topic, partition), None)
+                    return True
+                self._missing[topic, partition] = known
+            if time.monotonic() >= give_up:
+                return False
+            self.poll(0.1)
+            self.check()
 
     def _small_enough(
         self, batch: Batch, delivered: Sequence[Delivered | None] | None
@@ -255,6 +284,14 @@ class Sender:
             cause = type(cause)(
                 f"The message is {size} bytes when serialized which is larger than {self._max_request_size}, which is "
                 "the value of the max.request.size configuration."
+            )
+        topic, partition = batch.topics[row], batch.partitions[row]
+        known = None if partition is None else self._missing.get((topic, partition))
+        if error.code() == ck.KafkaError._UNKNOWN_PARTITION and known is not None:
+            cause = broker_error(
+                ck.KafkaError(ck.KafkaError._TIMED_OUT),
+                reason=f"Partition {partition} of topic {topic} with partition count {known} is not present in "
+                f"metadata after {self._max_block * 1000:.0f} ms.",
             )
         failure = Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record)
         if not self.losses.tolerates(record.topics[0]):

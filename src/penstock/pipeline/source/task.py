@@ -54,7 +54,7 @@ from penstock.pipeline.topics import ActiveTopics
 
 log = logging.getLogger(__name__)
 
-MAX_REQUEST_SIZE = "max.request.size"
+MAX_REQUEST_SIZE, MAX_BLOCK_MS = "max.request.size", "max.block.ms"
 TOTALS = ("source-record-poll-total", "source-record-write-total", "source-record-active-count")
 
 
@@ -199,7 +199,8 @@ def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: Loss
     native |= {"stats_cb": sender.on_statistics, "statistics.interval.ms": int(seconds * 1000)}
     limits = TopicLimits(lambda: admin_like(java), producer_config(java)["batch.size"])
     most = parse_type(MAX_REQUEST_SIZE, java.get(MAX_REQUEST_SIZE, 1_048_576), ConfigType.INT)
-    sender.attach(new_producer(java, **native), most, limits)
+    max_block = parse_type(MAX_BLOCK_MS, java.get(MAX_BLOCK_MS, 60_000), ConfigType.LONG) / 1000
+    sender.attach(new_producer(java, **native), most, limits, max_block)
     return sender
 
 

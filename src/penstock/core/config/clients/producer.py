@@ -43,7 +43,8 @@ max.request.size INT MEDIUM 1048576
 enable.metrics.push BOOLEAN LOW true
 max.block.ms LONG MEDIUM 60000
     Milliseconds that a topic which does not exist is waited for; at most 2000000 here, which is also what counts
-    without this setting. For room in the buffer a source task waits as long as it takes.
+    without this setting. A partition that its topic does not have is waited for as long, without it 60000. For room in
+    the buffer a source task waits as long as it takes.
 metadata.max.idle.ms LONG LOW 300000
     Milliseconds after which Java's producers forget a topic that gets no records. No effect here.
 max.in.flight.requests.per.connection INT LOW 5
