@@ -17,6 +17,7 @@ _OF_THE_RUNTIME = {
     "SelectedRows",
     "applied_batch",
     "even",
+    "idle_seconds",
     "parse_type",
     "polled_batch",
     "ran",

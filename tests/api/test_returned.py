@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from penstock.api import ConnectError, SinkTask, SourceRecord, SourceTask, Transformation
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import Table
-from penstock.api.returned import polled_batch, task_class, task_configs, validated
+from penstock.api.returned import idle_seconds, polled_batch, task_class, task_configs, validated
 from penstock.api.testing import apply, run_sink, run_source, sink_record
 
 RECORD = SourceRecord(topic="t", value=1)
@@ -162,3 +163,11 @@ def test_what_task_class_must_not_return(made: Any, said: str) -> None:
 def test_what_validate_must_not_return(made: Any, said: str) -> None:
     with pytest.raises(ConnectError, match=said):
         validated(made)
+
+
+def test_the_seconds_after_a_poll_without_records() -> None:
+    assert (idle_seconds(0), idle_seconds(0.5)) == (0, 0.5)
+    with pytest.raises(ConnectError, match=r"^idle returned nothing \(is a `return` missing\?\); expected the seconds"):
+        idle_seconds(None)
+    with pytest.raises(ConnectError, match=r"^idle returned a timedelta; expected the seconds"):
+        idle_seconds(timedelta(seconds=1))

@@ -49,7 +49,7 @@ def test_it_passes_its_tests_and_is_found(penstock: Any, tmp_path: Path, cache: 
     assert listed == [f"my_{kind}.My{kind.capitalize()} 0.1.0 {FOUND[kind].name}"]
 
 
-@pytest.mark.parametrize("name", ["Weather", "-x", "a_b", "1a", "class", "a--b", "../a"])
+@pytest.mark.parametrize("name", ["Weather", "-x", "a_b", "1a", "class", "none", "a--b", "../a"])
 def test_names(penstock: Any, tmp_path: Path, name: str) -> None:
     said = penstock("new", "source", "--in", str(tmp_path), "--", name)
     assert (said.exit_code, list(tmp_path.iterdir())) == (1, [])

@@ -15,7 +15,7 @@ from penstock.api.config_key import ConfigValue
 from penstock.api.errors import ConnectError
 from penstock.api.record import Record, SourceRecord
 
-__all__ = ["applied_batch", "even", "polled_batch", "ran", "task_class", "task_configs", "validated"]
+__all__ = ["applied_batch", "even", "idle_seconds", "polled_batch", "ran", "task_class", "task_configs", "validated"]
 
 _RECORDS = "expected a list of SourceRecords, a Batch, or None if there are no records now"
 _RECORD = "expected a record, such as `record.with_(value=...)`, or None to drop it"
@@ -39,6 +39,14 @@ def polled_batch(polled: Sequence[SourceRecord] | Batch | None) -> Batch | None:
             if not isinstance(other, SourceRecord):
                 raise ConnectError(f"poll returned {_kind(polled)} that has {_kind(other)} in it; {_RECORDS}") from None
         raise
+
+
+def idle_seconds(idle: Any) -> float:
+    """What ``idle`` returned. Raises ConnectError."""
+    if not isinstance(idle, int | float):
+        said = "nothing (is a `return` missing?)" if idle is None else _kind(idle)
+        raise ConnectError(f"idle returned {said}; expected the seconds to wait before the next poll, such as 0.1")
+    return idle
 
 
 def applied_batch(records: Sequence[Any]) -> Batch:

@@ -26,12 +26,13 @@ class NewPlugin:
     @classmethod
     def of(cls, kind: str, name: str) -> NewPlugin:
         """Raises ConfigError for a name that no package can have."""
-        if not _NAME.fullmatch(name) or keyword.iskeyword(name.replace("-", "_")):
+        made = cls(kind, name)
+        if not _NAME.fullmatch(name) or keyword.iskeyword(made.module) or keyword.iskeyword(made.class_name):
             right = (
                 "lower-case letters and digits, words joined by `-`, beginning with a letter, such as `weather-source`"
             )
             raise ConfigError(f"`{name}` can't be the name of a plugin; expected {right}")
-        return cls(kind, name)
+        return made
 
     @property
     def module(self) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
 from penstock.api.record import SourceRecord
-from penstock.api.returned import polled_batch
+from penstock.api.returned import idle_seconds, polled_batch
 from penstock.api.source import SourceTask
 from penstock.pipeline.errors import Step, StoppedError
 from penstock.pipeline.runtime import TaskRuntime
@@ -95,7 +95,7 @@ class SourceLoop:
                     wanted = self.commit.tick(now)
                 self._report_topics(0.0)
                 if not control.stopping:
-                    control.wait(min(self.task.idle(), wanted))
+                    control.wait(min(idle_seconds(self.task.idle()), wanted))
                 continue
             metrics.add("source-record-poll-total", len(batch))
             metrics.observe("poll-batch", (now - started) * 1000, "-time-ms")

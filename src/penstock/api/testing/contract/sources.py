@@ -13,7 +13,7 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
 from penstock.api.record import SourceRecord
-from penstock.api.returned import polled_batch
+from penstock.api.returned import idle_seconds, polled_batch
 from penstock.api.source import SourceTask
 from penstock.api.testing import MemoryOffsets, MemorySourceContext, Offsets
 
@@ -162,7 +162,7 @@ class SourceContract:
             found += records
             empty = 0 if records else empty + 1
             if not records:
-                time.sleep(min(task.idle(), _MOST_IDLE_S))
+                time.sleep(min(idle_seconds(task.idle()), _MOST_IDLE_S))
             elif first:
                 time.sleep(pause)
                 first = False
