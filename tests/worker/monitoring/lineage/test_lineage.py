@@ -17,6 +17,8 @@ import pytest
 from penstock.api.batch import Batch
 from penstock.api.errors import ConfigError
 from penstock.api.schema import INT64, STRING, struct
+from penstock.core.model.events import ConfigRead
+from penstock.core.model.records import ConfigRecord, ConnectorConfig
 from penstock.core.model.tasks import (
     TaskEnded,
     TaskFailed,
@@ -29,7 +31,7 @@ from penstock.core.model.tasks import (
 )
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.telemetry.topic_schemas import MOST_SCHEMAS, REPORTED, TopicSchemas
-from penstock.worker.monitoring.lineage.runs import Connector
+from penstock.worker.monitoring.lineage.runs import Connector, Runs
 from penstock.worker.monitoring.lineage.sender import Lineage, Place
 from support.openlineage_schema import check
 
@@ -227,3 +229,16 @@ def test_each_schema_of_a_topic_is_reported_once_and_not_too_many() -> None:
     metrics.tick(time.monotonic() + 1)
     found = [(each["topic"], each["fields"][0]["name"]) for each in reports[0][REPORTED]]
     assert found == [("t", "a"), ("t", "b"), *(("u", f"f{i}") for i in range(MOST_SCHEMAS))]
+
+
+def test_the_runs_of_a_deleted_connector_are_forgotten() -> None:
+    connectors = {"orders": SOURCE, "other": SOURCE}
+    runs = Runs(connectors.get, time.time)
+    for id in (T, TaskId("other", 0), TaskId("orders", 1)):
+        assert [change.type for change in runs.changes(TaskRunning(id, 1))] == ["START"]
+    for id in (T, TaskId("other", 0)):
+        assert [change.type for change in runs.changes(TaskEnded(id, 1))] == ["COMPLETE"]
+    runs.changes(ConfigRead((ConfigRecord(7, ConnectorConfig("orders", None)),)))
+    del connectors["orders"]
+    assert [change.type for change in runs.changes(TaskEnded(TaskId("orders", 1), 1))] == ["COMPLETE"]
+    assert runs._over == {TaskId("other", 0): 1}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.core.model.events import ConfigRead
 from penstock.core.model.tasks import (
     TaskEnded,
     TaskEvent,
@@ -66,8 +67,11 @@ class Runs:
         self._connector, self._clock = connector, clock
         self._open: dict[TaskId, _Run] = {}
         self._over: dict[TaskId, int] = {}
+        """The last run that has ended, of tasks of connectors that are known."""
 
     def changes(self, event: object) -> list[Change]:
+        if isinstance(event, ConfigRead) and (deleted := event.deleted()):
+            self._over = {id: run for id, run in self._over.items() if id.connector not in deleted}
         if not isinstance(event, TaskEvent) or event.run <= self._over.get(event.id, -1):
             return []
         match event:
@@ -116,7 +120,8 @@ class Runs:
         return [*begun, self._change(event.id, run, RUNNING)] if new else begun
 
     def _ended(self, event: TaskEvent, type: str, error: str | None = None) -> list[Change]:
-        self._over[event.id] = event.run
+        if self._connector(event.id.connector) is not None:
+            self._over[event.id] = event.run
         run = self._open.pop(event.id, None)
         return [] if run is None else [self._change(event.id, run, type, error)]
 
