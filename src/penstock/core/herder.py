@@ -31,6 +31,7 @@ from penstock.core.model.events import (
     ConfigRead,
     ConnectorEvent,
     ShutDown,
+    StatusNotWritten,
     StatusRead,
     Submitted,
     Tick,
@@ -184,6 +185,8 @@ class Herder:
                 self._read_config(entries)
             case StatusRead(records):
                 self._read_status(records)
+            case StatusNotWritten(records):
+                self.statuses.topics.not_written(records)
             case TaskEvent():
                 self._task_events.handle(event)
             case ConnectorEvent():

@@ -4,18 +4,19 @@ A topic becomes active with the first record that a task sends to it (source) or
 until the set is reset or the connector deleted; restarts and new configurations keep it. The status topic holds one
 record for each topic and connector; ``ActiveTopics`` is what has been read of it. Tasks report a topic at their first
 record only, so nothing is done per record; the worker that hosts the task writes the record, once, unless it has been
-read or written already.
+read or written already. One that could not be written is tried again when a task starts that uses the topic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from penstock.core.model import actions
 from penstock.core.model.flow import Flow, Until
 from penstock.core.model.messages import GetTopics, Refused, Reply, ResetTopics
 from penstock.core.model.output import Output
-from penstock.core.model.records import TopicStatus
+from penstock.core.model.records import StatusTopicRecord, TopicStatus
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import TaskId
@@ -57,6 +58,12 @@ class ActiveTopics:
             return None
         self._written.add((connector, topic))
         return TopicStatus(topic, connector, task, now)
+
+    def not_written(self, records: Iterable[StatusTopicRecord]) -> None:
+        """These records may be missing: the next task that reports such a topic has it written again."""
+        for record in records:
+            if isinstance(record, TopicStatus):
+                self._written.discard((record.connector, record.topic))
 
     def tombstones(self, connector: str) -> list[TopicStatus]:
         """The records that empty a connector's set; also what has been written and not been read back."""

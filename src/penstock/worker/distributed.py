@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.core.group.leadership import Fenced
 from penstock.core.group.membership import ClusterConfigSnapshot
-from penstock.core.model.events import CaughtUp, ConfigRead, Degraded, StatusRead
+from penstock.core.model.events import CaughtUp, ConfigRead, Degraded, StatusNotWritten, StatusRead
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
 from penstock.kafka.group.member import GroupMember
 from penstock.kafka.log.outages import Outages
@@ -85,7 +85,12 @@ class KafkaFoundation:
     # -- the status topic
 
     def append_status(self, records: Sequence[StatusTopicRecord]) -> None:
-        self._status.append(records, _log_failure)
+        def done(error: Exception | None) -> None:
+            if error is not None:
+                log.error("A status could not be written: %s", error)
+                self._deliver(StatusNotWritten(tuple(records)))
+
+        self._status.append(records, done)
 
     # -- the group
 
@@ -129,8 +134,3 @@ class KafkaFoundation:
 def _known(error: BaseException | None) -> BaseException | None:
     """The core has its own exception in place of Kafka's."""
     return Fenced(str(error)) if isinstance(error, PrivilegedWriteError) else error
-
-
-def _log_failure(error: Any) -> None:
-    if error is not None:
-        log.error("A status could not be written: %s", error)

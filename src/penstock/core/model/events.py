@@ -115,3 +115,10 @@ class StatusRead:
     """The next records of the status topic, in order for each key."""
 
     records: tuple[StatusTopicRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusNotWritten:
+    """Records that this worker has appended to the status topic, and that are not all there."""
+
+    records: tuple[StatusTopicRecord, ...]
