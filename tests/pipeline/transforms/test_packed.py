@@ -65,6 +65,24 @@ def test_packed_columns_are_their_rows(settings: dict[str, str]) -> None:
     assert outcome(settings, packed()) == outcome(settings, rows)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *CHAINS,
+        {"type": f"{T}Cast$Value", "spec": "note:int32"},
+        {"type": f"{T}MaskField$Value", "fields": "note,id"},
+        {"type": f"{T}ReplaceField$Value", "include": "note"},
+        {"type": f"{T}ReplaceField$Value", "renames": "note:remark"},
+        {"type": f"{T}ValueToKey", "fields": "id,note"},
+    ],
+    ids=lambda settings: settings["type"].removeprefix(T),
+)
+def test_a_field_without_a_column_is_null(settings: dict[str, str]) -> None:
+    rows = [{name: value for name, value in row.items() if name != "note"} for row in packed()]
+    columns = {name: column for name, column in packed().as_dict().items() if name != "note"}
+    assert outcome(settings, Table.of(columns)) == outcome(settings, rows)
+
+
 @pytest.mark.parametrize("settings", CHAINS, ids=lambda settings: settings["type"].rpartition(".")[2])
 def test_a_table_without_rows_stays_so(settings: dict[str, str]) -> None:
     config = {"transforms": "x", **{f"transforms.x.{name}": value for name, value in settings.items()}}

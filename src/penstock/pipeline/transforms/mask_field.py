@@ -158,7 +158,9 @@ class MaskField(ColumnTransform):
         if not read.plain:
             return None
         for name, mask in masks.items():
-            column = columns[name]
+            column = columns.get(name)
+            if column is None:  # null in all of them
+                continue
             if type(None) in set(map(type, column)) or isinstance(mask, list | dict):
                 columns[name] = [None if old is None else _checked(mask) for old in column]
             else:

@@ -129,7 +129,8 @@ class ReplaceField(ColumnTransform):
             changed, pairs, read = self._plans[schema]
             if not read.plain:
                 return None
-        return (changed, Table.of({new: table.column(old) for new, old in pairs})) if pairs else None
+        columns, nulls = table.as_dict(), [None] * len(table)
+        return (changed, Table.of({new: columns.get(old, nulls) for new, old in pairs})) if pairs else None
 
     def _pairs_of(self, keys: Keys) -> Pairs:
         """For schemaless maps with these keys, in the order of the new map."""

@@ -75,7 +75,7 @@ class ValueToKey(BuiltIn):
         if schema is None:
             return None, Table.of({name: columns.get(name, nulls) for name in self._in_map})
         key_schema, read = self._plans[schema]
-        return (key_schema, Table.of({name: columns[name] for name in self._fields})) if read.plain else None
+        return (key_schema, Table.of({name: columns.get(name, nulls) for name in self._fields})) if read.plain else None
 
     def _in_parts(self, batch: Batch, parts: list[Sequence[int]]) -> Batch:
         schemas, keys = list(batch.key_schemas), list(batch.keys)
