@@ -211,6 +211,15 @@ def test_a_transform_sees_each_record_once_if_it_fails_for_others(tolerance: str
     assert all(isinstance(failure.error, DataError) for failure in failed)
 
 
+def test_a_predicate_sees_each_record_once_if_the_transform_fails_for_others() -> None:
+    config = {**where("x.Once"), "predicates.p.type": "x.Second"}
+    handler = ErrorHandler(
+        ErrorSettings.of({"errors.tolerance": "all"}), Metrics(lambda values: None, ()), lambda seconds: False
+    )
+    batch = handler.run(Chain.build(config, resolve).steps, of_lists("a", "bad", "c", "d", "e"))
+    assert batch.values == [["a"], ["c"], ["d", "!"], ["e"]]
+
+
 @pytest.mark.parametrize(("negate", "is_true"), [("TRUE", True), (" true", False), ("true ", False), ("false", False)])
 def test_negate_is_taken_as_it_is_written(negate: str, is_true: bool) -> None:
     assert applied(where("x.Append", negate), "a", "b") == (["a", "b!"] if is_true else ["a!", "b"])

@@ -14,6 +14,7 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.record import Record
 from penstock.api.returned import applied_batch
 from penstock.api.transform import Predicate, Transformation
 from penstock.hosts.jvm.tasks.java_steps import JavaStepOf, in_jvm, java_step, only_java
@@ -101,6 +102,13 @@ class Condition:
     """The predicate in the JVM, if it is there."""
     negate: bool
 
+    @property
+    def takes_records(self) -> bool:
+        return type(self.predicate).test_batch is Predicate.test_batch
+
+    def test(self, record: Record) -> bool:
+        return bool(self.predicate.test(record)) != self.negate
+
     def test_batch(self, batch: Batch) -> list[bool]:
         hits = [bool(hit) != self.negate for hit in self.predicate.test_batch(batch)]
         if len(hits) != len(batch):
@@ -162,24 +170,29 @@ def _takes_records(transform: Transformation) -> bool:
 
 def _one_by_one(transform: Transformation, condition: Condition | None) -> Callable[[Batch], Batch]:
     """Applies the transform once to each record that it counts for: as in Java, it may keep a state between them and
-    change them in place.
+    change them in place. A predicate that takes records is asked about each just before it, so that it is not asked
+    again about those behind one that fails.
     """
 
+    asked = condition if condition is not None and condition.takes_records else None
+
     def apply(batch: Batch) -> Batch:
-        hits = [True] * len(batch) if condition is None else condition.test_batch(batch)
+        hits = [True] * len(batch) if condition is None or asked is not None else condition.test_batch(batch)
         if not any(hits):
             return batch
         out: list[Any] = []
-        for row, (record, hit) in enumerate(zip(batch.rows(), hits, strict=True)):
+        for row, record in enumerate(batch.rows()):
             try:
-                changed = transform.apply(record) if hit else record
+                if asked is not None:
+                    hits[row] = asked.test(record)
+                changed = transform.apply(record) if hits[row] else record
             except Exception as e:
                 if len(batch) == 1:
                     raise
                 raise PartlyAppliedError(made(out, batch), row, e) from e
             if changed is not None:
                 out.append(changed)
-        return made(out, batch)
+        return made(out, batch) if any(hits) else batch
 
     def made(records: list[Any], batch: Batch) -> Batch:
         return applied_batch(records) if records else batch.select(())
