@@ -88,6 +88,29 @@ def test_a_record_that_is_dropped_and_one_that_fails(tmp_path: Path) -> None:
     assert "one" in failed["error"]["message"]
 
 
+def test_a_field_of_another_type_is_a_change_though_it_is_shown_alike(tmp_path: Path) -> None:
+    chain = {
+        "transforms": "wrap,cast,rename,same",
+        "transforms__wrap__type": f"{TRANSFORMS}.ExtractField$Value",
+        "transforms__wrap__field": "inner",
+        "transforms__cast__type": f"{TRANSFORMS}.Cast$Value",
+        "transforms__cast__spec": "amount:string",
+        "transforms__rename__type": f"{TRANSFORMS}.SetSchemaMetadata$Value",
+        "transforms__rename__schema__version": "2",
+        "transforms__same__type": f"{TRANSFORMS}.DropHeaders",
+        "transforms__same__headers": "none",
+    }
+    inner = struct(("amount", decimal(2)), name="amounts")
+    origin = SourceOrigin([{}], [{}])
+    values: list[Any] = [{"inner": {"amount": Decimal("1.50")}}]
+    batch = Batch.of("t", values, value_schema=struct(("inner", inner)), origin=origin)
+    polled = base64.b64encode(write(whole(batch))).decode()
+    (record,) = preview(replace(of_file(tmp_path, **chain), sampled=polled))["records"]
+    steps = {step["alias"]: step for step in record["steps"]}
+    assert [steps[alias]["changed"] for alias in ("wrap", "cast", "rename", "same")] == [True, True, True, False]
+    assert steps["rename"]["after"]["value"] == {"amount": "1.50"}
+
+
 def test_records_are_shown_as_avro_and_their_schema_is_registered(tmp_path: Path) -> None:
     pytest.importorskip("fastavro")
     with running_double() as registry:

@@ -56,7 +56,7 @@ def traced(record: Batch, steps: Sequence[TracedStep]) -> dict[str, Any]:
     with the first.
     """
     told: list[dict[str, Any]] = []
-    before = shown.record(record)
+    before, schemas = shown.record(record), _schemas(record)
     answer: dict[str, Any] = {"before": before, "steps": told, "result": None, "error": None}
     for each in steps:
         step: dict[str, Any] = {"stage": each.step.stage.name, "class": each.step.plugin, "alias": each.step.alias}
@@ -69,13 +69,18 @@ def traced(record: Batch, steps: Sequence[TracedStep]) -> dict[str, Any]:
             if not len(changed):
                 return answer
             record = changed.select([0]) if len(changed) > 1 else changed
-            after = shown.record(record)
+            after, now = shown.record(record), _schemas(record)
         except Exception as error:
             answer["error"] = {"stage": each.step.stage.name, "class": each.step.plugin, "message": headline(error)}
             return answer
-        step["changed"] = after != before
-        if after != before:
+        step["changed"] = after != before or now != schemas
+        if step["changed"]:
             step["after"] = after
-        before = after
+        before, schemas = after, now
     answer["result"] = {**before, "bytes": {"key": shown.size(record.keys[0]), "value": shown.size(record.values[0])}}
     return answer
+
+
+def _schemas(record: Batch) -> tuple[Any, ...]:
+    """Which are shown in a few words: a cast may change nothing that they, or the values, show."""
+    return record.key_schemas[0], record.value_schemas[0], [header[1:-1] for header in record.headers[0] or ()]
