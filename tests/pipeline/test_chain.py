@@ -278,3 +278,10 @@ def test_closing_closes_predicates_too() -> None:
     before = Vowel.closed
     Chain.build(where("x.Append"), resolve).close()
     assert Vowel.closed == before + 1
+
+
+def test_those_before_one_that_cannot_be_configured_are_closed() -> None:
+    before = Vowel.closed
+    with pytest.raises(ConnectError, match=r'"transforms\.u\.type"'):
+        Chain.build({**where("x.Append"), "transforms": "t,u"}, resolve)
+    assert Vowel.closed == before + 1

@@ -45,17 +45,24 @@ class Chain:
     @classmethod
     def build(cls, config: Mapping[str, str], resolve: Resolve, metrics: MetricsOfPlugins | None = None) -> Chain:
         """The chain that a connector's configuration describes. Raises ConnectError, caused by the error of a plugin
-        that can't be created or configured.
+        that can't be created or configured; those before it are closed.
         """
+        plugins: list[Transformation | Predicate] = []
         try:
-            return cls._build(config, resolve, metrics or MetricsOfPlugins({}))
+            return cls(cls._steps(config, resolve, metrics or MetricsOfPlugins({}), plugins), plugins)
         except Exception as e:
+            cls([], plugins).close()
             raise ConnectError(headline(e)) from e
 
-    @classmethod
-    def _build(cls, config: Mapping[str, str], resolve: Resolve, metrics: MetricsOfPlugins) -> Chain:
+    @staticmethod
+    def _steps(
+        config: Mapping[str, str],
+        resolve: Resolve,
+        metrics: MetricsOfPlugins,
+        plugins: list[Transformation | Predicate],
+    ) -> list[Step]:
+        """``plugins`` gets those that have been configured, also if a later one can't be."""
         steps: list[Step] = []
-        plugins: list[Transformation | Predicate] = []
         measured: set[str] = set()
         for alias in aliases(config, "transforms"):
             own = prefixed(config, f"transforms.{alias}.")
@@ -73,7 +80,7 @@ class Chain:
                     metrics.tell(condition.predicate, predicate=condition.alias)
             apply = _application(transform, java_step(transform, "transformation", own), condition)
             steps.append(Step(Stage.TRANSFORMATION, java_class_name(type(transform)), apply, alias))
-        return cls(steps, plugins)
+        return steps
 
     def close(self) -> None:
         for plugin in self._plugins:
