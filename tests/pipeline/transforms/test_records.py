@@ -6,7 +6,7 @@ import pytest
 
 from penstock.api.batch import Batch
 from penstock.api.errors import DataError
-from penstock.api.record import Header
+from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import INT8, INT32, STRING, struct
 from penstock.java.errors import DatePatternError
 from penstock.java.text import java_class_name
@@ -30,6 +30,18 @@ def test_header_from(operation, left):
     batch = applied(transforms.HeaderFromValue(), given, fields="a", headers="h", operation=operation)
     assert (batch.values, batch.headers) == ([left], [(Header("x", None, 0), Header("h", INT32, 1))])
     assert [field.name for field in batch.value_schemas[0]] == list(left)
+
+
+@pytest.mark.parametrize(
+    ("transform", "config"),
+    [
+        (transforms.InsertHeader, {"header": "h", "value_literal": "1"}),
+        (transforms.HeaderFromValue, {"fields": "a", "headers": "h", "operation": "copy"}),
+    ],
+)
+def test_a_plugin_may_have_given_a_list_of_headers(transform, config):
+    given = Batch.of_source_records([SourceRecord(topic="t", value={"a": 1}, headers=[Header("x", None, 0)])])
+    assert [header.key for header in applied(transform(), given, **config).headers[0]] == ["x", "h"]
 
 
 def test_routers():

@@ -125,7 +125,7 @@ class HeaderFrom(BuiltIn):
         for rows in parts:
             schema, changed, added = self._change(schemas[rows[0]], [values[row] for row in rows])
             for row, value, new in zip(rows, changed, added, strict=True):
-                schemas[row], values[row], headers[row] = schema, value, headers[row] + new
+                schemas[row], values[row], headers[row] = schema, value, (*headers[row], *new)
         if self.of_key:
             return batch.with_(key_schemas=schemas, keys=values, headers=headers)
         return batch.with_(value_schemas=schemas, values=values, headers=headers)

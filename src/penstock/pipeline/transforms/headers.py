@@ -39,7 +39,7 @@ class InsertHeader(BuiltIn):
 
     def apply_batch(self, batch: Batch) -> Batch:
         added = self._added
-        return batch.with_(headers=[headers + added for headers in batch.headers])
+        return batch.with_(headers=[(*headers, *added) for headers in batch.headers])
 
 
 class DropHeaders(BuiltIn):
