@@ -21,7 +21,10 @@ def plain(name: str) -> PgType:
     return PgType(name, "b", 0, -1, 0, ())
 
 
-NAMES = ("numeric", "money", "bytea", "bit", "varbit", "point", "text", "int4", "bool", "json", "tsvector", "interval")
+NAMES = (
+    *("numeric", "money", "bytea", "bit", "varbit", "point", "text", "int4", "bool", "json", "tsvector", "interval"),
+    *("date", "timestamptz"),
+)
 TYPES = {
     **{number: plain(name) for number, name in enumerate(NAMES)},
     100: PgType("_numeric", "b", 0, -1, NAMES.index("numeric"), ()),
@@ -131,6 +134,26 @@ def test_what_stands_for_no_value() -> None:
     assert column("int4", optional=False, default="7").schema.default == 7
     assert column("json", optional=False).value(None) == ""
     assert column("money", optional=False).value(None).as_tuple().exponent == -2
+
+
+@pytest.mark.parametrize(
+    ("name", "default", "absent"),
+    [
+        ("timestamptz", "infinity", "1970-01-01T00:00:00Z"),
+        ("date", "-infinity", 0),
+        ("numeric", "0", {"scale": 0, "value": b"\0"}),
+        ("point", "(1,2)", {"x": 0.0, "y": 0.0}),
+    ],
+)
+def test_defaults_that_schemas_do_not_have(name: str, default: str, absent: Any) -> None:
+    found = column(name, optional=False, default=default)
+    assert found.schema.default is None
+    shown = found.value(None)
+    assert (shown if name != "point" else {each: shown[each] for each in absent}) == absent
+
+
+def test_a_default_that_is_no_decimal_number() -> None:
+    assert column("price", optional=True, default="NaN", oid=103).schema.default is None
 
 
 def test_what_stands_for_a_value_that_is_not_sent() -> None:

@@ -218,10 +218,20 @@ def column_type(types: Types, settings: PostgresSettings, column: Column, place:
     found = value_type(types, settings, column.type_oid, column.modifier)
     if found is None:
         return None
-    default = None if column.default is None else found.read(column.default)
+    default = None if column.default is None else _default(found, column.default)
     schema = found.schema.with_(optional=column.optional, default=default)
     absent = None if column.optional else (default if default is not None else found.nothing or neutral(schema))
     return ColumnType(column.name, schema, found.read, place, absent, _unchanged(schema, settings.placeholder))
+
+
+def _default(type: ValueType, text: str) -> Any:
+    """None, as Debezium has it, for what no record can hold, such as `infinity`, and for structs."""
+    if type.schema.type is SchemaType.STRUCT:
+        return None
+    try:
+        return type.read(text)
+    except DataError:
+        return None
 
 
 def neutral(schema: Schema) -> Any:
