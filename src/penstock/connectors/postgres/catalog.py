@@ -39,6 +39,10 @@ class PgType:
     labels: tuple[str, ...]
 
 
+GONE = PgType("", "b", 0, -1, 0, ())
+"""A type that the catalog does not have any more; it has no form in a record."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """``default`` is the text of a constant; None also for what is computed. ``key``: its place in the key, or -1."""
@@ -66,6 +70,8 @@ class Catalog:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self._types: dict[int, PgType] = {}
+        self._before: dict[int, PgType] = {}
+        """As they were when they were last asked for."""
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self._connection.cursor() as cursor:
@@ -74,13 +80,19 @@ class Catalog:
 
     def type(self, oid: int) -> PgType:
         if oid not in self._types:
-            (row,) = self.rows(_TYPE, oid)
-            _, name, kind, base, modifier, category, element, labels = row
-            self._types[oid] = PgType(name, kind, base, modifier, element if category == "A" else 0, tuple(labels))
+            self._types[oid] = self._asked(oid)
         return self._types[oid]
+
+    def _asked(self, oid: int) -> PgType:
+        """Of a type that has been dropped since its rows were written, what was known of it, if anything was."""
+        if not (found := self.rows(_TYPE, oid)):
+            return self._before.get(oid, GONE)
+        _, name, kind, base, modifier, category, element, labels = found[0]
+        return PgType(name, kind, base, modifier, element if category == "A" else 0, tuple(labels))
 
     def forget_types(self) -> None:
         """An enum may have new labels."""
+        self._before |= self._types
         self._types.clear()
 
     def columns(self, table: int) -> list[Column]:
