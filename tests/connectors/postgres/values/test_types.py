@@ -32,6 +32,8 @@ TYPES = {
     102: PgType("mood", "e", 0, -1, 0, ("sad", "ok")),
     103: PgType("price", "d", NAMES.index("numeric"), ((12 << 16) | 3) + 4, 0, ()),
     104: PgType("_tsvector", "b", 0, -1, NAMES.index("tsvector"), ()),
+    105: PgType("_bool", "b", 0, -1, NAMES.index("bool"), ()),
+    106: PgType("_int4", "b", 0, -1, NAMES.index("int4"), ()),
 }
 
 
@@ -116,6 +118,16 @@ def test_others() -> None:
     assert mood.schema.parameters == {"allowed": "sad,ok"}
     assert typed("tsvector") is None
     assert typed(104) is None
+
+
+@pytest.mark.parametrize(("array", "text"), [(105, "{{t,f},{f,t}}"), (106, "[0:0][0:1]={{1,2}}")])
+def test_an_array_of_arrays_is_refused(array: int, text: str) -> None:
+    with pytest.raises(DataError, match="is an array of several dimensions"):
+        read(array, text)
+
+
+def test_an_array_of_arrays_of_texts_has_their_texts() -> None:
+    assert read(101, '{{a,b},{c,"d e"}}') == ["{a,b}", '{c,"d e"}']
 
 
 def column(name: str, optional: bool, default: str | None = None, oid: int | None = None) -> ColumnType:

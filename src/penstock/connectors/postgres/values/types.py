@@ -117,7 +117,10 @@ def value_type(types: Types, settings: PostgresSettings, oid: int, modifier: int
 
 def _array(element: ValueType) -> ValueType:
     def read(text: str) -> list[Any]:
-        return [None if each is None else element.read(each) for each in texts.array(text)]
+        found = texts.array(text)
+        if element.read is not str and any(each is not None and each.startswith("{") for each in found):
+            raise DataError(f"{text} is an array of several dimensions, which only those of texts can have in a record")
+        return [None if each is None else element.read(each) for each in found]
 
     return ValueType(array(element.schema.with_(optional=True)), read)
 
