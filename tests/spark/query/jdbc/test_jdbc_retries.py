@@ -10,7 +10,7 @@ from penstock.api.errors import ConnectError
 from penstock.jdbc.source.settings import JdbcSourceSettings
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.jdbc.source import task as module
-from penstock.spark.query.jdbc.source.database import DatabaseError
+from penstock.spark.query.jdbc.source.database import DatabaseError, NoTableError
 from penstock.spark.query.jdbc.source.reading import ReadError
 from penstock.spark.query.jdbc.source.task import JdbcSource
 
@@ -35,7 +35,7 @@ class Away:
 class Table:
     """A source with something new, always."""
 
-    due, failures, shape = 0.0, 0, None
+    due, failures, shape, is_query = 0.0, 0, None, False
 
     def next_read(self) -> Table:
         return self
@@ -83,3 +83,19 @@ def test_reads_that_fail_count_although_the_database_says_what_is_to_be_read(mon
     polls = 6  # each read begins in one and fails in the next
     with pytest.raises(ConnectError, match="could not be read 3 times in a row: the connection was reset"):
         [task.poll() for _ in range(polls)]
+
+
+class Missing(Table):
+    """A query of a table that is not there."""
+
+    is_query = True
+
+    def next_read(self) -> Table:
+        raise NoTableError('relation "thinks" does not exist')
+
+
+def test_a_query_of_a_table_that_is_not_there_ends_the_task_at_once() -> None:
+    task = jdbc_source(query="SELECT * FROM thinks")
+    task._receiver, task._sources = Broken(), {None: Missing()}
+    with pytest.raises(ConnectError, match='refuses `query`: relation "thinks" does not exist'):
+        task.poll()

@@ -262,6 +262,8 @@ class JdbcSource(SourceTask):
         if self._group is not None and self.context.transaction is not None:
             raise BatchLostError(f"{self._source} could not be read to its end: {error}")
         if isinstance(error, NoTableError):
+            if self._source is not None and self._source.is_query:
+                raise ConnectError(f"The database refuses `query`: {error}")
             self._tables_due = 0.0
         elif isinstance(error, ReadError) and error.changed:
             if self._source is not None:
