@@ -10,6 +10,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.jdbc.columns import Column, Kind, Part, Shape
 from penstock.jdbc.dialects import DIALECTS, dialect_of
 from penstock.jdbc.dialects.base import Dialect
+from penstock.jdbc.dialects.mysql import MySql
 from penstock.jdbc.dialects.postgres import PostgreSql
 from penstock.jdbc.dialects.sqlite import Sqlite
 from penstock.jdbc.sink_settings import JdbcSinkSettings
@@ -73,6 +74,12 @@ def test_what_could_be_more_than_a_name_is_quoted(name: str) -> None:
     with pytest.raises(ConnectError, match=r"has to be quoted: set quote\.sql\.identifiers=always"):
         PostgreSql(quoting=False).quoted(name)
     assert PostgreSql(quoting=False).quoted("größe_1$") == "größe_1$"
+
+
+def test_a_default_of_mysql_ends_where_it_says() -> None:
+    dialect = MySql()
+    assert dialect.literal(column("a", Kind.STRING), "it's a \\") == r"('it''s a \\')"
+    assert dialect.literal(column("a", Kind.STRING, key=True), r"\'); x") == r"'\\''); x'"
 
 
 def test_sql_server_without_holdlock() -> None:

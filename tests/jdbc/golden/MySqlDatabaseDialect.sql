@@ -23,7 +23,7 @@ CREATE TABLE `sales`.`orders` (
 `float32_d` FLOAT DEFAULT 7,
 `float64_d` DOUBLE DEFAULT 7,
 `boolean_d` TINYINT DEFAULT 1,
-`string_d` TEXT DEFAULT 'it''s',
+`string_d` TEXT DEFAULT ('it''s'),
 `bytes_d` VARBINARY(1024) DEFAULT X'00ff',
 `decimal_d` DECIMAL(65,2) DEFAULT -1.50,
 `date_d` DATE DEFAULT '2026-11-22',

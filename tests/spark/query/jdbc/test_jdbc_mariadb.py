@@ -167,3 +167,13 @@ def test_rows_of_every_type_there_and_back(spark: Hosted, kafka: Kafka, mariadb:
         )
     }
     assert differing == {}
+
+
+def test_a_table_that_is_created_has_the_defaults_of_texts(spark: Hosted, kafka: Kafka, mariadb: MariaDb) -> None:
+    text = "it's a \\"
+    with JdbcSink(spark, kafka, mariadb.url, **{"table.name.format": "defaulted"}) as one:
+        one.add([ID, field("kind", "string", default=text)], {"id": 1, "kind": "given"})
+        one.start()
+        one.written(1)
+    mariadb.execute("INSERT INTO defaulted (id) VALUES (2)")
+    assert mariadb.rows("SELECT HEX(kind) FROM defaulted WHERE id = 2") == [[text.encode().hex().upper()]]
