@@ -36,6 +36,7 @@ def test_settings_that_lack_or_contradict_are_named() -> None:
     assert errors(topic=None) == {"topic": [required.format("topic")]}
     assert errors(checkpoint_location=None) == {"checkpoint.location": [required.format("checkpoint.location")]}
     assert errors(path=None) == {"path": ["format=json needs a path, the folder to read"]}
+    assert set(errors(format="Parquet", path=None, schema=None)) == {"path", "schema"}
     assert errors(schema=None) == {"schema": ["format=json needs a schema, such as `id BIGINT, name STRING`"]}
     assert list(errors(trigger_interval_ms="-1")) == ["trigger.interval.ms"]
     ((name, (problem,)),) = errors(transaction_boundary="interval").items()
@@ -45,7 +46,8 @@ def test_settings_that_lack_or_contradict_are_named() -> None:
 
 def test_a_source_that_can_be_read_again_can_be_exactly_once() -> None:
     assert SparkSource().exactly_once_support(GOOD) is ExactlyOnceSupport.SUPPORTED
-    assert SparkSource().exactly_once_support({**GOOD, "format": "socket"}) is ExactlyOnceSupport.UNSUPPORTED
+    for name in ("socket", "Socket"):
+        assert SparkSource().exactly_once_support({**GOOD, "format": name}) is ExactlyOnceSupport.UNSUPPORTED
 
 
 def test_offsets_are_numbers_of_batches() -> None:

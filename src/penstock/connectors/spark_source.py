@@ -12,7 +12,7 @@ from typing import Any
 from penstock.api.connector import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from penstock.api.source import SourceTask
 from penstock.connectors.spark_query import Query, QueryConnector
-from penstock.spark.query.sink.settings import IN_FOLDERS, OPTION
+from penstock.spark.query.sink.settings import IN_FOLDERS, OPTION, format_named
 from penstock.spark.query.source.settings import SOURCE_CONFIG, check_offset, problems
 
 FLEETING = frozenset({"socket"})
@@ -44,10 +44,10 @@ class SparkSource(QueryConnector, SourceConnector):
         return SparkSourceTask
 
     def tasks_for_preview(self, config: Mapping[str, str]) -> list[dict[str, str]] | None:
-        return [dict(config)] if SOURCE_CONFIG.parse(config)["format"].strip() in HARMLESS else None
+        return [dict(config)] if format_named(SOURCE_CONFIG.parse(config)["format"]) in HARMLESS else None
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
-        fleeting = SOURCE_CONFIG.parse(config)["format"].strip() in FLEETING
+        fleeting = format_named(SOURCE_CONFIG.parse(config)["format"]) in FLEETING
         return ExactlyOnceSupport.UNSUPPORTED if fleeting else ExactlyOnceSupport.SUPPORTED
 
     def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> ConnectorTransactionBoundaries:

@@ -51,3 +51,10 @@ def test_keys_of_rows_that_are_only_added() -> None:
     found = problems(UPSERT | {"insert.mode": "insert"})
     assert [name for name, _ in found] == ["pk.mode", "pk.fields", "delete.enabled"]
     assert problems({"path": "/t", "pk.mode": "none", "delete.enabled": "false"}) == []
+
+
+def test_formats_have_their_guarantees_in_any_case() -> None:
+    assert SinkSettings.of({"format": " Parquet", "path": "/t"}).format == "parquet"
+    assert problems(UPSERT | {"format": "Delta"}) == []
+    assert [name for name, _ in problems({"format": "JSON"})] == ["path"]
+    assert SinkSettings.of({"format": "com.example.MyFormat"}).format == "com.example.MyFormat"

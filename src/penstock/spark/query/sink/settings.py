@@ -160,7 +160,7 @@ class SinkSettings:
         """From the connector's configuration. Raises ConfigError."""
         values = SINK_CONFIG.parse(config)
         return cls(
-            format=values["format"].strip(),
+            format=format_named(values["format"]),
             path=values["path"] or None,
             table=values["table"] or None,
             mode=values["mode"],
@@ -179,12 +179,19 @@ class SinkSettings:
 _ABSOLUTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)?(//[^/]*/|/(?!/))")
 IN_FOLDERS = frozenset({"parquet", "orc", "json", "csv", "text", "xml", "avro"})
 """The formats that are files in a folder."""
+_KNOWN = IN_FOLDERS | {"delta", "jdbc", "kafka", "rate", "rate-micro-batch", "socket"}
+
+
+def format_named(text: str) -> str:
+    """Spark takes the short names of formats in any case; what it takes for a class is left as it is."""
+    name = text.strip()
+    return name.casefold() if name.casefold() in _KNOWN else name
 
 
 def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     """What settings contradict each other: the setting to blame, and a sentence."""
     path, table = (config.get("path") or "").strip(), (config.get("table") or "").strip()
-    kind = (config.get("format") or "parquet").strip()
+    kind = format_named(config.get("format") or "parquet")
     if path and table:
         return [("path", f"path={path} and table={table} are both set: a sink writes to one of them")]
     if not path and not table and kind in {*IN_FOLDERS, "delta"}:

@@ -13,7 +13,7 @@ from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
 from penstock.api.validators import NonEmptyString, at_least
 from penstock.pipeline.chain import prefixed
-from penstock.spark.query.sink.settings import IN_FOLDERS, OPTION
+from penstock.spark.query.sink.settings import IN_FOLDERS, OPTION, format_named
 
 BATCH = "batch"
 """The one field of a source offset: the number of the last batch of the query that is in the topic."""
@@ -105,7 +105,7 @@ class SourceSettings:
         values = SOURCE_CONFIG.parse(config)
         return cls(
             topic=values["topic"],
-            format=values["format"].strip(),
+            format=format_named(values["format"]),
             path=values["path"] or None,
             checkpoint=values[CHECKPOINT],
             schema=(values["schema"] or "").strip() or None,
@@ -119,7 +119,7 @@ class SourceSettings:
 def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     """What settings contradict each other: the setting to blame, and a sentence."""
     found = []
-    kind = (config.get("format") or "parquet").strip()
+    kind = format_named(config.get("format") or "parquet")
     if kind in IN_FOLDERS and not (config.get("path") or "").strip():
         found.append(("path", f"format={kind} needs a path, the folder to read"))
     if kind in IN_FOLDERS - WITHOUT_SCHEMA and not (config.get("schema") or "").strip():
