@@ -91,6 +91,8 @@ class JdbcWriter:
                 stops = self._pass(records, progress)
             except Exception as error:
                 self._tables.forget()
+                # Of tables that may have been altered or dropped since, unless records of this batch still need them.
+                self._shapes = []
                 raise self._raised(error) from error
             if stops is None:
                 continue

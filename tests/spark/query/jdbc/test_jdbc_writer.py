@@ -1,0 +1,53 @@
+"""Which tables a JDBC sink asks of its database when it tries again, without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import ConnectError
+from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.spark.query.jdbc.plan import Stops
+from penstock.spark.query.jdbc.writer import JdbcWriter
+from penstock.spark.query.sink.progress import Version
+
+
+class Records:
+    def selectExpr(self, *_: str) -> Records:
+        return self
+
+
+class Tables:
+    def forget(self) -> None:
+        pass
+
+
+class Writer(JdbcWriter):
+    """Its batches have rows of ``needed``; the first try to write some fails."""
+
+    def __init__(self, *known: Shape) -> None:
+        given: Any = self
+        given._progress, given._tables = None, Tables()
+        self._shapes = list(known)
+        self.needed, self.fails = known[-1], True
+        self.prepared: list[list[str]] = []
+
+    def _pass(self, records: Any, progress: Any) -> Stops:
+        self.prepared.append([shape.table for shape in self._shapes])
+        if self.needed not in self._shapes:
+            return Stops([self.needed], {("t", 0): 0})
+        if self.fails:
+            self.fails = False
+            raise ConnectError("the database has been started again")
+        return Stops()
+
+
+def test_tables_of_earlier_batches_are_not_needed_after_an_error() -> None:
+    column = Column("id", Kind.INT32, Part.VALUE, "id")
+    writer: Any = Writer(Shape("dropped", (column,)), Shape("kept", (column,)))
+    version = Version("e", 1)
+    with pytest.raises(ConnectError, match="started again"):
+        writer.write(Records(), version, lambda: None)
+    writer.write(Records(), version, lambda: None)
+    assert writer.prepared == [["dropped", "kept"], [], ["kept"]]
