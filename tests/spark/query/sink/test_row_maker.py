@@ -66,7 +66,15 @@ def test_values_mean_the_same_whatever_columns_are_beside_them(kind, values, exp
 
 @pytest.mark.parametrize(
     ("kind", "value"),
-    [(t.LongType(), 1.5), (t.IntegerType(), Decimal("1.5")), (t.ArrayType(t.StringType()), "ab"), (t.LongType(), True)],
+    [
+        (t.LongType(), 1.5),
+        (t.IntegerType(), Decimal("1.5")),
+        (t.ArrayType(t.StringType()), "ab"),
+        (t.LongType(), True),
+        (t.DoubleType(), True),
+        (t.BinaryType(), 5),
+        (t.BinaryType(), [1, 2]),
+    ],
     ids=str,
 )
 def test_a_value_that_a_column_would_change_does_not_fit_it(kind, value):

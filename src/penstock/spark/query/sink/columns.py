@@ -145,7 +145,7 @@ def _fit(kind: t.DataType, name: str) -> Fit:
         case t.StringType():
             return text_of
         case t.BinaryType():
-            return lambda value: base64.b64decode(value, validate=True) if isinstance(value, str) else bytes(value)
+            return _bytes
         case t.TimestampType() | t.TimestampNTZType():
             return _moment if isinstance(kind, t.TimestampType) else lambda value: _moment(value).replace(tzinfo=None)
         case t.DateType():
@@ -154,7 +154,7 @@ def _fit(kind: t.DataType, name: str) -> Fit:
             step = decimal.Decimal(1).scaleb(-kind.scale)
             return lambda value: decimal.Decimal(str(value)).quantize(step, context=_DIGITS)
         case t.FloatType() | t.DoubleType():
-            return lambda value: float(value) if _is(value, (int, float, decimal.Decimal)) else None
+            return _float
         case t.BooleanType():
             return lambda value: value if _is(value, bool) else None
     return _whole
@@ -166,12 +166,28 @@ def _is(value: Any, kinds: type | tuple[type, ...]) -> bool:
     return True
 
 
+def _is_no_flag(value: Any) -> bool:
+    """Booleans are whole numbers to Python alone."""
+    return not isinstance(value, bool) or _is(value, ())
+
+
+def _float(value: Any) -> float | None:
+    return float(value) if _is(value, (int, float, decimal.Decimal)) and _is_no_flag(value) else None
+
+
+def _bytes(value: Any) -> bytes:
+    """Of a number Python would make so many zeros."""
+    if isinstance(value, str):
+        return base64.b64decode(value, validate=True)
+    return bytes(value) if _is(value, (bytes, bytearray, memoryview)) else b""
+
+
 def _whole(value: Any) -> Any:
     if isinstance(value, dt.time):
         return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return value if _is(value, int) and not isinstance(value, bool) else _is(value, ())
+    return value if _is(value, int) and _is_no_flag(value) else None
 
 
 def _moment(value: Any) -> dt.datetime:
