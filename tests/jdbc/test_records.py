@@ -186,6 +186,7 @@ def test_enumerations_are_taken_in_any_case() -> None:
         *dict.fromkeys(["+2", "+02", "+02:00", "+0200", "GMT+2", "UTC+02:00", "UT+02"], "GMT+02:00").items(),
         ("-09:30", "GMT-09:30"),
         ("+18:00", "GMT+18:00"),
+        ("EST", "GMT-05:00"),
     ],
 )
 def test_zones_as_java_names_them(name: str, known: str) -> None:

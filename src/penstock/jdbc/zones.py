@@ -9,6 +9,8 @@ from penstock.api.errors import ConfigError
 
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?:(?<=\d\d):?([0-5]\d))?")
 _UTC = ("Z", "UTC", "GMT", "UT")
+_SHORT = {"EST": "GMT-05:00", "MST": "GMT-07:00", "HST": "GMT-10:00"}
+"""What Java's ``TimeZone`` takes these names for, which its ``ZoneId`` does not know before Java 24."""
 _MOST_MINUTES = 18 * 60
 
 
@@ -19,6 +21,8 @@ def zone(name: str, setting: str) -> str:
     """
     if name in _UTC:
         return "UTC"
+    if name in _SHORT:
+        return _SHORT[name]
     if found := _OFFSET.fullmatch(name):
         sign, hours, minutes = found[1], int(found[2]), int(found[3] or 0)
         if hours * 60 + minutes <= _MOST_MINUTES:
