@@ -161,7 +161,8 @@ def test_options_of_spark_in_any_case(tmp_path: Path) -> None:
         assert problems(limited, **source, **{f"option__{option}": f"{tmp_path}/x"}) == {}
     assert set(problems(limited, **source, option__Paths='["/etc"]')) == {"option.Paths"}
     sink: Any = {"connector__class": "penstock.connectors.SparkSink", "format": "jdbc"}
-    assert set(problems(limited, **sink, option__Url="jdbc:sqlite:/etc/x.db")) == {"option.Url"}
+    for url in ("jdbc:sqlite:/etc/x.db", "JDBC:SQLite:/etc/x.db"):
+        assert set(problems(limited, **sink, option__Url=url)) == {"option.Url"}
     kafka: Any = {"connector__class": "penstock.connectors.SparkSource", "format": "Kafka"}
     found = problems(Permissions(policy=NONE), **kafka, option__KAFKA__Bootstrap__servers="h:1")
     assert "'None' policy does not allow 'bootstrap.servers'" in found["option.kafka.bootstrap.servers"]

@@ -80,7 +80,9 @@ def database_kind(url: str) -> str:
 
 def database_file(url: str) -> str | None:
     """The file or folder that a URL of SQLite or Derby names; None for servers and databases in memory."""
-    kind, _, rest = url.strip().removeprefix("jdbc:").partition(":")
+    plain = url.strip()
+    # In any case, as SQLite's driver takes it.
+    kind, _, rest = (plain[5:] if plain[:5].casefold() == "jdbc:" else plain).partition(":")
     if kind.casefold() == "sqlite":
         path = unquote(rest).removeprefix("file:").partition("?")[0]
         return None if path in ("", ":memory:") else path
