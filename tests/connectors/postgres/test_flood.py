@@ -1,0 +1,55 @@
+"""A poll ends, so that the task can be stopped and the slot confirmed, though the server sends without a pause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from penstock.api.testing import MemoryOffsets, MemorySourceContext
+from penstock.connectors.postgres.monitoring.heartbeat import Heartbeats
+from penstock.connectors.postgres.progress import Position, Progress
+from penstock.connectors.postgres.settings import PostgresSettings
+from penstock.connectors.postgres.task import PostgresSourceTask
+
+GIVEN = {"database.hostname": "h", "database.user": "u", "database.dbname": "d", "topic.prefix": "p"}
+
+
+class Flood:
+    """Transactions of a table that is not captured, without end."""
+
+    streams = True
+
+    def __init__(self) -> None:
+        self.confirmed: list[int] = []
+        self._lsns = count(1)
+
+    def messages(self) -> Iterator[tuple[bytes, int]]:
+        for lsn in self._lsns:
+            yield b"", lsn
+
+    def confirm(self, lsn: int) -> None:
+        self.confirmed.append(lsn)
+
+
+class Stream:
+    open = False
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def records(self, data: bytes, lsn: int) -> Iterator[Any]:
+        self._progress.finished(lsn)
+        return iter(())
+
+
+def test_a_poll_ends_though_changes_of_other_tables_come_without_end() -> None:
+    task: Any = PostgresSourceTask()
+    task.context = MemorySourceContext(GIVEN, MemoryOffsets())
+    task._settings = PostgresSettings.of(GIVEN)
+    task._heartbeats = Heartbeats(task._settings)
+    task._progress = Progress(Position(0))
+    task._replication, task._stream = Flood(), Stream(task._progress)
+    assert [task.poll() for _ in range(3)] == [None] * 3
+    first, *_, last = task._replication.confirmed
+    assert 0 < first < last
