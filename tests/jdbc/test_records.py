@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 from penstock.api.errors import ConfigError, DataError
-from penstock.api.schema import BOOLEAN, FLOAT64, INT32, INT64, STRING, Schema, SchemaType, array, decimal, struct
+from penstock.api.schema import (
+    BOOLEAN,
+    DATE,
+    FLOAT64,
+    INT32,
+    INT64,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Schema,
+    SchemaType,
+    array,
+    decimal,
+    struct,
+)
 from penstock.jdbc.columns import Kind, Shape, moment_of
 from penstock.jdbc.dialects import PostgreSql
 from penstock.jdbc.records import shape_of
@@ -146,6 +162,35 @@ def test_what_confluents_has_by_default_or_ignores_is_taken(types: str) -> None:
     ignored = {"table.types": types, "trim.sensitive.log": "false", "pk.mode": "NONE", "pk.fields": "id"}
     assert jdbc_sink_problems({"connection.url": "jdbc:postgresql://db/app", **ignored}) == []
     assert [each.name for each in shape(value=struct(("x", FLOAT64)), pk__fields="id").columns] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("config", "wanted"),
+    [
+        ({}, ["2026-07-01 00:00:00.000", "2026-07-01", "01:00:00.000", "1970-01-01 00:00:00.000001"]),
+        (
+            {"db__timezone": "Europe/Berlin"},
+            ["2026-07-01 02:00:00.000", "2026-07-01", "02:00:00.000", "1970-01-01 01:00:00.000001"],
+        ),
+        (
+            {"db__timezone": "-05:30"},
+            ["2026-06-30 18:30:00.000", "2026-06-30", "19:30:00.000", "1969-12-31 18:30:00.000001"],
+        ),
+        (
+            {"db__timezone": "-05:30", "date__timezone": "UTC"},
+            ["2026-06-30 18:30:00.000", "2026-07-01", "19:30:00.000", "1969-12-31 18:30:00.000001"],
+        ),
+    ],
+)
+def test_defaults_are_in_the_zones_in_which_rows_are(config: dict[str, str], wanted: list[str]) -> None:
+    value = struct(
+        ("at", TIMESTAMP.with_(default=dt.datetime(2026, 7, 1, tzinfo=dt.UTC))),
+        ("day", DATE.with_(default=dt.date(2026, 7, 1))),
+        ("time", TIME.with_(default=dt.time(1))),
+        ("moment", INT64.with_(default=1)),
+    )
+    found = shape(value=value, timestamp__fields__list="moment", **config)
+    assert [column.default for column in found.columns] == wanted
 
 
 def test_fields_that_are_times() -> None:

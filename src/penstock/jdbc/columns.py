@@ -18,6 +18,7 @@ import orjson
 from penstock.api import schema as s
 from penstock.api.errors import DataError
 from penstock.api.schema import SchemaType
+from penstock.jdbc.zones import tzinfo_of
 
 
 class Kind(enum.StrEnum):
@@ -92,9 +93,10 @@ class Column:
         *,
         key: bool = False,
         moment: Kind | None = None,
+        zones: tuple[str, str] = ("UTC", "UTC"),
     ) -> Self:
-        """``moment``: MICROS or NANOS if numbers and texts are to be timestamps. Raises DataError for types that a
-        column can't have.
+        """``moment``: MICROS or NANOS if numbers and texts are to be timestamps. ``zones``: of times and of dates in
+        the database. Raises DataError for types that a column can't have.
         """
         moment = moment if schema.type in _NUMBERS else None
         kind = _LOGICAL.get(schema.name or "") or moment
@@ -108,7 +110,7 @@ class Column:
             field,
             key,
             schema.optional and not key,
-            None if schema.default is None or items is not None else default_text(schema.default, moment),
+            None if schema.default is None or items is not None else default_text(schema.default, moment, *zones),
             int(schema.parameters["scale"]) if kind is Kind.DECIMAL else 0,
             items is not None,
         )
@@ -181,25 +183,30 @@ def moment_of(value: Any, kind: Kind) -> int:
     return number
 
 
-def default_text(value: Any, unit: Kind | None = None) -> str:
-    """A default value as text: dates and times in ISO 8601, UTC; bytes in hexadecimal digits. ``unit``: MICROS or NANOS
-    of a number that is a time.
+def default_text(value: Any, unit: Kind | None = None, zone: str = "UTC", date_zone: str = "UTC") -> str:
+    """A default value as text: dates and times in ISO 8601, as rows have them in these zones; bytes in hexadecimal
+    digits. ``unit``: MICROS or NANOS of a number that is a time.
     """
     if unit is not None:
         at = _EPOCH + dt.timedelta(microseconds=moment_of(value, unit) * 10**6 // PER_SECOND[unit])
-        return at.replace(tzinfo=None).isoformat(" ", "microseconds")
+        return _local(at, zone).isoformat(" ", "microseconds")
     match value:
         case bool():
             return "true" if value else "false"
         case bytes():
             return value.hex()
         case dt.datetime():
-            moment = value.astimezone(dt.UTC) if value.tzinfo is not None else value
-            return moment.replace(tzinfo=None).isoformat(" ", "milliseconds")
+            return _local(value, zone).isoformat(" ", "milliseconds")
         case dt.date():
-            return value.isoformat()
+            return _local(dt.datetime.combine(value, dt.time()), date_zone).date().isoformat()
         case dt.time():
-            return value.isoformat("milliseconds")
+            return _local(dt.datetime.combine(_EPOCH, value), zone).time().isoformat("milliseconds")
         case decimal.Decimal():
             return format(value, "f")
     return str(value)
+
+
+def _local(value: dt.datetime, zone: str) -> dt.datetime:
+    """Of a time in UTC, unless it says another zone."""
+    at = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+    return at.astimezone(tzinfo_of(zone)).replace(tzinfo=None)

@@ -33,7 +33,9 @@ def shape_of(
     keys = _keys(settings, table, key, struct, keyed=keyed)
     names = {column.name for column in keys}
     others = [
-        Column.of(field.name, field.schema, Part.VALUE, field.name, moment=settings.moment(field.name))
+        Column.of(
+            field.name, field.schema, Part.VALUE, field.name, moment=settings.moment(field.name), zones=settings.zones
+        )
         for field in struct.fields
         if field.name not in names and (not settings.fields or field.name in settings.fields)
     ]
@@ -77,7 +79,7 @@ def _of_key(settings: JdbcSinkSettings, table: str, key: Schema) -> list[Column]
             f"it is '{','.join(settings.key_fields)}'"
         )
     (name,) = settings.key_fields
-    return [Column.of(name, key, Part.KEY, None, key=True, moment=settings.moment(name))]
+    return [Column.of(name, key, Part.KEY, None, key=True, moment=settings.moment(name), zones=settings.zones)]
 
 
 def _of_fields(settings: JdbcSinkSettings, schema: Schema, part: Part, where: str) -> list[Column]:
@@ -87,7 +89,9 @@ def _of_fields(settings: JdbcSinkSettings, schema: Schema, part: Part, where: st
         field = schema.field(name)
         if field is None:
             raise DataError(f"{where}, and its schema does not contain field {name} of pk.fields")
-        found.append(Column.of(name, field.schema, part, name, key=True, moment=settings.moment(name)))
+        found.append(
+            Column.of(name, field.schema, part, name, key=True, moment=settings.moment(name), zones=settings.zones)
+        )
     return found
 
 

@@ -79,6 +79,11 @@ class JdbcSinkSettings:
         )
 
     @property
+    def zones(self) -> tuple[str, str]:
+        """Of times, and of dates."""
+        return self.connection.zone, self.date_zone
+
+    @property
     def copies(self) -> bool:
         """Whether rows may be sent by COPY: where the driver may send INSERTs together, too."""
         dialect, properties, url = self.connection.dialect, self.connection.properties, self.connection.url

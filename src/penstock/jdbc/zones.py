@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from zoneinfo import ZoneInfo
 
@@ -36,3 +37,13 @@ def zone(name: str, setting: str) -> str:
             "there is no such time zone: name a region such as Europe/Berlin, or an offset such as +02:00",
         ) from None
     return name
+
+
+def tzinfo_of(zone: str) -> dt.tzinfo:
+    """Of a zone as ``zone`` names it."""
+    if zone == "UTC":
+        return dt.UTC
+    if found := _OFFSET.fullmatch(zone):
+        offset = dt.timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
+        return dt.timezone(offset if found[1] == "+" else -offset)
+    return ZoneInfo(zone)

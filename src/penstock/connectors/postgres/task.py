@@ -26,6 +26,8 @@ from penstock.connectors.postgres.stream import Stream
 
 log = logging.getLogger(__name__)
 
+MOST_MESSAGES = 10_000
+"""After so many of the server a poll returns, though they gave no record: those of tables that are not captured."""
 Given = tuple[dict[str, Any], str, Event]
 """A record with its source offset and topic."""
 
@@ -49,6 +51,8 @@ class PostgresSourceTask(SourceTask):
         self._stream: Stream | None = None
         self._progress: Progress | None = None
         self._kept: list[Given] = []
+        self._drained = True
+        """Whether all that had arrived was taken."""
         self._confirmed = 0
         self._told = time.monotonic()
 
@@ -183,7 +187,7 @@ class PostgresSourceTask(SourceTask):
         assert self._progress is not None
         replication, stream = self._streaming()
         given = self._heartbeat() or self._taken(replication, stream)
-        if not given:
+        if not given and self._drained:
             poll = select.poll()  # `select.select` refuses descriptors above 1023
             poll.register(replication.fileno(), select.POLLIN)
             poll.poll(self._settings.poll_interval * 1000)
@@ -219,13 +223,13 @@ class PostgresSourceTask(SourceTask):
         """
         assert self._progress is not None
         given, self._kept = self._kept, []
-        drained = True
-        for data, lsn in replication.messages():
+        self._drained = True
+        for number, (data, lsn) in enumerate(replication.messages(), 1):
             given += [(position.offset(), topic, event) for position, topic, event in stream.records(data, lsn)]
-            if len(given) >= self._settings.batch:
-                drained = False
+            if len(given) >= self._settings.batch or number >= MOST_MESSAGES:
+                self._drained = False
                 break
-        if drained and not stream.open:
+        if self._drained and not stream.open:
             self._progress.idle(replication.sent)
         if self.context.transaction is not None and given:
             if stream.open:

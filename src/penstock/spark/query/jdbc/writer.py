@@ -135,9 +135,8 @@ class JdbcWriter:
             names = [column.name for column in shape.columns]
             fields = [names.index(name) for name in statement.parameters]
             kinds = [dialect.binding(shape.columns[index]) for index in fields]
-            zones = settings.connection.zone, settings.date_zone
             copy = self._tables.copy(shape)
-            shapes.append(entry.shape(statement.sql, copy, java.list(kinds), java.list(fields), *zones))
+            shapes.append(entry.shape(statement.sql, copy, java.list(kinds), java.list(fields), *settings.zones))
         ledger = None
         if self._ledger is not None:
             sql, version = self._ledger, progress.version
