@@ -55,6 +55,8 @@ class Dialect:
     """A regular expression of SQLSTATEs that mean that the database refuses this row, not that it is out of order."""
     refused_codes: ClassVar[frozenset[int]] = frozenset()
     """The same of the vendor's error codes."""
+    busy_codes: ClassVar[frozenset[int]] = frozenset()
+    """Vendor's error codes of what passes, though their SQLSTATE is that of wrong SQL."""
     no_table: ClassVar[str] = "42P01|42S02|42X05|42Y07|S0002"
     """A regular expression of SQLSTATEs that mean that there is no such table."""
     no_table_codes: ClassVar[frozenset[int]] = frozenset()

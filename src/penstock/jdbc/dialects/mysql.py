@@ -17,6 +17,7 @@ class MySql(Dialect):
     read_properties = {"useServerPrepStmts": "true"}  # otherwise FLOAT comes as text of six digits
     # Data too long, out of range, wrong values, and constraints; most have SQLSTATE 22 or 23, some HY000.
     refused_codes = frozenset({1048, 1264, 1292, 1364, 1366, 1406, 3819, 4025})
+    busy_codes = frozenset({1203, 1226})  # a user has as many connections as he may
     no_table_codes = frozenset({1146})
     types = {
         Kind.INT8: "TINYINT",

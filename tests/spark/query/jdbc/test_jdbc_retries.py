@@ -10,7 +10,7 @@ from penstock.api.errors import ConnectError
 from penstock.jdbc.source.settings import JdbcSourceSettings
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.jdbc.source import task as module
-from penstock.spark.query.jdbc.source.database import DatabaseError, NoTableError
+from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
 from penstock.spark.query.jdbc.source.reading import ReadError
 from penstock.spark.query.jdbc.source.task import JdbcSource
 
@@ -99,3 +99,39 @@ def test_a_query_of_a_table_that_is_not_there_ends_the_task_at_once() -> None:
     task._receiver, task._sources = Broken(), {None: Missing()}
     with pytest.raises(ConnectError, match='refuses `query`: relation "thinks" does not exist'):
         task.poll()
+
+
+class SqlError:
+    """Stands for Java's half, with the one SQLException that an error has."""
+
+    def __init__(self, state: str, code: int) -> None:
+        self._state, self._code = state, code
+
+    def is_missing_table(self, error: BaseException) -> bool:
+        return False
+
+    def sql_error(self, error: BaseException) -> SqlError:
+        return self
+
+    def getSQLState(self) -> str:
+        return self._state
+
+    def getErrorCode(self) -> int:
+        return self._code
+
+
+@pytest.mark.parametrize(
+    ("url", "state", "code", "passes"),
+    [
+        ("mysql", "42000", 1064, False),
+        ("mysql", "42000", 1226, True),
+        ("mariadb", "42000", 1203, True),
+        ("mysql", "28000", 1045, False),
+        ("mysql", "08004", 1040, True),
+        ("postgresql", "42601", 0, False),
+    ],
+)
+def test_what_passes_is_no_wrong_sql(url: str, state: str, code: int, passes: bool) -> None:
+    connection = JdbcSourceSettings.of({**CONFIG, "connection.url": f"jdbc:{url}://db/app"}).connection
+    found = Database(cast(Any, SqlError(state, code)), connection)._raised(Exception("no"))
+    assert isinstance(found, DatabaseError if passes else ConnectError)

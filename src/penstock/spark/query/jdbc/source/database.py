@@ -99,9 +99,12 @@ class Database:
         if self._java.is_missing_table(error):
             return NoTableError(text)
         java = self._java.sql_error(error)
-        if java is None or _PERMANENT.fullmatch(str(java.getSQLState() or "")):
-            return ConnectError(f"The database refuses a query: {text}")
-        return DatabaseError(text)
+        if java is not None and (
+            _PERMANENT.fullmatch(str(java.getSQLState() or "")) is None
+            or java.getErrorCode() in self._connection.dialect.busy_codes
+        ):
+            return DatabaseError(text)
+        return ConnectError(f"The database refuses a query: {text}")
 
 
 def _literal(text: str) -> str:
