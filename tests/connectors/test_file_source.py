@@ -244,6 +244,23 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
         run_source(FileStreamSourceTask, {"file": str(tmp_path), "topic": "t"})
 
 
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path, reading: Start) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ConnectError, match=f"{pipe} is a pipe or a device, which has no positions to go on from"):
+        reading(pipe).lines()
+
+
+def test_a_device_without_positions_is_refused(reading: Start) -> None:
+    descriptors = os.openpty()
+    try:
+        with pytest.raises(ConnectError, match="is a pipe or a device"):
+            reading(Path(os.ttyname(descriptors[1]))).lines()
+    finally:
+        for each in descriptors:
+            os.close(each)
+
+
 def test_a_topic_is_needed() -> None:
     with pytest.raises(ConfigError, match=r'Missing required configuration "topic" which has no default value.'):
         run_source(FileStreamSourceTask, {"file": "f"})

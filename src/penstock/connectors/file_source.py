@@ -18,6 +18,7 @@ from __future__ import annotations
 import logging
 import os
 import select
+import stat
 import sys
 import threading
 import time
@@ -151,6 +152,8 @@ class FileStreamSourceTask(SourceTask):
             self._file = sys.stdin.buffer
             return True
         try:
+            if stat.S_ISFIFO(os.stat(self._filename).st_mode):  # to open it waits for who writes to it
+                raise self._is_no_file()
             self._file = open(self._filename, "rb", buffering=0)  # noqa: SIM115 - open as long as the task
         except FileNotFoundError:
             if not self._missing:
@@ -162,6 +165,8 @@ class FileStreamSourceTask(SourceTask):
         except OSError as e:
             raise ConnectError(f"Couldn't open file {self._name}: {e.strerror}") from e
         self._missing = False
+        if not self._file.seekable():
+            raise self._is_no_file()
         position = self._stored_position()
         size = os.fstat(self._file.fileno()).st_size
         if position > size:
@@ -176,6 +181,9 @@ class FileStreamSourceTask(SourceTask):
         self._lines.start_at(position)
         self._seen = min(position, size)
         return True
+
+    def _is_no_file(self) -> ConnectError:
+        return ConnectError(f"{self._name} is a pipe or a device, which has no positions to go on from: name a file")
 
     def _stored_position(self) -> int:
         offset = self.context.offset_reader.offset(self._partition) or {}
