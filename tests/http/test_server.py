@@ -289,7 +289,8 @@ def test_other_workers_are_asked_directly(serve: Serve, monkeypatch: pytest.Monk
     assert outcome.error is None
 
 
-def test_the_leader_gets_task_configurations_as_they_are() -> None:
+@pytest.mark.parametrize("name", ["c", "a/b", ".."])
+def test_the_leader_gets_task_configurations_as_they_are(name: str) -> None:
     """With halves of surrogate pairs as well, as in the name of a file that is no UTF-8."""
     asked: list[m.Request] = []
 
@@ -302,12 +303,12 @@ def test_the_leader_gets_task_configurations_as_they_are() -> None:
     leader = RestServer({"listeners": LOCAL}, submit, environment={})
     leader.start()
     configs = [{"file": "/data/\udcff", "\ud83d": "\U0001f600 \x1f"}, {}]
-    path = ("connectors", "c", "tasks")
+    path = ("connectors", name, "tasks")
     outcome = call(CallLeader("POST", leader.advertised_url, path, configs, b"key", "HmacSHA256", token=1))
     leader.stop(5)
     assert outcome.error is None
     assert isinstance(asked[-1], m.PutTaskConfigs)
-    assert list(asked[-1].configs) == configs
+    assert (asked[-1].name, list(asked[-1].configs)) == (name, configs)
 
 
 def test_only_the_trust_store_is_trusted_if_there_is_one(ca: Authority, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ class Background:
         headers = {"Content-Type": "application/json"} if body else {}
         if call.key is not None:
             headers |= signature_headers(call.key, call.algorithm, body)
-        path = "/".join(urllib.parse.quote(part, safe="") for part in call.path)
+        path = "/".join(map(_escaped, call.path))
         url = f"{call.url.rstrip('/')}/{path}"
         try:
             answer = self._http.request(call.method, url, content=body, headers=headers)
@@ -116,6 +116,11 @@ class Background:
             raise ConnectionError(f"the leader at {call.url} cannot be reached: {error}") from error
         if answer.is_error:
             raise ConnectionError(f"the leader at {call.url} answered {answer.status_code}: {answer.text}")
+
+
+def _escaped(part: str) -> str:
+    """A part of a path; of dots alone it would stand for another path."""
+    return urllib.parse.quote(part, safe="") if part.strip(".") else part.replace(".", "%2E")
 
 
 def as_exception(error: BaseException) -> Exception:
