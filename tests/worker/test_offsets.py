@@ -15,7 +15,7 @@ from penstock.core.config.overrides import NONE
 from penstock.core.config.permissions.connector_clients import check_clients
 from penstock.core.model.actions import FenceProducers, WriteOffsets
 from penstock.core.model.events import Completed
-from penstock.core.model.messages import OffsetChanges
+from penstock.core.model.messages import OffsetChanges, Refused
 from penstock.http.access.tls import client_context
 from penstock.java import key_stores
 from penstock.kafka.background import Deadline
@@ -164,6 +164,22 @@ def test_an_offset_that_can_not_be_read_is_left_out_until_it_is_reset(
     offsets.write("c", config, None)
     assert (b'["c",{"n":1}]', None) in topic.log
     assert for_task(offsets, config) == []
+
+
+def test_the_plugin_is_not_asked_about_a_list_in_a_partition_whose_offset_has_a_field_of_that_name(
+    shared: Topic,
+) -> None:
+    asked: list[Any] = []
+
+    class Asked(SourceConnector):
+        def alter_offsets(self, config: Any, offsets: Any) -> bool:
+            asked.append(offsets)
+            return True
+
+    offsets = offsets_of(shared, lambda config: Asked())
+    with pytest.raises(Refused, match="but field f contains ARRAY"):
+        offsets.write("c", {"connector.class": "X"}, (({"f": ["a"]}, {"f": 1}),))
+    assert (asked, shared.log) == ([], [])
 
 
 class Slow:

@@ -128,7 +128,8 @@ class Offsets:
         if offsets is None:
             pairs = [(p, None) for p, *_ in self._of_source(config) if p is not None]
         for partition, offset in pairs:
-            _check_primitive({**(partition or {}), **(offset or {})})
+            _check_primitive(partition or {})
+            _check_primitive(offset or {})
         whose = f"source connector {config['name']}"
         external = _asked(plugin, whose, lambda: plugin.alter_offsets(config, list(pairs)))
         known = None if offsets is None else [(p, o) for p, o in pairs if p is not None]
