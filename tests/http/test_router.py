@@ -124,6 +124,22 @@ def test_doubtful_names_of_nobody_are_refused(api: Any, segment: str, tail: str)
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "message"),
+    [
+        ("GET", "/connectors/a%2Fb/tasks/7/status", "No status found for task a/b-7"),
+        ("POST", "/connectors/a%2Fb/tasks/7/restart", "Unknown task: a/b-7"),
+        ("GET", "/penstock/v1/connectors/a%2Fb/history/7", "Connector a/b has no version 7 in its history"),
+    ],
+)
+def test_what_a_connector_of_a_doubtful_name_has_not_is_404(api: Any, method: str, path: str, message: str) -> None:
+    config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+    assert api.put("/connectors/a%2Fb/config", json=config).status_code == 201
+    answer = api(method, path)
+    assert answer.status_code == 404
+    assert answer.json()["message"].startswith(message)
+
+
+@pytest.mark.parametrize(
     "path", ["/nothing%2Fa", "/health%2F", "/connector-plugins/a%2Fb/config", "/admin/loggers/a%25b"]
 )
 def test_other_doubtful_paths_are_refused(api: Any, path: str) -> None:

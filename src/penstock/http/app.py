@@ -21,7 +21,7 @@ from penstock.http.access.gate import Gate
 from penstock.http.access.limits import Limits
 from penstock.http.forwarding import Forwarding
 from penstock.http.openapi import document
-from penstock.http.router import Call, Guard, Router
+from penstock.http.router import Call, Guard, Router, render
 from penstock.http.routes import connectors, dead_letters, history, loggers, logs, plugins, preview, ui, worker
 from penstock.http.routes.logs import Peers
 from penstock.http.routes.task_health import ConnectorHealth
@@ -49,7 +49,12 @@ class AskWorker:
     gate: Gate
 
     async def __call__(self, call: Call, request: m.Request) -> m.Reply | Response:
-        return await self.gate(call.request, request, lambda message: self._ask(call, message))
+        answer = await self.gate(call.request, request, lambda message: self._ask(call, message))
+        if call.ambiguous and isinstance(answer, m.Reply) and answer.status == 404 and "name" in call.parts:
+            known = await self._ask(call, m.GetConnector(call.name))
+            if isinstance(known, m.Reply) and known.status == 200:
+                return render(answer)  # something else is not there: the router leaves it as it is
+        return answer
 
     async def _ask(self, call: Call, request: m.Request) -> m.Reply | Response:
         answer = asyncio.wrap_future(self.submit(request))
