@@ -22,6 +22,7 @@ from penstock.kafka.background import Deadline
 from penstock.kafka.log.progress import OnDone
 from penstock.kafka.offsets import source_connectors
 from penstock.kafka.offsets.entries import OffsetEntries
+from penstock.plugins import Plugins
 from penstock.worker.background import Background
 from penstock.worker.offsets import Offsets
 from support.waiting import until
@@ -164,6 +165,13 @@ def test_an_offset_that_can_not_be_read_is_left_out_until_it_is_reset(
     offsets.write("c", config, None)
     assert (b'["c",{"n":1}]', None) in topic.log
     assert for_task(offsets, config) == []
+
+
+def test_of_a_connector_whose_class_is_not_installed_nobody_knows_where_its_offsets_are(shared: Topic) -> None:
+    """An empty list would say that it has none."""
+    offsets = Offsets(WORKER, Store(shared), Plugins(), dict, None, allowed)  # type: ignore[arg-type]
+    with pytest.raises(Refused, match="Failed to find any class that implements Connector and which name matches Gone"):
+        offsets.read("c", {"connector.class": "Gone", "topics": "t"})
 
 
 def test_the_plugin_is_not_asked_about_a_list_in_a_partition_whose_offset_has_a_field_of_that_name(

@@ -61,9 +61,12 @@ class Offsets:
         )
 
     def read(self, connector: str, config: Config) -> list[dict[str, Any]]:
-        """As ``GET /connectors/{name}/offsets`` shows them."""
+        """As ``GET /connectors/{name}/offsets`` shows them. Raises Refused if its class is not installed."""
+        kind = self._plugins.kind(config)
+        if kind == "unknown":
+            self._plugins.connector(config)  # which says what there is instead
         resolved = {**self._resolve(config), "name": connector}
-        if self._plugins.kind(config) == "sink":
+        if kind == "sink":
             self._check(resolved, (CONSUMER, ADMIN))
             return as_json(await_result(lambda done: self._sinks.read(resolved, done)))
         self._check(resolved, self._of_offsets(resolved))
