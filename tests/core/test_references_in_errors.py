@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
+
 from core.test_validation import CATALOG, SOURCE, WORKER, FileSource
 from penstock.api.config import ConfigValue
 from penstock.core.config.validation import validate_connector
@@ -23,3 +25,12 @@ def test_errors_have_references_as_they_were_given() -> None:
     assert "${dir:/x:y} and csv do not fit" in told
     assert "Invalid value ${dir:/x:z} for configuration tasks.max: Not a number of type INT" in " ".join(told)
     assert "canary" not in " ".join(told)
+
+
+@pytest.mark.parametrize("key", ["connector.class", "connector.plugin.version"])
+def test_the_class_of_a_connector_is_written_out(key: str) -> None:
+    """The connector would be created and fail: its worker looks for the class as it is written."""
+    given = {**SOURCE, "connector.plugin.version": "4.3.1"}
+    assert validate_connector(CATALOG, given, FileSource, WORKER, given).message is None
+    told = validate_connector(CATALOG, given, FileSource, WORKER, {**given, key: "${env:X}"})
+    assert told.errors == [f"'{key}' can't be a reference to a config provider (${{env:X}})"]

@@ -189,6 +189,9 @@ def validate_connector(
     for setting in (RESTART_POLICY, RESTART_MAX):
         if setting in props:
             check_restart_policy(values[setting], (raw or props).get(setting))
+    for setting in (CONNECTOR_CLASS, CONNECTOR_VERSION):  # the herder reads them without config providers
+        if raw is not None and raw.get(setting) != props.get(setting):
+            values[setting].add_error(f"'{setting}' can't be a reference to a config provider ({raw.get(setting)})")
     check_limits(props, values, connector)
     _check_nulls(props, values)
     converters = [_converter_infos(catalog, props, values, key, near) for key in ("header", "key", "value")]
