@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.source.checkpoint import BEGUN, DONE, Checkpoint, owner_of
+from penstock.spark.query.source.checkpoint import BEGUN, DONE, Checkpoint, folder_name, owner_of
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +32,15 @@ def batches(folder: Path, *numbers: int) -> None:
         (folder / log).mkdir(parents=True)
         for number in numbers:
             (folder / log / str(number)).write_text("v1")
+
+
+def test_a_long_name_is_cut_off_and_is_still_no_others(tmp_path: Path) -> None:
+    """Each of its characters takes nine of a name that is quoted."""
+    names = ["注" * 28, "注" * 29, "注" * 29 + "文", "x" * 256]
+    for name in names:
+        (tmp_path / folder_name(name)).mkdir()
+    assert len(list(tmp_path.iterdir())) == len(names)
+    assert folder_name("x" * 255) == "x" * 255
 
 
 @pytest.mark.parametrize("connector", ["..", "."])

@@ -10,6 +10,7 @@ The folder says whose it is, so that a connector of the same name in another clu
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +20,8 @@ from penstock.spark.query.folder import HadoopFolder
 
 log = logging.getLogger(__name__)
 
+LONGEST = 255
+"""Bytes of a name in most file systems."""
 OWNER = "penstock-owner"
 """The file that says whose the checkpoint is."""
 BEGUN, DONE = "offsets", "commits"
@@ -26,8 +29,12 @@ BEGUN, DONE = "offsets", "commits"
 
 
 def folder_name(connector: str) -> str:
-    """The name of the connector's folder: of none that is another folder's, as ``..`` is."""
+    """The name of the connector's folder: of none that is another folder's, as ``..`` is, and none that is too long for
+    a file system, as 29 characters of Chinese are.
+    """
     quoted = quote(connector, safe="")
+    if len(quoted) > LONGEST:
+        return f"{quoted[:180]}-{hashlib.sha256(connector.encode()).hexdigest()}"
     return quoted.replace(".", "%2E") if set(quoted) <= {"."} else quoted
 
 
