@@ -235,6 +235,15 @@ def test_every_change_leaves_a_line(users: Callable[[str], As], lines: Any) -> N
     assert CANARY not in json.dumps(found)
 
 
+def test_a_mask_that_is_sent_back_is_recorded_as_no_change(users: Callable[[str], As], lines: Any) -> None:
+    masked = {**CONFIG, "producer.override.ssl.key.password": "[hidden]"}
+    lines()
+    assert users("connie")("PUT", "/connectors/orders-1/config", {**masked, "topic": "u"}).status_code == 200
+    assert users("connie")("PATCH", "/connectors/orders-1/config", {**masked, "topic": "v"}).status_code == 200
+    put, patched = (line["difference"]["changed"] for line in lines())
+    assert (put, patched) == ({"topic": ["t", "u"]}, {"topic": ["u", "v"]})
+
+
 def test_changes_are_recorded_without_roles_too(api: Any, lines: Any) -> None:
     assert api.put("/connectors/x/config", json=CONFIG).status_code == 201
     (line,) = lines()

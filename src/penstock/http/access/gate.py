@@ -14,6 +14,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from penstock.core.config.secrets import restored
 from penstock.core.model import messages as m
 from penstock.http.access import audit
 from penstock.http.access import shown as shows
@@ -113,10 +114,9 @@ class Gate:
             audit.write(principal, f"{http.method} {http.url.path}", 403, action=action)
             raise m.Refused(403, _refusal(principal, action, None))
 
-    async def _difference(self, request: m.Request, before: Mapping[str, str | None]) -> dict[str, Any]:
-        after = _after(request, before)
-        # It may call plugins.
-        return await in_thread(lambda: audit.difference(before, after, self.passwords))
+    async def _difference(self, request: m.Request, before: Mapping[str, str]) -> dict[str, Any]:
+        # It may call plugins, and looks for secrets.
+        return await in_thread(lambda: audit.difference(before, _after(request, before), self.passwords))
 
     @staticmethod
     async def _shown(shown: Shown, request: m.Request, answer: m.Reply, ask: Ask) -> m.Reply:
@@ -153,10 +153,12 @@ def _refusal(principal: Principal, action: str, connector: str | None) -> str:
     return f"{principal.name or 'An unknown user'} may not {action}{what}"
 
 
-def _after(request: m.Request, before: Mapping[str, str | None]) -> dict[str, str | None]:
+def _after(request: m.Request, before: Mapping[str, str]) -> dict[str, str | None]:
+    """Old values in place of masks that were sent back, as the worker takes them."""
+    config: dict[str, str | None] = {}
     match request:
-        case m.CreateConnector(config=config) | m.PutConfig(config=config):
-            return {name: value for name, value in config.items() if value is not None}
+        case m.CreateConnector(config=given) | m.PutConfig(config=given):
+            config = given
         case m.PatchConfig(patch=patch):
-            return {name: value for name, value in {**before, **patch}.items() if value is not None}
-    return {}
+            config = {**before, **patch}
+    return {name: value for name, value in restored(config, before).items() if value is not None}
