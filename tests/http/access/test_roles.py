@@ -244,6 +244,18 @@ def test_a_mask_that_is_sent_back_is_recorded_as_no_change(users: Callable[[str]
     assert (put, patched) == ({"topic": ["t", "u"]}, {"topic": ["u", "v"]})
 
 
+def test_a_rollback_leaves_what_it_changes(api: Any, other: Any, lines: Any) -> None:
+    """The worker that does not lead learns it from the leader's answer."""
+    for client in (api, other):
+        for topic in ("t", "u"):
+            api.put("/connectors/x/config", json={**CONFIG, "topic": topic})
+        lines()
+        assert client.post("/penstock/v1/connectors/x/rollback").status_code == 200
+        found = lines()
+        assert found
+        assert all(each["difference"]["changed"] == {"topic": ["u", "t"]} for each in found)
+
+
 def test_changes_are_recorded_without_roles_too(api: Any, lines: Any) -> None:
     assert api.put("/connectors/x/config", json=CONFIG).status_code == 201
     (line,) = lines()

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -49,7 +50,7 @@ READS = (
 )
 """All others are changes, or show what records hold: they are recorded."""
 OF_LEVELS = (m.SetLogger, m.SetClusterLogger)
-WITH_CONFIG = (m.CreateConnector, m.PutConfig, m.PatchConfig, m.DeleteConnector)
+WITH_CONFIG = (m.CreateConnector, m.PutConfig, m.PatchConfig, m.RollBack, m.DeleteConnector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Gate:
         if recorded:
             status = answer.status if isinstance(answer, m.Reply) else answer.status_code
             done = isinstance(request, WITH_CONFIG) and status < 400
-            write(status, difference=await self._difference(request, before) if done else None)
+            write(status, difference=await self._difference(request, before, answer) if done else None)
         if self.roles is None or not isinstance(answer, m.Reply) or answer.status >= 400:
             return answer
         return await self._shown(Shown(self.roles.content(), principal, self.passwords), request, answer, ask)
@@ -114,9 +115,11 @@ class Gate:
             audit.write(principal, f"{http.method} {http.url.path}", 403, action=action)
             raise m.Refused(403, _refusal(principal, action, None))
 
-    async def _difference(self, request: m.Request, before: Mapping[str, str]) -> dict[str, Any]:
+    async def _difference(
+        self, request: m.Request, before: Mapping[str, str], answer: m.Reply | Response
+    ) -> dict[str, Any]:
         # It may call plugins, and looks for secrets.
-        return await in_thread(lambda: audit.difference(before, _after(request, before), self.passwords))
+        return await in_thread(lambda: audit.difference(before, _after(request, before, answer), self.passwords))
 
     @staticmethod
     async def _shown(shown: Shown, request: m.Request, answer: m.Reply, ask: Ask) -> m.Reply:
@@ -153,7 +156,7 @@ def _refusal(principal: Principal, action: str, connector: str | None) -> str:
     return f"{principal.name or 'An unknown user'} may not {action}{what}"
 
 
-def _after(request: m.Request, before: Mapping[str, str]) -> dict[str, str | None]:
+def _after(request: m.Request, before: Mapping[str, str], answer: m.Reply | Response) -> dict[str, str | None]:
     """Old values in place of masks that were sent back, as the worker takes them."""
     config: dict[str, str | None] = {}
     match request:
@@ -161,4 +164,7 @@ def _after(request: m.Request, before: Mapping[str, str]) -> dict[str, str | Non
             config = given
         case m.PatchConfig(patch=patch):
             config = {**before, **patch}
+        case m.RollBack():  # to what, the answer says
+            shown = answer.body if isinstance(answer, m.Reply) else json.loads(bytes(answer.body))
+            config = dict(shown["config"])
     return {name: value for name, value in restored(config, before).items() if value is not None}
