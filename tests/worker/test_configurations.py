@@ -34,19 +34,19 @@ class Telling(SinkConnector):
         raise ValueError(f"no login with {config['licence']} and {config['db.password']}")
 
 
+def configurations_of(plugins: Plugins, redaction: Redaction) -> Configurations:
+    settings = WorkerSettings.standalone_of(WORKER)
+    permissions = WorkerPermissions.of(settings, plugins)
+    return Configurations(
+        settings, plugins, ConfigTransformer({}), redaction, permissions, WorkerRules(), cast(Any, None)
+    )
+
+
 def test_a_failing_validation_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
     """Nor does a worker remember the secrets of what may never become a connector."""
-    settings, redaction = WorkerSettings.standalone_of(WORKER), Redaction()
+    redaction = Redaction()
     plugins = Plugins().plus([PluginClass("x.Telling", (Kind.SINK,), "1", lambda: DEFINED, Telling)])
-    configurations = Configurations(
-        settings,
-        plugins,
-        ConfigTransformer({}),
-        redaction,
-        WorkerPermissions.of(settings, plugins),
-        WorkerRules(),
-        cast(Any, None),
-    )
+    configurations = configurations_of(plugins, redaction)
     config = {"connector.class": "x.Telling", "name": "orders", "topics": "t"}
     with pytest.raises(PluginFailed), caplog.at_level(logging.ERROR):
         configurations.validate({**config, "licence": "canary-7f3a", "db.password": "canary-of-db"})
@@ -54,3 +54,16 @@ def test_a_failing_validation_is_logged_without_secrets(caplog: pytest.LogCaptur
     assert "no login with [hidden] and [hidden]" in caplog.text
     assert "canary" not in caplog.text
     assert redaction.clean("canary-of-db") == "canary-of-db"
+
+
+def test_a_name_without_measure_is_not_logged_whole_with_each_setting_without_effect(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    configurations = configurations_of(Plugins(), Redaction())
+    unknown = {f"unknown{number}": "x" for number in range(20)}
+    config = {"connector.class": "FileStreamSource", "topic": "t", "name": "n" * 2**20, **unknown}
+    with caplog.at_level(logging.WARNING):
+        assert configurations.accept(config) is None
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 20
+    assert all(each.startswith("Connector nnn") and len(each) < 1000 for each in told)

@@ -30,6 +30,9 @@ from penstock.worker.configuration.reloads import Reloads
 
 log = logging.getLogger(__name__)
 
+LONGEST_NAME = 500
+"""Characters of a name in the log, which has up to 500 lines of one request with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Configurations:
@@ -57,8 +60,9 @@ class Configurations:
         """Why a connector is refused; settings without effect are logged for one that is not."""
         infos = self.validate(config)
         if infos.message is None:
+            name = (config.get("name") or "")[:LONGEST_NAME]
             for warning in infos.warnings:
-                log.warning("Connector %s: %s", config.get("name"), warning)
+                log.warning("Connector %s: %s", name, warning)
         return infos.message
 
     def resolve(self, config: Mapping[str, str], expires: Callable[[int], None] = lambda ttl: None) -> dict[str, str]:
