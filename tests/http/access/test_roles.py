@@ -263,6 +263,13 @@ def test_changes_are_recorded_without_roles_too(api: Any, lines: Any) -> None:
     assert line["difference"]["added"]["producer.override.ssl.key.password"] == "[hidden]"
 
 
+def test_a_name_without_measure_is_recorded_cut_off(api: Any, lines: Any) -> None:
+    """The line is searched for secrets, and no request is answered meanwhile."""
+    assert api.post("/connectors", json={"name": "n" * 2**20, "config": {}}).status_code == 400
+    (line,) = lines()
+    assert line["connector"] == "n" * 1000
+
+
 def test_the_file_is_read_again(users: Callable[[str], As], setup: dict[str, str]) -> None:
     path = Path(setup["penstock.authorization.file"])
     for text, status in (

@@ -47,7 +47,7 @@ def write(
         "how": principal.how,
         "address": principal.address,
         "action": action,
-        "connector": connector,
+        "connector": connector and connector[:_LONGEST],
         "request": request[:_LONGEST],
         "outcome": outcome_of(status),
         "status": status,
