@@ -43,3 +43,12 @@ def test_a_configuration_that_can_not_be_written() -> None:
         "A request ended in an error: CreateConnector of c: ConnectError('it is too large')",
     ]
     assert not any("s3cret" in text for text in cluster.logged)
+
+
+def test_a_name_that_is_too_large_to_be_written() -> None:
+    """The worker searches the line for secrets before it goes on."""
+    cluster = Refusing()
+    cluster.start("a")
+    assert isinstance(cluster.ask("a", m.CreateConnector("n" * 2**20, {"connector.class": "Source"})), m.Reply)
+    (told,) = (text for text in cluster.logged if "it is too large" in text)
+    assert told == f"A request ended in an error: CreateConnector of {'n' * 500}: ConnectError('it is too large')"

@@ -17,6 +17,9 @@ from penstock.core.requests.reads import Reads
 
 Handlers = Mapping[type[m.Request], Callable[[Any], Flow]]
 
+LONGEST_NAME = 500
+"""Characters of a name in the log."""
+
 
 @dataclass(slots=True)
 class Requests:
@@ -63,6 +66,6 @@ class Requests:
 
 
 def _described(request: m.Request) -> str:
-    """Without what it holds, such as a configuration with passwords."""
+    """Without what it holds, such as a configuration with passwords; its name may be what is too large to be stored."""
     name = getattr(request, "name", None)
-    return type(request).__name__ if name is None else f"{type(request).__name__} of {name}"
+    return type(request).__name__ if name is None else f"{type(request).__name__} of {name[:LONGEST_NAME]}"
