@@ -44,9 +44,11 @@ class RegistryDouble:
         if self.replies and self.replies[0].times:
             self.replies[0].times -= 1
             return self.replies[0]
-        match [unquote(part) for part in path.strip("/").split("/")]:
+        match in_context([unquote(part) for part in path.strip("/").split("/")]):
             case ["subjects"]:
                 return shown(sorted(self.subjects))
+            case ["subjects", prefix, ""]:
+                return shown([subject for subject in sorted(self.subjects) if subject.startswith(prefix)])
             case ["subjects", subject, "versions"] if method == "POST":
                 return shown(self.register(subject, body or {}))
             case ["subjects", subject] if method == "POST":
@@ -91,6 +93,18 @@ class RegistryDouble:
         if number not in ids:
             ids.append(number)
         return self.entry(number)
+
+
+def in_context(parts: list[str]) -> list[str]:
+    """The path without the context that it begins with: the subject in it, and those in answers, begin with that."""
+    match parts:
+        case ["contexts", name, "subjects", subject, *rest]:
+            return ["subjects", f":{name}:{subject}", *rest]
+        case ["contexts", name, "subjects"]:
+            return ["subjects", f":{name}:", ""]
+        case ["contexts", _, *rest]:
+            return rest
+    return parts
 
 
 def same(schema: dict[str, Any], body: dict[str, Any]) -> bool:

@@ -94,6 +94,17 @@ def test_subjects(double, strategy, subject):
     assert (schema.version, value) == (1, VALUE)
 
 
+def test_a_context_in_the_address_has_subjects_of_its_own(double):
+    converter(double).from_connect("t", (), NEWER, {**VALUE, "age": 5})
+    double.url += "/contexts/.mine"
+    data = converter(double).from_connect("t", (), SCHEMA, VALUE)
+    assert list(double.subjects) == ["t-value", ":.mine:t-value"]
+    schema, value = converter(double).to_connect("t", (), data)
+    assert (schema.version, value) == (1, VALUE)
+    found = converter(double).registered("t")
+    assert [(each["subject"], each["id"]) for each in found] == [("t-value", 2)]
+
+
 def test_a_key_has_a_subject_of_its_own_and_record_names_need_records(double):
     converter(double, is_key=True).from_connect("users", (), INT64, 5)
     assert list(double.subjects) == ["users-key"]

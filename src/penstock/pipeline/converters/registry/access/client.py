@@ -54,9 +54,13 @@ class Registered:
 class Registry:
     """One registry. Every method raises RetriableError or SerializationError, whose message begins with ``what``."""
 
-    def __init__(self, client: Any, pause: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """``pause``: for so many seconds after a request failed whose retries were used up no other one is tried."""
-        self._client, self._pause, self._clock = client, pause, clock
+    def __init__(
+        self, client: Any, pause: float, context: str = "", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``pause``: for so many seconds after a request failed whose retries were used up no other one is tried.
+        ``context``: what subjects begin with in answers, if the address names a context.
+        """
+        self._client, self._pause, self._context, self._clock = client, pause, context, clock
         self._failed_until = 0.0
         self._failure = ""
 
@@ -88,11 +92,11 @@ class Registry:
     def versions(self, what: str, id: int) -> dict[str, int]:
         """Under which subjects a schema is registered, deleted ones among them, and as which version."""
         found = self._call(what, lambda: self._client.get_schema_versions(id, deleted=True))
-        return {str(entry.subject): int(entry.version) for entry in found}
+        return {str(entry.subject).removeprefix(self._context): int(entry.version) for entry in found}
 
     def subjects(self, what: str) -> list[str]:
         """The names of all subjects."""
-        return list(self._call(what, self._client.get_subjects))
+        return [str(name).removeprefix(self._context) for name in self._call(what, self._client.get_subjects)]
 
     def close(self) -> None:
         self._client.close()

@@ -52,7 +52,14 @@ def connect(settings: Mapping[str, Any], raw: Mapping[str, str], extra: str) -> 
         except (ValueError, TypeError, OSError) as error:
             raise ConfigError(f"The client of the schema registry can't be made of its settings: {error}") from error
     _adjust(client, tls, _headers(raw))
-    return Registry(client, settings["retries.wait.ms"] / 1000)
+    return Registry(client, settings["retries.wait.ms"] / 1000, _context(settings["schema.registry.url"][0]))
+
+
+def _context(url: str) -> str:
+    """``:.NAME:`` if the address ends with ``/contexts/NAME``. Java: ``QualifiedSubject.normalizeContext``."""
+    parent, _, last = urlsplit(url).path.rstrip("/").rpartition("/")
+    name = unquote(last).strip(":").removeprefix(".")
+    return f":.{name}:" if name and parent.endswith("/contexts") else ""
 
 
 def _addresses(settings: Mapping[str, Any], raw: Mapping[str, str]) -> dict[str, str]:
