@@ -227,6 +227,26 @@ def test_a_static_token_and_headers(double):
     assert double.headers[-1]["target-sr-cluster"] == "lsrc-1"
 
 
+def test_headers_are_sent_without_the_blanks_around_them(double):
+    converter(double, {"request.header.Authorization": " Basic c2VjcmV0\n"}).from_connect("t", (), SCHEMA, VALUE)
+    assert double.headers[-1]["Authorization"] == "Basic c2VjcmV0"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"request.header.X-Key": "sec\nret"},
+        {"request.header.X-Key": "secr\u00e9t"},
+        {"request.header.X Key": "secret"},
+        {"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.token": "sec\x00ret"},
+    ],
+)
+def test_headers_that_can_not_be_sent_are_refused_by_name_and_not_shown(double, config):
+    with pytest.raises(ConfigError, match=r"request\.header\.X.Key|bearer\.auth\.token") as caught:
+        converter(double, config)
+    assert not any(value in str(caught.value) for value in config.values())
+
+
 @pytest.mark.parametrize(
     "config",
     [

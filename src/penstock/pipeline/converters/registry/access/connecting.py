@@ -6,6 +6,7 @@ Java: ``SchemaRegistryClientConfig``, ``BasicAuthCredentialProvider``, ``BearerA
 from __future__ import annotations
 
 import random
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,10 +16,13 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from penstock.api.errors import ConfigError
 from penstock.java.errors import JaasError
 from penstock.java.jaas import login_module
+from penstock.java.parsing import BLANKS
 from penstock.kafka.security.settings import Security, Tls
 from penstock.pipeline.converters.registry.access.client import Registry
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.settings import REQUEST_HEADER, SSL_PREFIX, revealed
+
+_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 
 
 def connect(settings: Mapping[str, Any], raw: Mapping[str, str], extra: str) -> Registry:
@@ -116,11 +120,12 @@ def _bearer(settings: Mapping[str, Any]) -> dict[str, str]:
         value = revealed(settings[name])
         if not value:
             raise ConfigError(name, value, f"It must be given with bearer.auth.credentials.source={source}")
-        found[name] = value
+        found[name] = _sendable(name, value) if name == "bearer.auth.token" else value
     # The client insists on it, Java does not; an empty header is not sent.
-    found["bearer.auth.logical.cluster"] = settings["bearer.auth.logical.cluster"] or ""
-    if settings["bearer.auth.identity.pool.id"]:
-        found["bearer.auth.identity.pool.id"] = settings["bearer.auth.identity.pool.id"]
+    found["bearer.auth.logical.cluster"] = ""
+    for name in ("bearer.auth.logical.cluster", "bearer.auth.identity.pool.id"):
+        if settings[name]:
+            found[name] = _sendable(name, settings[name])
     return found
 
 
@@ -149,7 +154,22 @@ def _certificates(tls: Tls, folder: Path) -> dict[str, str]:
 
 
 def _headers(raw: Mapping[str, str]) -> dict[str, str]:
-    return {name.removeprefix(REQUEST_HEADER): value for name, value in raw.items() if name.startswith(REQUEST_HEADER)}
+    given = {name: value for name, value in raw.items() if name.startswith(REQUEST_HEADER)}
+    for name in given:
+        if not _NAME.fullmatch(name.removeprefix(REQUEST_HEADER)):
+            raise ConfigError(f"{name} does not name a header: letters, digits and !#$%&'*+-.^_`|~ are possible")
+    return {name.removeprefix(REQUEST_HEADER): _sendable(name, value) for name, value in given.items()}
+
+
+def _sendable(name: str, value: str) -> str:
+    """The value of a header without the blanks around it, such as the end of the line that a secret was read from.
+
+    The client would refuse any other value at each request, and show it.
+    """
+    found = value.strip(BLANKS)
+    if not found.isascii() or not found.replace("\t", " ").isprintable():
+        raise ConfigError(name, "[hidden]", "It is sent as a header, so it must be of printable ASCII characters")
+    return found
 
 
 def _adjust(client: Any, tls: Tls | None, headers: dict[str, str]) -> None:
