@@ -48,10 +48,21 @@ def test_a_library_that_is_missing_is_named_with_its_extra(double, monkeypatch, 
         kind().configure({"schema.registry.url": double.url, **config}, False)
 
 
-@pytest.mark.parametrize("url", ["localhost:8081", "mock://x", ""])
+@pytest.mark.parametrize("url", ["localhost:8081", "mock://x", "", "http://", "http://:8081", "http://h:80x"])
 def test_addresses_must_be_of_http(url):
     with pytest.raises(ConfigError, match=r"schema\.registry\.url"):
         AvroConverter().configure({"schema.registry.url": url}, False)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://me:sec/ret@h:80", "http://me:sec[ret@h:80", "http://me:sec,ret@h:80", "http//me:secret@h:80"],
+)
+def test_addresses_are_refused_without_the_passwords_in_them(url):
+    with pytest.raises(ConfigError, match=r"schema\.registry\.url") as caught:
+        AvroConverter().configure({"schema.registry.url": url}, False)
+    assert "sec" not in str(caught.value)
+    assert "ret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +203,9 @@ def test_a_guid_in_a_header_is_written_as_configured_and_read_by_default(double)
     ("config", "expected"),
     [
         ({}, None),
+        ({"basic.auth.credentials.source": "", "bearer.auth.credentials.source": ""}, None),
         ({"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "me:secret"}, "me:secret"),
+        ({"basic.auth.credentials.source": "USER_INFO ", "basic.auth.user.info": "me:secret"}, "me:secret"),
         ({"basic.auth.credentials.source": "USER_INFO", "schema.registry.basic.auth.user.info": "me:old"}, "me:old"),
         ({"basic.auth.credentials.source": "SASL_INHERIT",
           "sasl.jaas.config": 'a.PlainLoginModule required username="me" password="jaas";'}, "me:jaas"),

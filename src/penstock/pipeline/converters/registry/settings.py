@@ -7,6 +7,7 @@ Java: ``AbstractKafkaSchemaSerDeConfig``, ``SchemaRegistryClientConfig``, ``Abst
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from penstock.api.config import ConfigDef, ConfigType, Importance, Password
 from penstock.api.errors import ConfigError
@@ -66,10 +67,27 @@ def one_of(values: tuple[str, ...]) -> Described:
     return Described(check, f"one of {', '.join(values)}")
 
 
+def _source_of(values: tuple[str, ...]) -> Described:
+    """An empty text counts as if the setting were not there, as in Java."""
+    check = one_of(values)
+    return Described(lambda name, value: check(name, value or None), str(check))
+
+
 def _urls(name: str, value: Any) -> None:
+    logins = any("@" in url for url in value or ())
     for url in value or ():
+        # A password with a comma has been taken apart.
+        shown = url.rpartition("@")[2] if "@" in url or not logins else "[hidden]"
         if not url.startswith(("http://", "https://")):
-            raise ConfigError(name, url, "It must be a list of http:// or https:// addresses, separated by commas")
+            raise ConfigError(name, shown, "It must be a list of http:// or https:// addresses, separated by commas")
+        try:
+            valid = all((urlsplit(url).hostname, urlsplit(url).port != 0))
+        except ValueError:
+            valid = False
+        if not valid:
+            raise ConfigError(
+                name, shown, "It must have a host, and a number as its port; `/` in a password is written %2F, `,` %2C"
+            )
     if not value:
         raise ConfigError(name, value, "It must have the address of one registry at least")
 
@@ -111,12 +129,12 @@ _SETTINGS: tuple[tuple[str, ConfigType, Any, Importance, str, Any], ...] = (
     ("latest.cache.ttl.sec", _I, -1, _LOW, "For how many seconds latest schemas are kept; -1: without end.", None),
     ("basic.auth.credentials.source", _S, None, _MEDIUM,
      "Where user and password are: URL, USER_INFO or SASL_INHERIT. Without this setting none are sent.",
-     one_of(BASIC_SOURCES)),
+     _source_of(BASIC_SOURCES)),
     ("basic.auth.user.info", _P, "", _MEDIUM, "`user:password`, for USER_INFO.", None),
     ("schema.registry.basic.auth.user.info", _P, "", _LOW, "Older name of `basic.auth.user.info`.", None),
     ("sasl.jaas.config", _P, None, _LOW, "The login whose user and password are used with SASL_INHERIT.", None),
     ("bearer.auth.credentials.source", _S, None, _MEDIUM, "Where the token is from: STATIC_TOKEN or OAUTHBEARER.",
-     one_of(BEARER_SOURCES)),
+     _source_of(BEARER_SOURCES)),
     ("bearer.auth.token", _P, "", _MEDIUM, "The token, for STATIC_TOKEN.", None),
     ("bearer.auth.issuer.endpoint.url", _S, None, _MEDIUM, "Where tokens are asked for, for OAUTHBEARER.", None),
     ("bearer.auth.client.id", _S, None, _MEDIUM, "The id of the client, for OAUTHBEARER.", None),

@@ -38,7 +38,7 @@ def connect(settings: Mapping[str, Any], raw: Mapping[str, str], extra: str) -> 
         "retries.wait.ms": settings["retries.wait.ms"],
         "retries.max.wait.ms": settings["retries.max.wait.ms"],
         "cache.capacity": settings["latest.cache.size"],
-        **_addresses(settings, raw),
+        **_addresses(settings),
         **_bearer(settings),
     }
     if settings["latest.cache.ttl.sec"] >= 0:
@@ -66,14 +66,14 @@ def _context(url: str) -> str:
     return f":.{name}:" if name and parent.endswith("/contexts") else ""
 
 
-def _addresses(settings: Mapping[str, Any], raw: Mapping[str, str]) -> dict[str, str]:
+def _addresses(settings: Mapping[str, Any]) -> dict[str, str]:
     urls = [urlsplit(url) for url in settings["schema.registry.url"]]
     if settings["schema.registry.url.randomize"]:
         start = random.randrange(len(urls))
         urls = urls[start:] + urls[:start]
     plain = [urlunsplit(url._replace(netloc=url.netloc.rpartition("@")[2])) for url in urls]
     found = {"url": ",".join(plain)}
-    match raw.get("basic.auth.credentials.source"):
+    match settings["basic.auth.credentials.source"]:
         case "URL":
             given = next((url for url in urls if url.username), None)
             if given is not None:
@@ -100,9 +100,9 @@ def _login(text: str) -> Mapping[str, str]:
 
 def _bearer(settings: Mapping[str, Any]) -> dict[str, str]:
     source = settings["bearer.auth.credentials.source"]
-    if source is None:
+    if not source:
         return {}
-    if settings["basic.auth.credentials.source"] is not None:
+    if settings["basic.auth.credentials.source"]:
         raise ConfigError(
             "bearer.auth.credentials.source", source, "Only one of it and basic.auth.credentials.source may be given"
         )
