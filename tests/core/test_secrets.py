@@ -14,6 +14,7 @@ database.password
 sasl.jaas.config
 producer.override.sasl.jaas.config
 value.converter.basic.auth.user.info
+value.converter.request.header.Authorization
 ssl.keystore.key
 listeners.https.ssl.key.password
 aws.secret.access.key
@@ -37,6 +38,8 @@ topics
 tokenizer.class
 sasl.oauthbearer.token.endpoint.url
 ssl.keystore.location
+penstock.authorization.file
+http.authorization.type
 primary.key.fields
 key.columns
 spark.authenticate
