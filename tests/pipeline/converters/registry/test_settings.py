@@ -153,6 +153,15 @@ def test_without_registration_the_schema_is_looked_up(double):
     assert converter(double, {"auto.register.schemas": "false"}).from_connect("t", (), SCHEMA, VALUE) == first
 
 
+def test_schemas_that_have_been_deleted_are_read_but_not_written(double):
+    converter(double).from_connect("t", (), SCHEMA, VALUE)
+    converter(double, {"auto.register.schemas": "false"}).from_connect("t", (), SCHEMA, VALUE)
+    assert "deleted=False" in double.queries[-1]
+    guid = b"\1" + bytes.fromhex(double.schemas[0]["guid"].replace("-", ""))
+    converter(double).to_connect("t", [("__value_schema_id", guid)], b"\x02\x02a")
+    assert "deleted=True" in double.queries[-1]
+
+
 NEWER = struct(("id", INT64), ("name", STRING), ("age", INT32.with_(default=7)), name="org.example.User")
 
 

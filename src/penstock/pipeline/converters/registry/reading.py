@@ -184,7 +184,7 @@ class Reading:
         def version(record: str | None) -> int | None:
             own = subject(self._strategy, topic, format.is_key, record)
             if id.id is None:
-                return registry.lookup(what, own, text).version
+                return registry.lookup(what, own, text, deleted=True).version
             found = registry.versions(what, id.id)
             if own not in found:
                 under = ", ".join(found) or "no subject"

@@ -70,10 +70,12 @@ class Registry:
             what, lambda: self._client.register_schema_full_response(subject, _theirs(schema), normalize), schema
         )
 
-    def lookup(self, what: str, subject: str, schema: SchemaText, normalize: bool = False) -> Registered:
-        """The schema under this subject, deleted ones among them."""
+    def lookup(
+        self, what: str, subject: str, schema: SchemaText, normalize: bool = False, deleted: bool = False
+    ) -> Registered:
+        """The schema under this subject; ``deleted``: also if it has been deleted there."""
         return self._ask(
-            what, lambda: self._client.lookup_schema(subject, _theirs(schema), normalize, deleted=True), schema
+            what, lambda: self._client.lookup_schema(subject, _theirs(schema), normalize, deleted=deleted), schema
         )
 
     def latest(self, what: str, subject: str) -> Registered:
