@@ -83,6 +83,13 @@ def test_what_can_not_be_honoured_is_refused_by_name(double, name, value):
         converter(double, {name: value})
 
 
+def test_unknown_settings_are_said_to_have_no_effect_but_for_the_version_of_the_plugin(double, caplog):
+    converter(double, {"plugin.version": "8.5.0", "request.header.X": "1", "auto.register.schema": "false"})
+    assert [record.message for record in caplog.records] == [
+        "AvroConverter has no setting auto.register.schema; it has no effect"
+    ]
+
+
 def test_defaults_are_not_refused(double):
     given = {
         name: ",".join(key.default) if isinstance(key.default, list) else str(key.default)

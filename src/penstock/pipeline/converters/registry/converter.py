@@ -40,7 +40,7 @@ class RegistryConverter(Format, Converter):
         definition = self.config_def()
         settings = definition.parse(config)
         for name in config.keys() - definition.keys.keys():
-            if not name.startswith(REQUEST_HEADER):
+            if name != "plugin.version" and not name.startswith(REQUEST_HEADER):
                 log.warning("%s has no setting %s; it has no effect", type(self).__name__, name)
         self.settings, self.is_key = settings, is_key
         self.registry = connect(settings, config, self.extra)
