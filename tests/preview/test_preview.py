@@ -21,7 +21,7 @@ from penstock.hosts.python.wire import whole, write
 from penstock.preview.process import Previews
 from penstock.preview.request import PreviewRequest
 from penstock.preview.run import preview
-from pipeline.converters.registry.registry_double import running_double
+from pipeline.converters.registry.registry_double import failure, running_double
 from support.kafka.client import Kafka, Record
 
 TRANSFORMS = "org.apache.kafka.connect.transforms"
@@ -118,6 +118,16 @@ def test_records_are_shown_as_avro_and_their_schema_is_registered(tmp_path: Path
         shown = preview(request)["records"]
         assert [record["result"]["value"] for record in shown] == ["\0\0\0\0\1\6one", "\0\0\0\0\1\6two"]
         assert registry.subjects == {"t-value": [1]}
+
+
+def test_a_registry_that_is_down_is_asked_once(tmp_path: Path) -> None:
+    pytest.importorskip("fastavro")
+    with running_double() as registry:
+        registry.fail(failure(503, 50003, "down"))
+        settings = {"schema__registry__url": registry.url, "max__retries": "0", "retries__wait__ms": "60000"}
+        request = of_file(tmp_path, value__converter=AVRO, **{f"value__converter__{n}": v for n, v in settings.items()})
+        assert ["down" in record["error"]["message"] for record in preview(request)["records"]] == [True, True]
+        assert len(registry.requests) == 1
 
 
 def test_what_cannot_be_tried_says_why(tmp_path: Path) -> None:

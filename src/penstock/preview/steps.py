@@ -10,6 +10,7 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.pipeline.chain import Chain, Resolve, aliases, condition_of
 from penstock.pipeline.conversion import Conversion
+from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.errors import Step
 from penstock.pipeline.trace import headline
 from penstock.preview import shown
@@ -29,6 +30,9 @@ def steps_of(
 ) -> Iterator[list[TracedStep]]:
     """Those of a connector with this configuration, in order. Raises what a plugin raises that can't be configured."""
     conversion = Conversion.build(config, worker, resolve)
+    for converter in (conversion.key, conversion.value):
+        if isinstance(converter, RegistryConverter):
+            converter.waits = False
     chain = Chain.build(config, resolve)
     try:
         transforms = [

@@ -105,6 +105,19 @@ def test_a_registry_that_comes_back_in_time_costs_nothing_but_time(double):
     assert handling.failures == []
 
 
+@pytest.mark.parametrize("records", [1, 5])
+def test_no_record_is_given_up_without_asking_the_registry_for_it(double, records):
+    good = sent(double, "avro", ROWS[:records]).values
+    double.fail(failure(503, 50003, "down", times=1))
+    handling = Handling(errors_tolerance="all")
+    steps = conversion(double, "avro", retries_wait_ms="200").to_connect()
+    back = handling.handler.run(steps, consumed(good))
+    # The first attempt was for the whole batch.
+    assert (len(back), len(handling.failures)) == ((0, 1) if records == 1 else (records, 0))
+    back = handling.handler.run(steps, consumed(good[:1]))
+    assert back.values == ROWS[:1]
+
+
 def test_a_registry_that_stays_away_ends_the_task_with_its_words(double):
     good = sent(double, "avro", ROWS).values
     double.fail(failure(503, 50003, "down for good"))

@@ -39,17 +39,27 @@ def test_what_may_succeed_later_is_retriable_after_the_clients_retries(double: R
     assert f"Failed to serialize {kind.format} data from topic users" in str(caught.value)
 
 
-def test_after_a_failure_the_registry_is_left_alone_for_the_pause_then_asked_again(double: RegistryDouble):
+def test_after_a_failure_the_registry_is_left_alone_for_the_pause_then_asked_again(
+    double: RegistryDouble, monkeypatch: pytest.MonkeyPatch
+):
     double.fail(failure(503, 50003, "down", times=2))
     subject = converter(double.url)
-    now = [0.0]
+    now, several = [0.0], (["users"] * 2, [(), ()], [SCHEMA] * 2, [VALUE] * 2)
     subject.registry._clock = lambda: now[0]
     for _ in range(3):
         with pytest.raises(RetriableError, match="down"):
-            subject.from_connect("users", (), SCHEMA, VALUE)
+            subject.from_connect_batch(*several)
     assert len(double.requests) == 2
     now[0] = 1.0
-    assert subject.from_connect("users", (), SCHEMA, VALUE) is not None
+    assert subject.from_connect_batch(*several)
+    # A record by itself waits.
+    double.fail(failure(503, 50003, "down", times=2))
+    with pytest.raises(RetriableError, match="down"):
+        subject.from_connect("others", (), SCHEMA, VALUE)
+    slept: list[float] = []
+    monkeypatch.setattr("penstock.pipeline.converters.registry.access.client.time.sleep", slept.append)
+    assert subject.from_connect("others", (), SCHEMA, VALUE)
+    assert slept == [pytest.approx(0.001)]
 
 
 def test_a_registry_that_is_not_there_is_retriable():

@@ -31,6 +31,8 @@ class RegistryConverter(Format, Converter):
     """A converter for keys and values. A subclass is the mapping of one format."""
 
     takes_tables = True
+    waits = True
+    """Whether a record by itself waits until the registry may be asked again, as it may be skipped otherwise."""
 
     @classmethod
     def version(cls) -> str:
@@ -85,7 +87,7 @@ class RegistryConverter(Format, Converter):
         """With the id in headers, rows of ``headers`` are replaced by rows that have it."""
         if not values:
             return []
-        self._expire()
+        self._begin(len(values))
         return self._writing.messages(topics, headers, schemas, values)
 
     def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
@@ -97,11 +99,15 @@ class RegistryConverter(Format, Converter):
     ) -> tuple[list[Schema | None], list[Any] | Table]:
         if not data:
             return [], []
-        self._expire()
+        self._begin(len(data))
         return self._reading.values(topics, headers, data)
 
-    def _expire(self) -> None:
-        """What was made of a latest version lasts as long as that is kept."""
+    def _begin(self, records: int) -> None:
+        """Several records that fail will come again one by one.
+
+        What was made of a latest version lasts as long as that is kept.
+        """
+        self.registry.patient = self.waits and records == 1
         ttl = self.settings["latest.cache.ttl.sec"]
         if ttl < 0 or not self.settings["use.latest.version"]:
             return

@@ -57,12 +57,14 @@ class Registry:
     def __init__(
         self, client: Any, pause: float, context: str = "", clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """``pause``: for so many seconds after a request failed whose retries were used up no other one is tried.
+        """``pause``: for so many seconds after a request failed whose retries were used up no other one is made.
         ``context``: what subjects begin with in answers, if the address names a context.
         """
         self._client, self._pause, self._context, self._clock = client, pause, context, clock
         self._failed_until = 0.0
         self._failure = ""
+        self.patient = False
+        """Whether a request waits until the pause is over, instead of failing."""
 
     def register(self, what: str, subject: str, schema: SchemaText, normalize: bool) -> Registered:
         """The schema under this subject, which it is registered under if it was not yet."""
@@ -111,8 +113,10 @@ class Registry:
         return Registered(found.schema_id, found.guid, found.version, schema)
 
     def _call(self, what: str, ask: Callable[[], Any]) -> Any:
-        if self._clock() < self._failed_until:
-            raise RetriableError(f"{what}: {self._failure}")
+        if (left := self._failed_until - self._clock()) > 0:
+            if not self.patient:
+                raise RetriableError(f"{what}: {self._failure}")
+            time.sleep(left)
         try:
             return ask()
         except Exception as error:
