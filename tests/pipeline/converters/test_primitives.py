@@ -18,6 +18,7 @@ from penstock.pipeline.converters import (
     ShortConverter,
     SimpleHeaderConverter,
 )
+from penstock.pipeline.converters.simple_header import _parsed
 from pipeline.transforms.applying import applied
 
 
@@ -112,6 +113,13 @@ def test_simple_headers():
     assert subject.to_connect_header("t", "h", b"300") == (INT16, 300)
     assert subject.to_connect_header("t", "h", None) == (None, None)
     assert subject.to_connect_header("t", "h", b"\xff") == (STRING, "\ufffd")
+
+
+def test_long_headers_are_not_kept_in_memory():
+    subject, text = SimpleHeaderConverter(), "java.lang.Exception: " * 1000
+    _parsed.cache_clear()
+    assert subject.to_connect_header("t", "h", text.encode()) == (STRING, text)
+    assert _parsed.cache_info().currsize == 0
 
 
 @pytest.mark.parametrize("bits", ["7ff8000000000000", "fff8000000000000", "7fff017f3f008000"])

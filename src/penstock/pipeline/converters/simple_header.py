@@ -15,6 +15,9 @@ from penstock.values import parse_string, to_text
 
 log = logging.getLogger(__name__)
 
+_MOST = 1024
+"""Bytes of a header whose value is kept."""
+
 
 @lru_cache(1024)
 def _parsed(data: bytes) -> SchemaAndValue:
@@ -43,7 +46,7 @@ class SimpleHeaderConverter(HeaderConverter):
         if data is None:
             return None, None
         try:
-            return _parsed(data)
+            return _parsed(data) if len(data) <= _MOST else parse_string(decoded_utf8(data))
         except Exception:
             log.warning("Can't parse header %r on topic %r, so its bytes are used", key, topic, exc_info=True)
             return BYTES, data
