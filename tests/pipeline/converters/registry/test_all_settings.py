@@ -195,6 +195,14 @@ SHARED: dict[str, Effect] = {
     "retries.wait.ms": Effect("7", of_client("retries_wait_ms")),
     "retries.max.wait.ms": Effect("7", of_client("retries_max_wait_ms")),
 }
+SHARED |= {
+    f"schema.registry.{name}": SHARED[name]
+    for name in (
+        "basic.auth.credentials.source", "sasl.jaas.config", "bearer.auth.credentials.source", "bearer.auth.token",
+        "bearer.auth.logical.cluster", "bearer.auth.identity.pool.id", "proxy.host", "proxy.port",
+        "http.connect.timeout.ms", "http.read.timeout.ms", "max.retries", "retries.wait.ms", "retries.max.wait.ms",
+    )
+}  # fmt: skip
 ITS_OWN: dict[type[RegistryConverter], dict[str, Effect]] = {
     AVRO: {
         "generalized.sum.type.support": Effect("true", reads("AVRO", ENUM, b"\0")),
@@ -261,6 +269,9 @@ ELSEWHERE = {
             "key.password", "truststore.location", "truststore.password", "truststore.type", "truststore.certificates",
             "endpoint.identification.algorithm",
         )),
+    ),
+    "test_settings.py": tuple(
+        f"schema.registry.bearer.auth.{name}" for name in ("issuer.endpoint.url", "client.id", "client.secret", "scope")
     ),
 }  # fmt: skip
 """Settings that a server has to insist on, or several."""

@@ -233,6 +233,21 @@ def test_basic_credentials(double, config, expected):
     assert double.headers[-1].get("Authorization") == wanted
 
 
+def test_settings_of_the_client_may_have_the_prefix_of_the_registry(double):
+    prefixed = {
+        "schema.registry.bearer.auth.credentials.source": "OAUTHBEARER",
+        "schema.registry.bearer.auth.issuer.endpoint.url": "http://127.0.0.1:9/token",
+        "schema.registry.bearer.auth.client.id": "connect",
+        "schema.registry.bearer.auth.client.secret": "secret",
+        "schema.registry.bearer.auth.scope": "schemas",
+    }
+    provider = converter(double, prefixed).registry._client._rest_client.bearer_field_provider
+    assert (provider.token_endpoint, provider.client.client_id) == ("http://127.0.0.1:9/token", "connect")
+    assert (provider.client.client_secret, provider.client.scope) == ("secret", "schemas")
+    with pytest.raises(ConfigError, match=r"bearer\.auth\.scope"):
+        converter(double, {**prefixed, "schema.registry.bearer.auth.scope": ""})
+
+
 def test_credentials_in_the_address_are_sent_only_if_the_source_is_given(double):
     url = double.url.replace("http://", "http://me:url@")
     for config, sent in (({}, None), ({"basic.auth.credentials.source": "URL"}, "Basic bWU6dXJs")):

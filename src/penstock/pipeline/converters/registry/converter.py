@@ -17,7 +17,7 @@ from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.access.connecting import connect
 from penstock.pipeline.converters.registry.format import Format
 from penstock.pipeline.converters.registry.reading import Reading
-from penstock.pipeline.converters.registry.settings import REQUEST_HEADER
+from penstock.pipeline.converters.registry.settings import REQUEST_HEADER, in_effect
 from penstock.pipeline.converters.registry.subjects import TOPIC, TOPIC_RECORD, subject
 from penstock.pipeline.converters.registry.writing import Writing
 
@@ -40,7 +40,7 @@ class RegistryConverter(Format, Converter):
 
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:
         definition = self.config_def()
-        settings = definition.parse(config)
+        settings = in_effect(definition.parse(config))
         for name in config.keys() - definition.keys.keys():
             if name != "plugin.version" and not name.startswith(REQUEST_HEADER):
                 log.warning("%s has no setting %s; it has no effect", type(self).__name__, name)

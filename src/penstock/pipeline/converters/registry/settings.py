@@ -16,7 +16,7 @@ from penstock.pipeline.converters.registry.subjects import STRATEGIES
 from penstock.pipeline.converters.registry.wire import DESERIALIZERS, SERIALIZERS
 
 REQUEST_HEADER = "request.header."
-SSL_PREFIX = "schema.registry."
+PREFIX = "schema.registry."
 BASIC_SOURCES = ("URL", "USER_INFO", "SASL_INHERIT")
 BEARER_SOURCES = ("STATIC_TOKEN", "OAUTHBEARER")
 
@@ -32,16 +32,29 @@ def registry_settings() -> ConfigDef:
     config = ConfigDef()
     for name, type, default, importance, documentation, check in _SETTINGS:
         config.define(name, type, default, check, importance, documentation)
+    for name in _OF_CLIENT:
+        key = config.keys[name]
+        documentation = f"As `{name}`, and before it if both are given."
+        config.define(PREFIX + name, key.type, None, key.validator, Importance.LOW, documentation)
     for name, type, default, why in _REFUSED:
         refuse(config, name, type, default, why)
     for name in _SSL:
-        config.define(SSL_PREFIX + name, _P if "password" in name or name.endswith(".key") else _S, None,
+        config.define(PREFIX + name, _P if "password" in name or name.endswith(".key") else _S, None,
                       importance=Importance.LOW, documentation=f"As Kafka's `{name}`, for the registry.")  # fmt: skip
     for name, type, default in _SSL_REFUSED:
-        refuse(config, SSL_PREFIX + name, type, default, _JAVAS_TLS)
-    config.define(SSL_PREFIX + "ssl.endpoint.identification.algorithm", _S, "https", importance=Importance.LOW,
+        refuse(config, PREFIX + name, type, default, _JAVAS_TLS)
+    config.define(PREFIX + "ssl.endpoint.identification.algorithm", _S, "https", importance=Importance.LOW,
                   documentation="Empty: the registry's certificate may be for another host.")  # fmt: skip
     return config
+
+
+def in_effect(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings by their own names, which those of the client may be given under with a prefix.
+
+    Java: the constructor of ``CachedSchemaRegistryClient``.
+    """
+    prefixed = {name: settings[PREFIX + name] for name in _OF_CLIENT}
+    return {**settings, **{name: value for name, value in prefixed.items() if value is not None}}
 
 
 def define_flag(config: ConfigDef, name: str, default: bool, documentation: str) -> None:
@@ -166,6 +179,14 @@ _SETTINGS: tuple[tuple[str, ConfigType, Any, Importance, str, Any], ...] = (
     ("ignore.default.for.nullables", _B, False, _MEDIUM,
      "Whether a null stays null though its optional field has a default.", None),
 )  # fmt: skip
+
+_OF_CLIENT = (
+    "basic.auth.credentials.source", "sasl.jaas.config", "bearer.auth.credentials.source", "bearer.auth.token",
+    "bearer.auth.issuer.endpoint.url", "bearer.auth.client.id", "bearer.auth.client.secret", "bearer.auth.scope",
+    "bearer.auth.logical.cluster", "bearer.auth.identity.pool.id", "proxy.host", "proxy.port",
+    "http.connect.timeout.ms", "http.read.timeout.ms", "max.retries", "retries.wait.ms", "retries.max.wait.ms",
+)  # fmt: skip
+"""Java's client takes these with ``schema.registry.`` before them, too."""
 
 _REFUSED: tuple[tuple[str, ConfigType, Any, str], ...] = (
     ("propagate.schema.tags", _B, False, "Tags of schemas are not carried on here"),

@@ -20,7 +20,7 @@ from penstock.java.parsing import BLANKS
 from penstock.kafka.security.settings import Security, Tls
 from penstock.pipeline.converters.registry.access.client import Registry
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.settings import REQUEST_HEADER, SSL_PREFIX, revealed
+from penstock.pipeline.converters.registry.settings import PREFIX, REQUEST_HEADER, revealed
 
 _NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 
@@ -131,9 +131,9 @@ def _bearer(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def _tls(settings: Mapping[str, Any]) -> Tls | None:
     own = {
-        name.removeprefix(SSL_PREFIX): revealed(value)
+        name.removeprefix(PREFIX): revealed(value)
         for name, value in settings.items()
-        if name.startswith(SSL_PREFIX + "ssl.") and value is not None
+        if name.startswith(PREFIX + "ssl.") and value is not None
     }
     return Security.of({**own, "security.protocol": "SSL"}).tls
 
