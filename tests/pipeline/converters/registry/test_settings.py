@@ -248,6 +248,12 @@ def test_settings_of_the_client_may_have_the_prefix_of_the_registry(double):
         converter(double, {**prefixed, "schema.registry.bearer.auth.scope": ""})
 
 
+@pytest.mark.parametrize(("algorithm", "checked"), [(None, True), ("https", True), ("", False), ("none", False)])
+def test_the_host_of_the_certificate_is_checked_unless_there_is_no_algorithm_for_it(double, algorithm, checked):
+    given = {} if algorithm is None else {"schema.registry.ssl.endpoint.identification.algorithm": algorithm}
+    assert converter(double, given).registry._client._rest_client.verify.check_hostname is checked
+
+
 def test_credentials_in_the_address_are_sent_only_if_the_source_is_given(double):
     url = double.url.replace("http://", "http://me:url@")
     for config, sent in (({}, None), ({"basic.auth.credentials.source": "URL"}, "Basic bWU6dXJs")):

@@ -135,6 +135,8 @@ def _tls(settings: Mapping[str, Any]) -> Tls | None:
         for name, value in settings.items()
         if name.startswith(PREFIX + "ssl.") and value is not None
     }
+    if own["ssl.endpoint.identification.algorithm"] == "none":
+        own["ssl.endpoint.identification.algorithm"] = ""
     return Security.of({**own, "security.protocol": "SSL"}).tls
 
 
