@@ -12,7 +12,7 @@ from penstock.api.record import Header
 from penstock.api.schema import INT32, INT64, OPTIONAL_INT64, STRING, struct
 from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
 from penstock.pipeline.converters.registry.settings import registry_settings
-from pipeline.converters.registry.registry_double import RegistryDouble
+from pipeline.converters.registry.registry_double import RegistryDouble, running_double
 
 pytest.importorskip("fastavro")
 
@@ -319,3 +319,10 @@ def test_a_proxy_is_asked(double):
     made.configure({"schema.registry.url": "http://registry.invalid", "proxy.host": host, "proxy.port": port}, False)
     made.from_connect("t", (), SCHEMA, VALUE)
     assert list(double.subjects) == ["t-value"] or double.requests[0][1].endswith("/subjects/t-value/versions")
+
+
+def test_no_proxy_of_the_environment_is_asked(double, monkeypatch):
+    with running_double() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        converter(double).from_connect("t", (), SCHEMA, VALUE)
+        assert (len(double.requests), proxy.requests) == (1, [])

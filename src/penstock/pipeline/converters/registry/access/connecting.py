@@ -175,11 +175,16 @@ def _sendable(name: str, value: str) -> str:
 
 
 def _adjust(client: Any, tls: Tls | None, headers: dict[str, str]) -> None:
-    """What Java's client can and the settings of this one do not say: hosts that are not checked, headers."""
+    """What Java's client can and the settings of this one do not say: hosts that are not checked, headers, no other
+    proxy than that of the settings, whatever HTTP_PROXY says: requests hold passwords.
+    """
     rest = client._rest_client
     if tls is not None and not tls.check_host:
         rest.verify.check_hostname = False
-    session = rest.session
+    rest.session.close()
+    rest.session = session = type(rest.session)(
+        verify=rest.verify, auth=rest.auth, proxy=rest.proxy, timeout=rest.timeout, trust_env=False
+    )
     session.headers.update(headers)
 
     def drop_empty(request: Any) -> None:
