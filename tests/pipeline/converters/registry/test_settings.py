@@ -244,8 +244,8 @@ def test_settings_of_the_client_may_have_the_prefix_of_the_registry(double):
     provider = converter(double, prefixed).registry._client._rest_client.bearer_field_provider
     assert (provider.token_endpoint, provider.client.client_id) == ("http://127.0.0.1:9/token", "connect")
     assert (provider.client.client_secret, provider.client.scope) == ("secret", "schemas")
-    with pytest.raises(ConfigError, match=r"bearer\.auth\.scope"):
-        converter(double, {**prefixed, "schema.registry.bearer.auth.scope": ""})
+    with pytest.raises(ConfigError, match=r"bearer\.auth\.client\.id"):
+        converter(double, {**prefixed, "schema.registry.bearer.auth.client.id": ""})
 
 
 @pytest.mark.parametrize(("algorithm", "checked"), [(None, True), ("https", True), ("", False), ("none", False)])

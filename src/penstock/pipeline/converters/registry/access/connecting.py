@@ -112,7 +112,6 @@ def _bearer(settings: Mapping[str, Any]) -> dict[str, str]:
             "bearer.auth.issuer.endpoint.url",
             "bearer.auth.client.id",
             "bearer.auth.client.secret",
-            "bearer.auth.scope",
         ),
     }[source]
     found = {"bearer.auth.credentials.source": source}
@@ -121,7 +120,9 @@ def _bearer(settings: Mapping[str, Any]) -> dict[str, str]:
         if not value:
             raise ConfigError(name, value, f"It must be given with bearer.auth.credentials.source={source}")
         found[name] = _sendable(name, value) if name == "bearer.auth.token" else value
-    # The client insists on it, Java does not; an empty header is not sent.
+    # The client insists on these, Java does not; empty ones are not sent.
+    if source == "OAUTHBEARER":
+        found["bearer.auth.scope"] = settings["bearer.auth.scope"] or ""
     found["bearer.auth.logical.cluster"] = ""
     for name in ("bearer.auth.logical.cluster", "bearer.auth.identity.pool.id"):
         if settings[name]:
