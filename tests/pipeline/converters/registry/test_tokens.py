@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ssl
+from pathlib import Path
+
 import pytest
 
+from penstock.api.errors import DataError
 from penstock.api.schema import INT64
 from penstock.pipeline.converters import AvroConverter
 from pipeline.converters.registry.registry_double import RegistryDouble
+from support.certificates import Authority
 from support.registry_front import RegistryFront, running_front
 
 pytest.importorskip("fastavro")
@@ -31,4 +36,19 @@ def write(front: RegistryFront, **more: str) -> None:
 def test_a_scope_may_be_left_out(double: RegistryDouble) -> None:
     with running_front(double.url, authorization="Bearer fresh", tokens=TOKENS) as front:
         write(front)
+    assert list(double.subjects) == ["t-value"]
+
+
+def test_the_registrys_trust_store_counts_for_the_server_of_tokens_too(double: RegistryDouble, tmp_path: Path) -> None:
+    authority = Authority.make()
+    identity = authority.identity("registry", "localhost")
+    (tmp_path / "server.pem").write_text(identity.certificate_pem + identity.key_pem())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    prefix = "schema_registry_ssl_truststore_"
+    trust = {f"{prefix}type": "PEM", f"{prefix}certificates": authority.certificate_pem}
+    with running_front(double.url, context=context, authorization="Bearer fresh", tokens=TOKENS) as front:
+        with pytest.raises(DataError, match="CERTIFICATE_VERIFY_FAILED"):
+            write(front)
+        write(front, **trust)
     assert list(double.subjects) == ["t-value"]

@@ -176,8 +176,9 @@ def _sendable(name: str, value: str) -> str:
 
 
 def _adjust(client: Any, tls: Tls | None, headers: dict[str, str]) -> None:
-    """What Java's client can and the settings of this one do not say: hosts that are not checked, headers, no other
-    proxy than that of the settings, whatever HTTP_PROXY says: requests hold passwords.
+    """What Java's client can and the settings of this one do not say: hosts that are not checked, certificates for the
+    server of tokens too, headers, no other proxy than that of the settings, whatever HTTP_PROXY says: requests hold
+    passwords.
     """
     rest = client._rest_client
     if tls is not None and not tls.check_host:
@@ -186,6 +187,12 @@ def _adjust(client: Any, tls: Tls | None, headers: dict[str, str]) -> None:
     rest.session = session = type(rest.session)(
         verify=rest.verify, auth=rest.auth, proxy=rest.proxy, timeout=rest.timeout, trust_env=False
     )
+    provider = rest.bearer_field_provider
+    if (tokens := getattr(provider, "client", None)) is not None:
+        tokens.close()
+        provider.client = type(tokens)(
+            client_id=tokens.client_id, client_secret=tokens.client_secret, scope=tokens.scope, verify=rest.verify
+        )
     session.headers.update(headers)
 
     def drop_empty(request: Any) -> None:
