@@ -44,6 +44,13 @@ def test_a_second_run_plans_nothing(penstock: Any, tmp_path: Path) -> None:
     assert (again.exit_code, plan(again)) == (0, {"orders": "unchanged"})
 
 
+def test_a_dry_run_that_finds_a_mistake_says_so_whatever_else_would_change(penstock: Any, tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "broken.json").write_text(json.dumps({"name": "broken", "connector.class": "FileStreamSource"}))
+    said = penstock("apply", "-f", str(tmp_path), "--dry-run", "-o", "json")
+    assert (said.exit_code, plan(said)) == (1, {"broken": "create", "orders": "create"})
+
+
 def test_what_no_file_describes_is_deleted(penstock: Any, url: str, tmp_path: Path) -> None:
     write(tmp_path)
     config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}

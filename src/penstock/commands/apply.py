@@ -70,16 +70,16 @@ def apply(
         raise typer.BadParameter("--rollback needs --wait: only then is it known whether a change is healthy.")
     chosen = Selector.parse(selector) if selector else None
     resources = read_resources(file, variables(var or [], var_file or []))
-    status, document = 0, []
+    statuses, document = {0}, []
     for at, own in _by_cluster(resources, _clusters(cluster or []), url).items():
         with client(at, user) as worker:
             run = Rollout(worker, wait, roll_back, _silent if output is Output.JSON else print)
             for step in _plan(worker, own, chosen, prune):
-                status = _step(run, step, dry_run, output) or status
+                statuses.add(_step(run, step, dry_run, output))
                 document.append({"url": worker.url, **step.to_json()})
     if output is Output.JSON:
         print_json(document)
-    if status:
+    if status := 1 if 1 in statuses else max(statuses):
         raise typer.Exit(status)
 
 
