@@ -123,6 +123,15 @@ def test_a_healthy_change(penstock: Any, tmp_path: Path) -> None:
     assert (said.exit_code, said.stdout.splitlines()[-1]) == (0, "Connector orders is healthy.")
 
 
+def test_a_connector_that_begins_paused_is_healthy_without_tasks(penstock: Any, url: str, tmp_path: Path) -> None:
+    write(tmp_path, "paused")
+    said = penstock("apply", "-f", str(tmp_path), "--wait", "30", "--rollback")
+    assert (said.exit_code, said.stdout.splitlines()[-1]) == (0, "Connector orders is healthy.")
+    with Client(url) as worker:
+        status = worker.status("orders")
+    assert (status["connector"]["state"], status["tasks"]) == ("PAUSED", [])
+
+
 def test_a_change_that_is_not_healthy_is_taken_back(
     penstock: Any, cluster: RestCluster, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

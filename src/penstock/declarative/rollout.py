@@ -99,7 +99,7 @@ class Rollout:
         wanted = _SHOWN[target]
         if (state := shown["connector"]["state"]) != wanted:
             return f"it is {state}{_cause(shown['connector'])}"
-        if not shown["tasks"] and wanted != "STOPPED":
+        if not shown["tasks"] and wanted == "RUNNING":  # one that begins PAUSED has none yet
             return "it has no tasks"
         for task in shown["tasks"]:
             if task["state"] != wanted:
