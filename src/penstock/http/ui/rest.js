@@ -7,8 +7,18 @@ export class Refused extends Error {
   }
 }
 
+/**
+ * JSON.parse, but a number that JavaScript would write in another way, such as a long of Java that it rounds, or `1.0`,
+ * stays what it is, for JSON.stringify. A browser that can't do that (JSON.rawJSON) gets JavaScript's number.
+ */
+export function exactly(text) {
+  const kept = (_, value, context) =>
+    typeof value === "number" && JSON.rawJSON && String(value) !== context.source ? JSON.rawJSON(context.source) : value;
+  return JSON.parse(text, kept);
+}
+
 /** The parsed answer, null if it is empty. Throws Refused with the worker's own words. */
-export async function ask(method, path, body, signal) {
+export async function ask(method, path, body, signal, parse = JSON.parse) {
   const given = { method, signal, headers: { Accept: "application/json" } };
   if (method !== "GET") given.headers["Content-Type"] = "application/json";
   if (body !== undefined) given.body = JSON.stringify(body);
@@ -22,7 +32,7 @@ export async function ask(method, path, body, signal) {
   const text = await answer.text();
   let parsed = null;
   try {
-    parsed = text ? JSON.parse(text) : null;
+    parsed = text ? parse(text) : null;
   } catch {
     throw new Refused(answer.status, `${answer.status}: ${text.slice(0, 200)}`);
   }
@@ -30,7 +40,7 @@ export async function ask(method, path, body, signal) {
   return parsed;
 }
 
-export const get = (path, signal) => ask("GET", path, undefined, signal);
+export const get = (path, signal, parse) => ask("GET", path, undefined, signal, parse);
 
 export const connectorPath = (name, rest = "") => `/connectors/${encodeURIComponent(name)}${rest}`;
 export const penstockPath = (name, rest = "") => `/penstock/v1/connectors/${encodeURIComponent(name)}${rest}`;

@@ -1,7 +1,7 @@
 // Dead letters: which records could not be processed and why, one of them decoded, and their replay.
 
 import { button, confirmed, h, notice, table } from "../dom.js";
-import { ask, get, penstockPath } from "../rest.js";
+import { ask, exactly, get, penstockPath } from "../rest.js";
 import { trial } from "./preview.js";
 
 const AT_ONCE = 50, MOST = 500;
@@ -53,7 +53,7 @@ export async function letters(root, shown) {
     const decoded = h("div", {});
     const decode = button("Decode", async () => {
       decoded.replaceChildren("Reading…");
-      const answer = (await get(`${path}?decoded=true`)).decoded;
+      const answer = (await get(`${path}?decoded=true`, undefined, exactly)).decoded;
       decoded.replaceChildren(h("p", {}, "What the connector's converters and transforms make of it today:"), ...trial(answer));
     });
     const sink = shown.status.type === "sink";
@@ -101,7 +101,7 @@ function payload(data) {
   if (data === null) return h("p", {}, "null");
   if (typeof data === "object") return h("pre", { tabindex: "0" }, dump(data.base64));
   try {
-    return h("pre", { tabindex: "0" }, JSON.stringify(JSON.parse(data), null, 2));
+    return h("pre", { tabindex: "0" }, JSON.stringify(exactly(data), null, 2));
   } catch {
     return h("pre", { tabindex: "0" }, data);
   }

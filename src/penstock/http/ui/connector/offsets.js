@@ -1,7 +1,7 @@
 // The offsets of a connector; they can be altered and reset while it is stopped (KIP-875).
 
 import { button, confirmed, h, notice, table } from "../dom.js";
-import { ask, connectorPath, get } from "../rest.js";
+import { ask, connectorPath, exactly, get } from "../rest.js";
 
 export async function offsets(root, shown) {
   const list = h("div");
@@ -11,7 +11,7 @@ export async function offsets(root, shown) {
   async function draw() {
     const stopped = shown.status.connector.state === "STOPPED" && shown.status.tasks.length === 0;
     const alterable = stopped && shown.may("offsets");
-    const found = await get(connectorPath(shown.name, "/offsets"));
+    const found = await get(connectorPath(shown.name, "/offsets"), undefined, exactly);
     drawnFor = stopped;
     const rows = found.offsets.map((each) => row(each, alterable, shown, draw));
     const heads = ["Partition", "Offset", ...(alterable ? [""] : [])];
@@ -40,7 +40,7 @@ function row({ partition, offset }, alterable, shown, draw) {
   const alter = button("Alter", async () => {
     let given;
     try {
-      given = JSON.parse(text.value);
+      given = exactly(text.value);
     } catch (error) {
       throw new Error(`The offset must be JSON, such as ${JSON.stringify(offset)}: ${error.message}`);
     }

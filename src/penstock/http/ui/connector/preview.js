@@ -1,7 +1,7 @@
 // A configuration tried on real records: what each step makes of them; nothing is written.
 
 import { button, h } from "../dom.js";
-import { ask } from "../rest.js";
+import { ask, exactly } from "../rest.js";
 
 /** `request` gives the name and the configuration, or changes of one; `sink`: whether it is a sink's. */
 export function preview(request, sink) {
@@ -15,7 +15,8 @@ export function preview(request, sink) {
   const run = button("Preview", async () => {
     answer.replaceChildren("Reading records…");
     try {
-      const found = await ask("POST", "/penstock/v1/preview", { ...request(), limit: Number(limit.value) || 5, ...chosen() });
+      const body = { ...request(), limit: Number(limit.value) || 5, ...chosen() };
+      const found = await ask("POST", "/penstock/v1/preview", body, undefined, exactly);
       answer.replaceChildren(...trial(found));
     } catch (error) {
       answer.replaceChildren(h("p", { class: "wrong", role: "alert" }, error.message));

@@ -1,0 +1,57 @@
+"""The page when answers are unusual: numbers that JavaScript would round, a worker that refuses for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from penstock.core.model import messages as m
+from penstock.observe import LogLevels
+from support.rest.cluster import RestCluster
+from support.rest.server import serve
+from ui.conftest import Open
+
+LONG = 1234567890123456789
+
+
+@pytest.fixture(scope="module")
+def cluster(chromium: Browser) -> Iterator[RestCluster]:
+    with ThreadPoolExecutor(2) as pool:
+        cluster = RestCluster(pool, LogLevels())
+        cluster.start("one")
+        config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+        cluster.submit("one", m.CreateConnector("orders", {"name": "orders", **config}))
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def url(cluster: RestCluster) -> Iterator[str]:
+    with serve(cluster.app("one")) as url:
+        yield f"{url}/ui"
+
+
+def test_offsets_and_records_have_their_numbers_digit_by_digit(cluster: RestCluster, url: str, open_page: Open) -> None:
+    partition, offset = {"table": LONG}, {"incrementing": LONG, "share": 1.0}
+    cluster.offsets["orders"] = {repr(partition): {"partition": partition, "offset": offset}}
+    cluster.submit("one", m.StopConnector("orders"))
+    page = open_page(f"{url}#/connector/orders/offsets")
+    shown = page.get_by_role("textbox", name=f'Offset of {{"table":{LONG}}}')
+    expect(shown).to_have_value(f'{{"incrementing":{LONG},"share":1.0}}')
+    page.get_by_role("button", name="Alter").click()
+    expect(page.get_by_role("status")).to_contain_text("altered")
+    (written,) = cluster.offsets["orders"].values()
+    assert (str(written["partition"]["table"]), str(written["offset"]["incrementing"])) == (str(LONG), str(LONG))
+    before = {"topic": "t", "key": LONG, "value": {"id": LONG}, "headers": [], "origin": {}}
+    result = {**before, "bytes": {"key": None, "value": None}}
+    cluster.previewed = {
+        "kind": "source",
+        "records": [{"before": before, "steps": [], "result": result, "error": None}],
+        "error": None,
+    }
+    page.goto(f"{url}#/connector/orders/configuration")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator(".record .right code")).to_have_text([str(LONG), f'{{"id":{LONG}}}'])
+    cluster.submit("one", m.SetTargetState("orders", "STARTED"))
