@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from penstock.core.model import messages as m
 from penstock.observe import LogLevels
@@ -55,3 +56,27 @@ def test_offsets_and_records_have_their_numbers_digit_by_digit(cluster: RestClus
     page.get_by_role("button", name="Preview").click()
     expect(page.locator(".record .right code")).to_have_text([str(LONG), f'{{"id":{LONG}}}'])
     cluster.submit("one", m.SetTargetState("orders", "STARTED"))
+
+
+def refused(page: Page, path: str) -> list[Any]:
+    """Refuses requests at this path while the list that it returns is not emptied."""
+    reasons = ["too many"]
+
+    def answer(route: Route) -> None:
+        if reasons:
+            route.fulfill(status=429, json={"error_code": 429, "message": reasons[0]})
+        else:
+            route.continue_()
+
+    page.route(path, answer)
+    return reasons
+
+
+def test_logs_are_followed_again_after_a_refusal(url: str, open_page: Open) -> None:
+    page = open_page("about:blank")
+    reasons = refused(page, "**/logs/stream?*")
+    page.goto(f"{url}#/connector/orders/logs")
+    said = page.locator("section [role=status]")
+    expect(said).to_have_text("The worker sends no log lines; trying again")
+    reasons.clear()
+    expect(said).to_have_text("")

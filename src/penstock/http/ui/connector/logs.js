@@ -5,6 +5,7 @@ import { penstockPath } from "../rest.js";
 
 const LEVELS = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
 const MOST = 2000;
+const AGAIN_MS = 3000;
 
 export async function logs(root, shown, signal) {
   const level = h("select", {}, LEVELS.map((each) => h("option", { value: each }, each)));
@@ -17,16 +18,24 @@ export async function logs(root, shown, signal) {
     h("p", { class: "controls" }, h("label", {}, "Level ", level), h("label", {}, "Task ", task), h("label", {}, follow, " Scroll to new lines")),
     said, lines);
   let stream = null;
+  let again = null;
 
   function open() {
-    stream?.close();
-    lines.replaceChildren();
+    close();
     const query = new URLSearchParams({ level: level.value, ...(task.value === "" ? {} : { task: task.value }) });
     stream = new EventSource(penstockPath(shown.name, `/logs/stream?${query}`));
     stream.onopen = () => { said.textContent = ""; lines.replaceChildren(); };
     stream.onmessage = (event) => add(JSON.parse(event.data));
-    stream.onerror = () => { said.textContent = "The worker does not answer; trying again"; };
+    stream.onerror = () => {
+      said.textContent = "The worker sends no log lines; trying again";
+      if (stream.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);  // it was refused: the browser gives up
+    };
     stream.addEventListener("end", () => { stream.close(); said.textContent = "The connector was deleted."; });
+  }
+
+  function close() {
+    stream?.close();
+    clearTimeout(again);
   }
 
   function add({ time, level: of, task: number, worker, logger, message }) {
@@ -36,8 +45,9 @@ export async function logs(root, shown, signal) {
     if (follow.checked) lines.scrollTop = lines.scrollHeight;
   }
 
-  level.addEventListener("change", open);
-  task.addEventListener("change", open);
-  signal.addEventListener("abort", () => stream?.close());
+  const choose = () => { lines.replaceChildren(); open(); };
+  level.addEventListener("change", choose);
+  task.addEventListener("change", choose);
+  signal.addEventListener("abort", close);
   if (!signal.aborted) open();
 }
