@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from penstock.core.model import messages as m
+from penstock.core.model.tasks import TaskId
 from penstock.observe import LogLevels
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
@@ -80,3 +81,18 @@ def test_logs_are_followed_again_after_a_refusal(url: str, open_page: Open) -> N
     expect(said).to_have_text("The worker sends no log lines; trying again")
     reasons.clear()
     expect(said).to_have_text("")
+
+
+def test_a_worker_that_answers_again_is_said_no_longer_to_be_away(
+    cluster: RestCluster, url: str, open_page: Open
+) -> None:
+    page = open_page("about:blank")
+    page.goto(f"{url}#/connector/orders")
+    expect(page.get_by_role("heading", name="Tasks")).to_be_visible()
+    notice = page.locator("#notice")
+    reasons = refused(page, "**/connectors/orders/status?*")
+    expect(notice).to_have_text("too many")
+    reasons.clear()
+    expect(notice).to_have_text("")
+    cluster.fail(TaskId("orders", 0), "java.io.IOException: full")
+    expect(page.locator(".failure h2")).to_have_text(["Task 0 failed"])

@@ -1,6 +1,6 @@
 // One connector: its state and what may be done with it, above the section that is chosen.
 
-import { button, confirmed, h, notice, state } from "./dom.js";
+import { button, confirmed, h, notice, retract, state } from "./dom.js";
 import { ask, connectorPath, every, get, principal } from "./rest.js";
 import { overview } from "./connector/overview.js";
 import { configuration } from "./connector/configuration.js";
@@ -63,11 +63,16 @@ export async function connector(main, [name, chosen = "overview"], signal) {
   SECTIONS[chosen](root, shown, signal).catch((error) => {
     if (!signal.aborted) root.append(h("p", { class: "wrong", role: "alert" }, error.message));
   });
+  let wrong = "";
   await every(POLL_MS, signal, async () => {
     try {
       await shown.refresh();
+      if (wrong) retract(wrong);
+      wrong = "";
     } catch (error) {
-      if (!signal.aborted) notice(error.message, true);
+      if (signal.aborted || error.message === wrong) return;
+      wrong = error.message;
+      notice(wrong, true);
     }
   });
 }

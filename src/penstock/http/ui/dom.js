@@ -63,6 +63,11 @@ export function notice(text, wrong = false) {
   line.className = wrong ? "wrong" : "";
 }
 
+/** Takes back what is no longer so, if it is said still. */
+export function retract(text) {
+  if (document.getElementById("notice").textContent === text) notice("");
+}
+
 /** Called when another page is shown. */
 export function clearNotice() {
   if (Date.now() - said > 1000) notice("");
