@@ -55,8 +55,13 @@ export async function every(ms, signal, act) {
   while (!signal.aborted) {
     if (!document.hidden) await act();
     await new Promise((resolve) => {
-      const timer = setTimeout(resolve, typeof ms === "function" ? ms() : ms);
-      signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+      const on = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", on);  // the page may be open for weeks
+        resolve();
+      };
+      const timer = setTimeout(on, typeof ms === "function" ? ms() : ms);
+      signal.addEventListener("abort", on);
     });
   }
 }
