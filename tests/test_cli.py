@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import io
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from penstock import cli
+from penstock.commands._output import print_json
 
 
 def penstock(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -56,3 +62,20 @@ def test_an_error_is_one_sentence_without_a_trace(tmp_path: Path) -> None:
         f"penstock: {tmp_path}/file/data can't be a folder, since a file is in the way: "
         "move it, or choose another folder.\n"
     )
+
+
+def test_what_the_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
+    folder = tmp_path / "zürich"
+    folder.mkdir()
+    said = penstock("new", "source", "weather-source", "--in", str(folder), **os.environ, PYTHONIOENCODING="ascii")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.startswith(f"Made {tmp_path}/z\\xfcrich/weather-source.")
+
+
+@pytest.mark.parametrize(("encoding", "value"), [("ascii", "zürich"), ("utf-8", "half \ud83d of a pair")])
+def test_json_is_json_in_every_encoding(encoding: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding, errors="backslashreplace"))
+    print_json([value])
+    sys.stdout.flush()
+    assert json.loads(written.getvalue()) == [value]

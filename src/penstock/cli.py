@@ -6,6 +6,7 @@ heavy it imports inside its functions, so that ``penstock --help`` answers at on
 
 from __future__ import annotations
 
+import io
 import pkgutil
 import sys
 from importlib import import_module
@@ -86,6 +87,8 @@ def _penstock(
 
 def main() -> None:
     """The entry point."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # what the terminal's encoding can't show
     try:
         app()
     except KeyboardInterrupt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
@@ -19,7 +20,13 @@ As = Annotated[Output, typer.Option("--output", "-o", help="Print a table for pe
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    """With the characters themselves where the output's encoding has them all, else with JSON's escapes."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2)
+    print(text)
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
