@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.schema import Schema
+from penstock.java.numbers import double_text
 
 LONGEST = 10_000
 """Characters of a text; what follows is cut off."""
@@ -39,8 +41,12 @@ def size(data: Any) -> int | None:
 
 
 def value(data: Any) -> Any:
-    """Bytes as text if they are text, else as ``{"base64": …}``; what JSON does not have as Python's text."""
+    """Bytes as text if they are text, else as ``{"base64": …}``; what JSON does not have as text, ``NaN`` as Java
+    has it, the rest as Python.
+    """
     match data:
+        case float() if not math.isfinite(data):
+            return double_text(data)
         case None | bool() | int() | float():
             return data
         case str():
