@@ -177,6 +177,9 @@ def test_of_the_log_warnings_and_the_plugins_own_lines_are_shown(tmp_path: Path)
     with path.open("a") as more:
         more.write(', "message": "late", "logger": "x"}\n')
     assert list(log.news()) == ["WARN late (x)"]
+    with path.open("a") as more:  # Unicode's line ends are in a line of JSON as they are
+        more.write('{"level": "INFO", "message": "a\u2028b\x85c", "logger": "my_numbers"}\n')
+    assert list(log.news()) == ["INFO a\u2028b\x85c (my_numbers)"]
 
 
 @pytest.mark.parametrize("of_a_task", [True, False])

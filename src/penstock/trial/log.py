@@ -34,7 +34,7 @@ class WorkerLog:
             data = file.read()
         whole = data[: data.rfind(b"\n") + 1]
         self._read += len(whole)
-        for each in whole.decode(errors="replace").splitlines():
+        for each in whole.decode(errors="replace").split("\n"):
             if (said := self._said(each)) is not None:
                 yield said
 
