@@ -106,6 +106,19 @@ def test_two_clusters_at_one_url(penstock: Any, url: str, tmp_path: Path) -> Non
         assert worker.connectors() == []
 
 
+def test_one_worker_named_with_and_without_a_slash_is_one_place(penstock: Any, url: str, tmp_path: Path) -> None:
+    """Else what one file describes is deleted for the other's sake."""
+    east = ORDERS.replace("team: billing", "strimzi.io/cluster: east").replace("STATE", "running")
+    (tmp_path / "east.yaml").write_text(east)
+    (tmp_path / "clicks.json").write_text(
+        json.dumps({"name": "clicks", "connector.class": "FileStreamSource", "topic": "t", "file": "f"})
+    )
+    said = penstock("apply", "-f", str(tmp_path), "--cluster", f"east={url}/", "--prune", "-o", "json")
+    assert (said.exit_code, plan(said)) == (0, {"clicks": "create", "orders": "create"})
+    with Client(url) as worker:
+        assert sorted(worker.connectors()) == ["clicks", "orders"]
+
+
 def test_states(penstock: Any, url: str, tmp_path: Path) -> None:
     write(tmp_path, "stopped")
     penstock("apply", "-f", str(tmp_path))

@@ -71,7 +71,7 @@ def apply(
     chosen = Selector.parse(selector) if selector else None
     resources = read_resources(file, variables(var or [], var_file or []))
     statuses, document = {0}, []
-    for at, own in _by_cluster(resources, _clusters(cluster or []), url).items():
+    for at, own in _by_cluster(resources, _clusters(cluster or []), url.rstrip("/")).items():
         with client(at, user) as worker:
             run = Rollout(worker, wait, roll_back, _silent if output is Output.JSON else print)
             for step in _plan(worker, own, chosen, prune):
@@ -93,7 +93,7 @@ def _clusters(given: list[str]) -> dict[str, str]:
         name, separator, url = pair.partition("=")
         if not separator:
             raise typer.BadParameter(f"`--cluster {pair}` is not `NAME=URL`.")
-        clusters[name] = url
+        clusters[name] = url.rstrip("/")
     return clusters
 
 
