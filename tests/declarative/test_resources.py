@@ -40,6 +40,7 @@ kind: KafkaConnect
 metadata:
   name: east
 """
+RESOURCE = "apiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaConnector\n"
 JIKKOU = """\
 apiVersion: "kafka.jikkou.io/v1beta1"
 kind: "KafkaConnector"
@@ -232,6 +233,14 @@ def test_properties_in_latin_1(tmp_path: Path) -> None:
             STRIMZI.replace("{{ file }}", "f").replace("maxRestarts", "maxRetries"),
             "`spec.autoRestart.maxRetries` of connector orders is not supported; there are enabled, maxRestarts",
         ),
+        (
+            f"{RESOURCE}metadata: {{name: a}}\nspec: {{autoRestart: true}}",
+            "`spec.autoRestart` must be an object of names",
+        ),
+        (f"{RESOURCE}metadata: {{name: a}}\nspec: {{config: [a]}}", "`spec.config` must be an object of names"),
+        (f"{RESOURCE}metadata: {{name: a}}\nspec: [class]", "`spec` must be an object of names"),
+        (f"{RESOURCE}metadata: orders", "`metadata` must be an object of names"),
+        (f"{RESOURCE}metadata: {{name: a, labels: [x]}}", "`metadata.labels` must be an object of names"),
         (f"{JIKKOU}---\n{JIKKOU}", "Connector orders is described twice, in "),
         (JIKKOU, None),
     ],

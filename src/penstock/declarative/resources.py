@@ -128,21 +128,20 @@ def _resource(path: Path, document: Any, default_name: str | None) -> Resource |
 
 
 def _of_kubernetes(path: Path, document: dict[str, Any]) -> Resource:
-    metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
-    labels: dict[str, Any] = metadata.get("labels") or {}
-    annotations: dict[str, Any] = metadata.get("annotations") or {}
+    metadata, spec = _member(path, "metadata", document), _member(path, "spec", document)
+    labels, annotations = _member(path, "metadata.labels", metadata), _member(path, "metadata.annotations", metadata)
     name = str(metadata.get("name") or "")
     for key in spec:
         if key not in _SPEC:
             raise ConfigError(
                 f"{path}: `spec.{key}` of connector {name} is not supported; there are {', '.join(_SPEC)}"
             )
-    config = {str(key): _plain(value) for key, value in (spec.get("config") or {}).items()}
+    config = {key: _plain(value) for key, value in _member(path, "spec.config", spec).items()}
     cls = spec.get("class") or spec.get("connectorClass")
     own = {"connector.class": cls, "tasks.max": spec.get("tasksMax"), "connector.plugin.version": spec.get("version")}
     config |= {key: _plain(value) for key, value in own.items() if value is not None}
     config |= {LABELS + key: str(value) for key, value in labels.items() if not key.startswith(_OTHERS_LABELS)}
-    config |= _restart_policy(path, name, spec.get("autoRestart") or {})
+    config |= _restart_policy(path, name, _member(path, "spec.autoRestart", spec))
     cluster = next((str(labels[key]) for key in _CLUSTER_LABELS if key in labels), None)
     return Resource(
         path,
@@ -157,6 +156,14 @@ def _of_kubernetes(path: Path, document: dict[str, Any]) -> Resource:
             if key in spec
         ),
     )
+
+
+def _member(path: Path, name: str, owner: Mapping[str, Any]) -> dict[str, Any]:
+    """The object of this name, whose last part it has in ``owner``; empty if it is not there."""
+    value = owner.get(name.rpartition(".")[2])
+    if value is not None and not isinstance(value, dict):
+        raise ConfigError(f"{path}: `{name}` must be an object of names and values")
+    return {str(key): each for key, each in (value or {}).items()}
 
 
 def _is_true(value: Any) -> bool:
