@@ -96,3 +96,13 @@ def test_a_worker_that_answers_again_is_said_no_longer_to_be_away(
     expect(notice).to_have_text("")
     cluster.fail(TaskId("orders", 0), "java.io.IOException: full")
     expect(page.locator(".failure h2")).to_have_text(["Task 0 failed"])
+
+
+def test_what_is_pressed_by_keyboard_keeps_the_focus(url: str, open_page: Open) -> None:
+    page = open_page(f"{url}#/connector/orders")
+    for verb, state in (("Pause", "PAUSED"), ("Resume", "RUNNING")):
+        page.get_by_role("button", name=verb).focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("h1 .state")).to_have_text(state)
+        expect(page.get_by_role("button", name=verb, exact=True)).to_have_count(0)
+        expect(page.locator("main > .controls button:focus")).to_have_count(1)

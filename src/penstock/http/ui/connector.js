@@ -117,5 +117,7 @@ function drawVerbs(root, shown) {
     location.hash = "#/connectors";
     notice(`Deleted ${shown.name}`);
   }, { class: "danger" });
+  const focused = root.contains(document.activeElement) ? document.activeElement.textContent : null;
   root.replaceChildren(...[...operate, remove].filter(Boolean));
+  if (focused) ([...root.children].find((each) => each.textContent === focused) ?? root.firstChild)?.focus();
 }

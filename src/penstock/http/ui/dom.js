@@ -15,17 +15,21 @@ export function h(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** A button; while what it does is under way, it is disabled. Errors go to the notice. */
+/**
+ * A button; while what it does is under way, it does nothing else. `disabled` would take the focus away from who uses
+ * the keyboard. Errors go to the notice.
+ */
 export function button(text, act, attributes = {}) {
   const made = h("button", { type: "button", ...attributes }, text);
   made.addEventListener("click", async () => {
-    made.disabled = true;
+    if (made.hasAttribute("aria-disabled")) return;
+    made.setAttribute("aria-disabled", "true");
     try {
       await act();
     } catch (error) {
       notice(error.message, true);
     } finally {
-      made.disabled = false;
+      made.removeAttribute("aria-disabled");
     }
   });
   return made;
