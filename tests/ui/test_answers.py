@@ -106,3 +106,11 @@ def test_what_is_pressed_by_keyboard_keeps_the_focus(url: str, open_page: Open) 
         expect(page.locator("h1 .state")).to_have_text(state)
         expect(page.get_by_role("button", name=verb, exact=True)).to_have_count(0)
         expect(page.locator("main > .controls button:focus")).to_have_count(1)
+
+
+def test_a_setting_that_is_chosen_from_a_list_shows_what_it_is(cluster: RestCluster, url: str, open_page: Open) -> None:
+    config = {"name": "orders", "connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+    cluster.submit("one", m.PutConfig("orders", {**config, "errors.log.enable": "TRUE"}))
+    page = open_page(f"{url}#/connector/orders/configuration")
+    expect(page.get_by_label("errors.log.enable", exact=True)).to_have_value("TRUE")
+    expect(page.get_by_text("Nothing is changed.")).to_be_visible()

@@ -143,6 +143,8 @@ class Field {
 
   show(value, config) {
     const given = config[this.definition.name] ?? (this.definition.name === "name" ? value.value : "") ?? "";
+    const { options } = this.input;  // of a select, which shows nothing for another value, such as TRUE or a reference
+    if (options && ![...options].some((each) => each.value === given)) this.input.append(h("option", { value: given }, given));
     if (this.input.value !== given && document.activeElement !== this.input) this.input.value = given;
     this.errors.textContent = (value.errors ?? []).join(" ");
     this.input.setAttribute("aria-invalid", String(this.hasErrors));
