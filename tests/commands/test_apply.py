@@ -41,6 +41,14 @@ def test_a_connector_that_matches_its_file_is_not_changed(penstock: Any, cluster
     assert len(cluster.topics.config) == written
 
 
+def test_a_connector_that_has_no_status_yet_is_there(penstock: Any, cluster: RestCluster, file: Path) -> None:
+    penstock("apply", "-f", str(file))
+    del cluster.workers["one"].herder.statuses.connectors["orders"]
+    said = penstock("apply", "-f", str(file))
+    assert (said.exit_code, said.stdout) == (0, "Connector orders is unchanged.\n")
+    assert penstock("pause", "ord*").stdout == "Paused connector orders.\n"
+
+
 def test_the_difference_is_shown_before_a_change(penstock: Any, cluster: RestCluster, file: Path) -> None:
     penstock("apply", "-f", str(file))
     file.write_text(json.dumps({"name": "orders", "config": {**ORDERS, "file": "g", "tasks.max": 2}}))

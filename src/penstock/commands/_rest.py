@@ -87,7 +87,7 @@ class Chosen:
         if not (self.selector or self.states or any(map(is_pattern, names))):
             return names
         selector = Selector.parse(self.selector) if self.selector else None
-        found = select(names, worker.expanded("info", "status"), selector, self.states or ())
+        found = select(names, worker.described(), selector, self.states or ())
         if not found:
             complain("No connector matches that.")
         return found

@@ -125,7 +125,7 @@ def _check_names(resources: list[Resource]) -> None:
 def _plan(worker: Client, resources: list[Resource], selector: Selector | None, prune: bool) -> Iterable[Step]:
     from penstock.declarative.plan import plan
 
-    return plan(resources, worker.expanded("info", "status"), selector, prune)
+    return plan(resources, worker.described(), selector, prune)
 
 
 def _step(run: Rollout, step: Step, dry_run: bool, output: Output) -> int:

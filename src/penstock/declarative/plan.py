@@ -62,7 +62,8 @@ def plan(
     selector: Selector | None = None,
     prune: bool = False,
 ) -> Iterator[Step]:
-    """A step for each connector, deletions last. ``present``: connectors with their ``info`` and ``status``.
+    """A step for each connector, deletions last. ``present``: connectors with their ``info`` and, unless
+    they have just been created, ``status``.
 
     ``selector`` leaves out what it does not match, of the files and of the cluster: a connector whose file it does not
     match is described nevertheless, and stays.
@@ -91,7 +92,8 @@ def _step(resource: Resource, shown: Mapping[str, Any] | None) -> Step:
             resource.name, Change.CREATE, None, config, resource, resource.state, warnings=list(resource.warnings)
         )
     present: Config = shown["info"]["config"]
-    target = {"PAUSED": "PAUSED", "STOPPED": "STOPPED"}.get(shown["status"]["connector"]["state"], "STARTED")
+    known = shown["status"]["connector"]["state"] if "status" in shown else "RUNNING"
+    target = known if known in ("PAUSED", "STOPPED") else "STARTED"
     state = resource.state if resource.state not in (None, target) else None
     change = Change.UPDATE if present != config else Change.NONE if state is None else Change.STATE
     return Step(resource.name, change, present, config, resource, state, warnings=list(resource.warnings))

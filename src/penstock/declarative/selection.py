@@ -62,7 +62,7 @@ def select(
     selector: Selector | None = None,
     states: Iterable[str] = (),
 ) -> list[str]:
-    """The names in ``connectors`` (as ``GET /connectors?expand=info&expand=status`` shows them) that are meant.
+    """The names in ``connectors`` (as ``Client.described`` shows them) that are meant.
 
     A name that is no pattern is kept though there is no such connector, so that the worker says so. Without names all
     connectors are considered.
@@ -82,7 +82,7 @@ def _meant(shown: Mapping[str, Any] | None, selector: Selector | None, states: s
         return selector is None and not states
     if selector is not None and not selector.matches(shown["info"]["config"]):
         return False
-    return not states or bool(states & states_of(shown["status"]))
+    return not states or ("status" in shown and bool(states & states_of(shown["status"])))
 
 
 def states_of(status: Mapping[str, Any]) -> set[str]:

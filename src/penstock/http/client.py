@@ -176,6 +176,13 @@ class Client:
         """
         return self.request("GET", "connectors", query={"expand": expand, **({"penstock": "true"} if penstock else {})})
 
+    def described(self) -> dict[str, dict[str, Any]]:
+        """Every connector with its ``info``, and its ``status`` if it has one. ``expanded`` leaves out those without,
+        which have just been created.
+        """
+        found, statuses = self.expanded("info"), self.expanded("status")
+        return {name: {**shown, **statuses.get(name, {})} for name, shown in found.items()}
+
     def connector(self, name: str) -> dict[str, Any]:
         """``name``, ``config``, ``tasks``, ``type``."""
         return self.request("GET", "connectors", name)
