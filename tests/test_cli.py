@@ -73,9 +73,10 @@ def test_what_the_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("encoding", "value"), [("ascii", "zürich"), ("utf-8", "half \ud83d of a pair")])
-def test_json_is_json_in_every_encoding(encoding: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_is_json_in_every_encoding_and_there_at_once(
+    encoding: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding, errors="backslashreplace"))
     print_json([value])
-    sys.stdout.flush()
     assert json.loads(written.getvalue()) == [value]

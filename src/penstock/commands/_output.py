@@ -26,7 +26,7 @@ def print_json(value: Any) -> None:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(value, indent=2)
-    print(text)
+    print(text, flush=True)  # it may be one of many that a pipe's reader waits for
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
