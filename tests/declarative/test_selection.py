@@ -42,6 +42,11 @@ def test_select(names: list[str], selector: str | None, states: list[str], expec
     assert select(names, CONNECTORS, Selector.parse(selector) if selector else None, states) == expected
 
 
+def test_a_state_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"`--state FIALED` is no state of a connector or task; there are RUNNING, "):
+        select([], CONNECTORS, states=["running", "fialed"])
+
+
 @pytest.mark.parametrize("text", ["", "team=", "a b", "team=x,", "!team=x", "=x"])
 def test_selectors(text: str) -> None:
     if text == "team=":

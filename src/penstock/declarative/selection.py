@@ -15,6 +15,7 @@ from typing import Any, Self
 from penstock.api.errors import ConfigError
 from penstock.core.config.unknown.keys import LABELS
 
+STATES = ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING")
 _TERM = re.compile(r"(!?)\s*([\w./-]+)\s*(?:(==|=|!=)\s*([^\s]*))?")
 
 
@@ -65,9 +66,11 @@ def select(
     """The names in ``connectors`` (as ``Client.described`` shows them) that are meant.
 
     A name that is no pattern is kept though there is no such connector, so that the worker says so. Without names all
-    connectors are considered.
+    connectors are considered. Raises ConfigError for a state that there is not.
     """
     given, wanted = list(names), {state.upper() for state in states}
+    if unknown := sorted(wanted - set(STATES)):
+        raise ConfigError(f"`--state {unknown[0]}` is no state of a connector or task; there are {', '.join(STATES)}")
     found: dict[str, None] = {}
     for name in given or ["*"]:
         if name in connectors or (given and not is_pattern(name)):
