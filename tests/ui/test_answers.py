@@ -114,3 +114,22 @@ def test_a_setting_that_is_chosen_from_a_list_shows_what_it_is(cluster: RestClus
     page = open_page(f"{url}#/connector/orders/configuration")
     expect(page.get_by_label("errors.log.enable", exact=True)).to_have_value("TRUE")
     expect(page.get_by_text("Nothing is changed.")).to_be_visible()
+
+
+def test_a_password_is_not_shown_among_the_changes(cluster: RestCluster, url: str, open_page: Open) -> None:
+    config = {
+        "name": "database",
+        "connector.class": "io.confluent.connect.jdbc.JdbcSourceConnector",
+        "connection.url": "jdbc:sqlite:/nowhere",
+        "connection.password": "canary-old",
+        "mode": "bulk",
+        "topic.prefix": "t",
+    }
+    assert cluster.submit("one", m.CreateConnector("database", config)).result() is not None
+    page = open_page(f"{url}#/connector/database/configuration")
+    page.get_by_label("connection.password", exact=True).fill("canary-new")
+    changes = page.get_by_label("Changes")
+    expect(changes).to_contain_text("connection.password: [hidden] [hidden]")
+    page.get_by_label("topic.prefix", exact=True).fill("u")
+    expect(changes).to_contain_text("topic.prefix: t u")
+    assert "canary" not in changes.inner_text()

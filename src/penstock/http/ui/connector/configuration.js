@@ -18,7 +18,9 @@ export async function configuration(root, shown) {
 
   function draw() {
     const changed = Object.entries(difference(config, editor.config));
-    const line = ([key, value]) => h("li", {}, h("code", {}, key), ": ", h("del", {}, config[key] ?? ""), " ", h("ins", {}, value ?? "(removed)"));
+    const seen = (key, value) => (value && editor.form.isSecret(key) ? "[hidden]" : value);
+    const line = ([key, value]) => h("li", {}, h("code", {}, key), ": ", h("del", {}, seen(key, config[key]) ?? ""), " ",
+      h("ins", {}, seen(key, value) ?? "(removed)"));
     changes.replaceChildren(changed.length ? h("ul", { tabindex: "0", "aria-label": "Changes" }, changed.map(line)) : "Nothing is changed.");
     save.disabled = !changed.length;
   }

@@ -45,6 +45,11 @@ export class Form {
     this.validateSoon();
   }
 
+  /** Whether its value is not to be seen, as what is typed into its field is not. */
+  isSecret(key) {
+    return this.fields.get(key)?.definition.type === "PASSWORD";
+  }
+
   #show({ configs, groups, error_count: errors, penstock }) {
     const warnings = penstock?.warnings ?? [];
     this.problems.className = errors ? "wrong" : "";
