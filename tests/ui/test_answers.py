@@ -133,3 +133,12 @@ def test_a_password_is_not_shown_among_the_changes(cluster: RestCluster, url: st
     page.get_by_label("topic.prefix", exact=True).fill("u")
     expect(changes).to_contain_text("topic.prefix: t u")
     assert "canary" not in changes.inner_text()
+
+
+def test_that_a_class_is_unknown_is_taken_back_with_another_one(url: str, open_page: Open) -> None:
+    page = open_page(f"{url}#/connector/orders/configuration")
+    chosen, notice = page.get_by_label("connector.class", exact=True), page.locator("#notice")
+    chosen.fill("Nonsense")
+    expect(notice).to_contain_text("Nonsense")
+    chosen.fill("FileStreamSource")
+    expect(notice).to_have_text("")

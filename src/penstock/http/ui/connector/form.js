@@ -1,7 +1,7 @@
 // A configuration as a form, made from the worker's own answer to its validation: groups, order, documentation,
 // recommended values, and the errors of each setting while one types.
 
-import { debounced, documented, h, notice } from "../dom.js";
+import { debounced, documented, h, notice, retract } from "../dom.js";
 import { ask } from "../rest.js";
 
 const PAUSE_MS = 350;
@@ -21,7 +21,10 @@ export class Form {
       this.problems, this.groups);
     this.all.addEventListener("change", () => this.#select());
     this.search.addEventListener("input", () => this.#select());
-    this.validateSoon = debounced(() => this.validate().catch((error) => notice(error.message, true)), PAUSE_MS);
+    this.validateSoon = debounced(() => this.validate().catch((error) => {
+      this.refusal = error.message;
+      notice(error.message, true);
+    }), PAUSE_MS);
   }
 
   /** Asks the worker, and shows what it answers. */
@@ -35,7 +38,10 @@ export class Form {
     }
     const path = `/connector-plugins/${encodeURIComponent(type)}/config/validate?penstock=true`;
     const answer = await ask("PUT", path, { name: this.name, ...this.config });
-    if (this.asked === asked) this.#show(answer);  // one that was asked for later counts
+    if (this.asked !== asked) return;  // one that was asked for later counts
+    if (this.refusal) retract(this.refusal);
+    this.refusal = "";
+    this.#show(answer);
   }
 
   set(key, value) {
