@@ -220,6 +220,20 @@ def test_properties_in_latin_1(tmp_path: Path) -> None:
     assert resource.wanted.config["file"] == "caf\u00e9"
 
 
+def test_yaml_that_is_not_utf_8_is_not_read_as_properties(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes("name: a\nfile: caf\u00e9\n".encode("iso-8859-1"))
+    with pytest.raises(ConfigError, match="is not YAML: it is not UTF-8"):
+        read_resources([tmp_path], {})
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
+def test_values_of_variables_in_properties(tmp_path: Path, encoding: str) -> None:
+    own = "caf\u00e9" if encoding == "iso-8859-1" else "cafe"
+    (tmp_path / "a.properties").write_bytes(f"name=a\nfile={own} {{{{ city }}}}\n".encode(encoding))
+    (resource,) = read_resources([tmp_path], {"city": "Z\u00fcrich \u2192"})
+    assert resource.wanted.config["file"] == f"{own} Z\u00fcrich \u2192"
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

@@ -86,17 +86,17 @@ def _files(given: Iterable[Path]) -> Iterator[Path]:
 def _resources(path: Path, variables: Mapping[str, str], default_name: str | None) -> Iterator[Resource]:
     try:
         content = path.read_bytes()
-        text = substituted(content.decode("utf-8"), variables, path)
     except OSError as error:
         raise ConfigError(f"The connector's file {path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError:
-        yield _named(Resource(path, parse_connector(path, content, default_name)))  # properties in Latin-1
-        return
     if path.suffix not in (".yaml", ".yml"):
-        yield _named(Resource(path, parse_connector(path, text.encode(), default_name)))
+        wanted = parse_connector(path, content, default_name, lambda text: substituted(text, variables, path))
+        yield _named(Resource(path, wanted))
         return
     try:
+        text = substituted(content.decode("utf-8"), variables, path)
         documents = [each for each in yaml_documents(text) if each is not None]
+    except UnicodeDecodeError:
+        raise ConfigError(f"The connector's file {path} is not YAML: it is not UTF-8") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"The connector's file {path} is not YAML: {yaml_problem(error)}") from error
     for document in documents:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,14 @@ def read_connector(path: Path, default_name: str | None = None) -> m.CreateConne
         raise ConfigError(f"The connector's file {path} cannot be read: {error.strerror}") from error
 
 
-def parse_connector(path: Path, content: bytes, default_name: str | None = None) -> m.CreateConnector:
-    """As ``read_connector``, of this content; the path is for messages."""
+def parse_connector(
+    path: Path, content: bytes, default_name: str | None = None, prepared: Callable[[str], str] = str
+) -> m.CreateConnector:
+    """As ``read_connector``, of this content; the path is for messages. ``prepared`` is called with the text, before it
+    is read.
+    """
     try:
-        document = _document(path, content)
+        document = _document(path, content, prepared)
         if not isinstance(document, dict):
             raise ConfigError(f"The connector's file {path} is not a connector configuration: expected a JSON object")
         if "config" in document and any(isinstance(value, dict | list) for value in document.values()):
@@ -68,15 +73,22 @@ def _name(path: Path, config: dict[str, str | None]) -> str:
     return name
 
 
-def _document(path: Path, content: bytes) -> Any:
+def _document(path: Path, content: bytes, prepared: Callable[[str], str]) -> Any:
     if not content.strip():
         raise ConfigError(f"The connector's file {path} is empty; expected a JSON object of settings")
     try:
-        return bodies.parse(content, "it")
+        return bodies.parse(_as_json(content, prepared), "it")
     except m.Refused:
         if path.suffix == ".json":
             raise
         try:
-            return parse_properties(content.decode("iso-8859-1"))  # as Java reads it
+            return parse_properties(prepared(content.decode("iso-8859-1")))  # as Java reads it
         except PropertiesError as error:
             raise ConfigError(f"The connector's file {path} cannot be read: {error}") from error
+
+
+def _as_json(content: bytes, prepared: Callable[[str], str]) -> bytes:
+    try:
+        return prepared(content.decode("utf-8")).encode()
+    except UnicodeDecodeError:  # properties, or JSON in UTF-16
+        return content
