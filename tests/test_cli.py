@@ -67,7 +67,9 @@ def test_an_error_is_one_sentence_without_a_trace(tmp_path: Path) -> None:
 def test_what_the_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
     folder = tmp_path / "zürich"
     folder.mkdir()
-    said = penstock("new", "source", "weather-source", "--in", str(folder), **os.environ, PYTHONIOENCODING="ascii")
+    said = penstock(
+        "new", "source", "weather-source", "--in", str(folder), **{**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
     assert (said.returncode, said.stderr) == (0, "")
     assert said.stdout.startswith(f"Made {tmp_path}/z\\xfcrich/weather-source.")
 
