@@ -47,6 +47,10 @@ def test_a_connector_that_has_no_status_yet_is_there(penstock: Any, cluster: Res
     said = penstock("apply", "-f", str(file))
     assert (said.exit_code, said.stdout) == (0, "Connector orders is unchanged.\n")
     assert penstock("pause", "ord*").stdout == "Paused connector orders.\n"
+    penstock("resume", "orders")
+    del cluster.workers["one"].herder.statuses.connectors["orders"]
+    file.write_text(json.dumps({**ORDERS, "file": "g"}))
+    assert penstock("apply", "-f", str(file), "--wait", "30", "--rollback").exit_code == 0
 
 
 def test_the_difference_is_shown_before_a_change(penstock: Any, cluster: RestCluster, file: Path) -> None:

@@ -73,7 +73,10 @@ class Rollout:
         {"STARTED": self.worker.resume, "PAUSED": self.worker.pause, "STOPPED": self.worker.stop}[state](name)
 
     def _state(self, name: str) -> str:
-        shown = self.worker.status(name)["connector"]["state"]
+        try:
+            shown = self.worker.status(name)["connector"]["state"]
+        except ResourceNotFoundError:  # it has none yet
+            return "STARTED"
         return shown if shown in ("PAUSED", "STOPPED") else "STARTED"
 
     def _until_healthy(self, step: Step) -> str | None:
