@@ -142,3 +142,8 @@ def test_that_a_class_is_unknown_is_taken_back_with_another_one(url: str, open_p
     expect(notice).to_contain_text("Nonsense")
     chosen.fill("FileStreamSource")
     expect(notice).to_have_text("")
+
+
+def test_an_address_that_is_not_escaped_has_an_answer(url: str, open_page: Open) -> None:
+    page = open_page(f"{url}#/connector/50%")
+    expect(page.get_by_role("alert")).to_contain_text("there is no connector of this name")

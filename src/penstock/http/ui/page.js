@@ -14,11 +14,20 @@ const VIEWS = {
 };
 let shown = new AbortController();
 
+/** A part of the address; as it is if somebody has written into it what is not escaped, such as `50%`. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 async function show() {
   shown.abort();
   shown = new AbortController();
   const { signal } = shown;
-  const [view = "connectors", ...parts] = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decodeURIComponent);
+  const [view = "connectors", ...parts] = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decoded);
   const main = h("main", { id: "main", tabindex: "-1" });
   document.getElementById("main").replaceWith(main);
   clearNotice();
