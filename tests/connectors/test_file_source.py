@@ -251,11 +251,21 @@ def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path, reading: Start) -
         reading(pipe).lines()
 
 
+def has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY))
+    except OSError:
+        return False
+    return True
+
+
 def test_a_device_without_positions_is_refused(reading: Start) -> None:
-    descriptors = os.openpty()
+    """Nor does it become the terminal of a process that has none, which would end with it."""
+    descriptors, before = os.openpty(), has_terminal()
     try:
         with pytest.raises(ConnectError, match="is a pipe or a device"):
             reading(Path(os.ttyname(descriptors[1]))).lines()
+        assert has_terminal() == before
     finally:
         for each in descriptors:
             os.close(each)

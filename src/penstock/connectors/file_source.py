@@ -154,7 +154,7 @@ class FileStreamSourceTask(SourceTask):
         try:
             if stat.S_ISFIFO(os.stat(self._filename).st_mode):  # to open it waits for who writes to it
                 raise self._is_no_file()
-            self._file = open(self._filename, "rb", buffering=0)  # noqa: SIM115 - open as long as the task
+            self._file = open(self._filename, "rb", 0, opener=_opened)  # noqa: SIM115 - open as long as the task
         except FileNotFoundError:
             if not self._missing:
                 log.warning(
@@ -247,3 +247,8 @@ class FileStreamSourceTask(SourceTask):
         file.close()
         self._file, self._seen, self._taken = new, 0, ()
         self._lines.start_at(0)
+
+
+def _opened(path: str, flags: int) -> int:
+    """A terminal does not become that of a worker that has none: its end would be a worker's end by SIGHUP."""
+    return os.open(path, flags | os.O_NOCTTY)
