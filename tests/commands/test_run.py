@@ -163,6 +163,20 @@ def test_changes_are_those_of_sources(tmp_path: Path) -> None:
     assert changes.since_last() == []
 
 
+def test_what_a_connector_writes_beside_its_plugin_is_no_change(tmp_path: Path) -> None:
+    (tmp_path / "parts/queries").mkdir(parents=True)
+    (tmp_path / "parts/__init__.py").touch()
+    changes = Changes(tmp_path, tmp_path / "c.json")
+    (tmp_path / "out.txt").write_text("a line\n")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/out.jsonl").write_text("{}\n")
+    assert changes.since_last() == []
+    made = [tmp_path / name for name in ("loose.py", "other.JAR", "pyproject.toml", "parts/queries/of_a_part.sql")]
+    for each in made:
+        each.touch()
+    assert sorted(changes.since_last()) == sorted(made)
+
+
 def test_of_the_log_warnings_and_the_plugins_own_lines_are_shown(tmp_path: Path) -> None:
     path = tmp_path / "worker.log"
     log = WorkerLog(path)

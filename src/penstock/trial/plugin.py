@@ -10,6 +10,8 @@ from pathlib import Path
 from penstock.embedded import EmbeddedError
 
 _NOT_SOURCE = {"__pycache__", "node_modules", "build", "dist", "plugins"}
+_SOURCES = {".py", ".so", ".pyd", ".toml", ".lock", ".jar", ".class", ".zip", ".whl"}
+"""Ends of files that count wherever they are, in lower case."""
 
 
 def plugin_path(given: Path) -> Path:
@@ -68,7 +70,9 @@ def config_file(plugin: Path, given: Path | None) -> Path:
 
 
 class Changes:
-    """Of the files at ``paths``, and in and below those that are folders."""
+    """Of the files at ``paths``, and in and below those that are folders; there only of sources, and of what else is
+    in packages. What a connector writes beside its plugin is no change.
+    """
 
     def __init__(self, *paths: Path) -> None:
         self._paths = paths
@@ -94,6 +98,10 @@ class Changes:
             if not path.is_dir():
                 yield path
                 continue
+            packages: set[str] = set()
             for folder, folders, files in os.walk(path):
                 folders[:] = [name for name in folders if not name.startswith(".") and name not in _NOT_SOURCE]
-                yield from (Path(folder, name) for name in files if not name.startswith("."))
+                if Path(folder) != path and ("__init__.py" in files or os.path.dirname(folder) in packages):
+                    packages.add(folder)
+                found = (Path(folder, name) for name in files if not name.startswith("."))
+                yield from (each for each in found if folder in packages or each.suffix.lower() in _SOURCES)
