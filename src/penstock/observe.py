@@ -41,6 +41,8 @@ for _number, _name in _NAMES.items():
 ROOT = "root"
 AUDIT = "penstock.audit"
 FORMATS = ("text", "json")
+LONGEST, LONGEST_SECRET = 2**17, 2**14
+"""Characters of a line, and of a secret in one that is longer."""
 
 COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
     "org.apache.kafka": ("penstock",),
@@ -165,8 +167,13 @@ def add_context(record: logging.LogRecord) -> bool:
 
 
 def redacted(text: str) -> str:
-    """As it may be logged; see ``redact_by``."""
-    return _redact[-1](text)
+    """As it may be logged, see ``redact_by``; of a long text the beginning. Looking for secrets takes a time in
+    proportion to the text, and other threads wait meanwhile to log. A secret that begins in the last characters may be
+    cut off, and not be found.
+    """
+    if len(text) <= LONGEST:
+        return _redact[-1](text)
+    return f"{_redact[-1](text[: LONGEST + LONGEST_SECRET])[:-LONGEST_SECRET]}... ({len(text)} characters)"
 
 
 def level_name(number: int) -> str:
@@ -179,7 +186,7 @@ class TextLines(logging.Formatter):
         super().__init__("[%(asctime)s] %(levelname)s %(about)s%(message)s (%(name)s) [%(threadName)s]")
 
     def format(self, record: logging.LogRecord) -> str:
-        return _redact[-1](super().format(record))
+        return redacted(super().format(record))
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         connector, task = getattr(record, "connector", None), getattr(record, "task", None)
@@ -199,12 +206,12 @@ class JsonLines(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "thread": record.threadName,
-            "message": _redact[-1](record.getMessage()),
+            "message": redacted(record.getMessage()),
             "worker": _worker[-1],
             "connector": getattr(record, "connector", None),
             "task": getattr(record, "task", None),
             **(getattr(record, "trace", None) or {}),
-            "exception": _redact[-1](self.formatException(record.exc_info)) if record.exc_info else None,
+            "exception": redacted(self.formatException(record.exc_info)) if record.exc_info else None,
         }
         known = {name: value for name, value in line.items() if value is not None}
         try:

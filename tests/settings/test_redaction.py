@@ -61,6 +61,28 @@ def test_log_lines() -> None:
     assert line["message"] == "a [hidden]"
 
 
+def test_of_a_long_log_line_the_beginning_is_searched_and_shown() -> None:
+    searched: list[int] = []
+
+    def clean(text: str) -> str:
+        searched.append(len(text))
+        return learned().clean(text)
+
+    long = CANARY + "x" * (observe.LONGEST - len(CANARY) - 5) + CANARY + "y" * 8 * 2**20
+    record = logging.LogRecord("x", logging.ERROR, "", 1, long, None, None)
+    observe.redact_by(clean)
+    try:
+        shown = observe.TextLines().format(record), observe.JsonLines().format(record)
+    finally:
+        observe.redact_by(lambda each: each)
+    assert max(searched) <= observe.LONGEST + observe.LONGEST_SECRET
+    for text in shown:
+        assert "[hidden]xxx" in text
+        assert CANARY[:5] not in text
+        assert f"{len(long) // 10**4}" in text
+        assert len(text) < observe.LONGEST + 1000
+
+
 def test_values_of_config_providers(tmp_path: Path) -> None:
     """Whatever the name of their setting is; but not short ones, which are found in other texts."""
     file = tmp_path / "secrets.properties"
