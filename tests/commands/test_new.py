@@ -64,6 +64,27 @@ def test_a_name_that_a_module_has(penstock: Any, tmp_path: Path, name: str) -> N
     assert f"has a module {name} already; try `{name}-sink`" in said.stderr
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "taken"),
+    [
+        ("source", "settings", "Settings"),
+        ("source", "config-def", "ConfigDef"),
+        ("source", "source", "SourceTask"),
+        ("source", "test-contract", "TestContract"),
+        ("sink", "path", "Path"),
+        ("converter", "converter", "Converter"),
+        ("transform", "transformation", "Transformation"),
+    ],
+)
+def test_a_name_whose_class_the_module_needs_for_something_else(
+    penstock: Any, tmp_path: Path, kind: str, name: str, taken: str
+) -> None:
+    said = penstock("new", kind, name, "--in", str(tmp_path))
+    assert (said.exit_code, list(tmp_path.iterdir())) == (1, [])
+    assert f"its module needs {taken} for something else; try `{name}-{kind}`" in said.stderr
+    assert penstock("new", kind, f"{name}-{kind}", "--in", str(tmp_path)).exit_code == 0
+
+
 def test_a_folder_that_is_there_stays_as_it_is(penstock: Any, tmp_path: Path) -> None:
     (tmp_path / "my-sink").mkdir()
     said = penstock("new", "sink", "my-sink", "--in", str(tmp_path))

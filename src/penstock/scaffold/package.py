@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import keyword
 import re
 from dataclasses import dataclass
@@ -32,6 +33,12 @@ class NewPlugin:
                 "lower-case letters and digits, words joined by `-`, beginning with a letter, such as `weather-source`"
             )
             raise ConfigError(f"`{name}` can't be the name of a plugin; expected {right}")
+        taken = {made.class_name, f"{made.class_name}Task"} & cls(kind, "x")._names()
+        if taken:
+            raise ConfigError(
+                f"`{name}` can't be the name of a plugin: its module needs {min(taken)} for something else; "
+                f"try `{name}-{kind}`"
+            )
         return made
 
     @property
@@ -55,6 +62,16 @@ class NewPlugin:
             f"src/{module}/py.typed": "",
             f"tests/test_{module}.py": self._filled(f"test_{self.kind}.py"),
         }
+
+    def _names(self) -> set[str]:
+        """Of classes and functions in the module and its tests, but for the plugin's own."""
+        found = set[str]()
+        for template in (f"{self.kind}.py", f"test_{self.kind}.py"):
+            for node in ast.walk(ast.parse(self._filled(template))):
+                match node:
+                    case ast.Name(name) | ast.alias(name) | ast.ClassDef(name):
+                        found.add(name)
+        return found - {self.class_name, f"{self.class_name}Task"}
 
     def _filled(self, template: str) -> str:
         text = files("penstock.scaffold").joinpath("templates", f"{template}.tmpl").read_text("utf-8")
