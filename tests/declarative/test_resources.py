@@ -197,6 +197,8 @@ def test_a_folder_and_its_folders(tmp_path: Path) -> None:
         ("1.50", "1.50"),
         ("1e3", "1e3"),
         (".5", ".5"),
+        ("!!float 1.50", "1.50"),
+        ("=", "="),
         ("12", "12"),
         ("-7", "-7"),
         ("0", "0"),
@@ -212,6 +214,26 @@ def test_what_stays_as_it_is_written_in_yaml(tmp_path: Path, written: str, value
     assert resource.wanted.config["setting"] == value
     if value is not None:
         assert variables([], [tmp_path / "a.yaml"])["setting"] == value
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("&all [1, *all]", "found unconstructable recursive node"),
+        ("[" * 2000 + "]" * 2000, "it is nested too deeply"),
+        ("!!binary aHVudGVyMg==", "could not determine a constructor for the tag"),
+        ("!!set {hunter2}", "could not determine a constructor for the tag"),
+        ("!!int hunter2", "found a value that can't be read as one of its type"),
+        ("1" * 5000, "found a value that can't be read as one of its type"),
+    ],
+)
+def test_what_no_setting_can_be_in_yaml(tmp_path: Path, written: str, problem: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(f"name: a\nconfig:\n  connector.class: x\n  setting: {written}\n")
+    for read in (lambda: read_resources([path], {}), lambda: variables([], [path])):
+        with pytest.raises(ConfigError, match=re.escape(problem)) as raised:
+            read()
+        assert "hunter2" not in str(raised.value)
 
 
 def test_properties_in_latin_1(tmp_path: Path) -> None:
@@ -277,8 +299,11 @@ def test_variables(tmp_path: Path) -> None:
     assert variables(["region=us", "empty="], [file]) == {"region": "us", "port": "9092", "tls": "true", "empty": ""}
     with pytest.raises(ConfigError, match="`--var region` is not a variable"):
         variables(["region"], [])
-    file.write_text("- 1")
-    with pytest.raises(ConfigError, match="must hold one object"):
-        variables([], [file])
+    file.write_text("nothing: null\nseveral: [a]\nnested: {a: b}\nport: 1")
+    assert variables([], [file]) == {"port": "1"}
+    for text in ("- 1", "a: b\n---\nc: d"):
+        file.write_text(text)
+        with pytest.raises(ConfigError, match="must hold one object"):
+            variables([], [file])
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         variables([], [tmp_path / "none.yaml"])

@@ -18,20 +18,41 @@ _QUOTED = re.compile(r" '[^<'][^']+'")
 
 class _Loader(yaml.SafeLoader):
     """Dates, times and fractions stay the texts that they are written as, which is what Kubernetes makes of the first
-    two, and what they are in JSON here: `2026-01-01T00:00:00Z`, `22:15`, `1.50`.
+    two, and what they are in JSON here: `2026-01-01T00:00:00Z`, `22:15`, `1.50`. What JSON lacks is refused: bytes,
+    sets, and what holds itself.
     """
 
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.deep_construct = True  # else what holds itself is made
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, KeyError, AttributeError):  # of `!!int x`, `!!bool x`, numbers of 5,000 digits
+            problem = "found a value that can't be read as one of its type"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+
+
+_AS_WRITTEN = (":timestamp", ":float", ":value")
 _INT = "tag:yaml.org,2002:int", re.compile(r"[-+]?(0b[01_]+|0[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$")
 _Loader.yaml_implicit_resolvers = {
-    first: [_INT if each[0] == _INT[0] else each for each in kinds if not each[0].endswith((":timestamp", ":float"))]
+    first: [_INT if each[0] == _INT[0] else each for each in kinds if not each[0].endswith(_AS_WRITTEN)]
     for first, kinds in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.yaml_constructors = {
+    tag: yaml.SafeLoader.construct_yaml_str if (tag or "").endswith((":timestamp", ":float")) else make
+    for tag, make in yaml.SafeLoader.yaml_constructors.items()
+    if not (tag or "").endswith((":binary", ":set", ":omap", ":pairs"))
 }
 
 
 def yaml_documents(text: str) -> Iterator[Any]:
     """Raises YAMLError."""
-    return yaml.load_all(text, _Loader)
+    try:
+        yield from yaml.load_all(text, _Loader)
+    except RecursionError:
+        raise yaml.YAMLError("it is nested too deeply") from None
 
 
 def substituted(text: str, variables: Mapping[str, str], path: Path) -> str:
@@ -44,17 +65,20 @@ def substituted(text: str, variables: Mapping[str, str], path: Path) -> str:
 
 
 def variables(given: list[str], files: list[Path]) -> dict[str, str]:
-    """Of ``name=value`` pairs, which count more, and of YAML or JSON files that hold one object each."""
+    """Of ``name=value`` pairs, which count more, and of YAML or JSON files that hold one object each, in which texts,
+    numbers and booleans are values.
+    """
     found: dict[str, str] = {}
     for path in files:
         try:
-            document = yaml.load(path.read_text("utf-8"), _Loader)
+            documents = list(yaml_documents(path.read_text("utf-8")))
         except (OSError, UnicodeError, yaml.YAMLError) as error:
             raise ConfigError(f"The file of variables {path} cannot be read: {_reason(error)}") from error
-        if not isinstance(document, dict):
+        if len(documents) != 1 or not isinstance(documents[0], dict):
             raise ConfigError(f"The file of variables {path} must hold one object of names and values")
-        for name, value in document.items():
-            found[str(name)] = str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in documents[0].items():
+            if isinstance(value, str | int):
+                found[str(name)] = str(value).lower() if isinstance(value, bool) else str(value)
     for pair in given:
         name, separator, value = pair.partition("=")
         if not separator or not name:
