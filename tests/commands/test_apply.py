@@ -144,6 +144,23 @@ def test_files_that_are_no_connectors(
     assert complaint in " ".join(said.stderr.replace("│", " ").split())
 
 
+def test_what_was_done_is_told_as_json_though_a_later_cluster_does_not_answer(
+    penstock: Any, url: str, tmp_path: Path
+) -> None:
+    for name in ("near", "far"):
+        (tmp_path / f"{name}.yaml").write_text(
+            f"apiVersion: kafka.strimzi.io/v1\nkind: KafkaConnector\n"
+            f"metadata: {{name: {name}, labels: {{strimzi.io/cluster: {name}}}}}\n"
+            f"spec: {{class: FileStreamSource, config: {{topic: t, file: f}}}}\n"
+        )
+    clusters = ("--cluster", f"near={url}", "--cluster", "far=http://127.0.0.1:1")
+    said = penstock("apply", "-f", str(tmp_path), "-o", "json", *clusters)
+    assert said.exit_code == 4
+    (step,) = json.loads(said.stdout)
+    assert (step["url"], step["connector"], step["change"], step["errors"]) == (url, "near", "create", [])
+    assert "127.0.0.1:1" in said.stderr
+
+
 def test_a_folder_without_connectors_is_a_mistake(penstock: Any, tmp_path: Path) -> None:
     said = penstock("apply", "-f", str(tmp_path))
     assert (said.exit_code, "holds no file that ends in .json" in said.stderr) == (1, True)

@@ -65,22 +65,33 @@ def apply(
     from penstock.declarative.rollout import Rollout
     from penstock.declarative.selection import Selector
     from penstock.declarative.variables import variables
+    from penstock.http.client import ClientError
 
     if roll_back and not wait:
         raise typer.BadParameter("--rollback needs --wait: only then is it known whether a change is healthy.")
     chosen = Selector.parse(selector) if selector else None
     resources = read_resources(file, variables(var or [], var_file or []))
-    statuses, document = {0}, []
-    for at, own in _by_cluster(resources, _clusters(cluster or []), url.rstrip("/")).items():
-        with client(at, user) as worker:
-            run = Rollout(worker, wait, roll_back, _silent if output is Output.JSON else print)
-            for step in _plan(worker, own, chosen, prune):
-                statuses.add(_step(run, step, dry_run, output))
-                document.append({"url": worker.url, **step.to_json()})
+    statuses = {0}
+    steps: list[tuple[str, Step]] = []
+    try:
+        for at, own in _by_cluster(resources, _clusters(cluster or []), url.rstrip("/")).items():
+            with client(at, user) as worker:
+                run = Rollout(worker, wait, roll_back, _silent if output is Output.JSON else print)
+                for step in _plan(worker, own, chosen, prune):
+                    steps.append((worker.url, step))
+                    statuses.add(_step(run, step, dry_run, output))
+    except ClientError:  # what was done before is told nevertheless
+        if output is Output.JSON and steps:
+            _print_steps(steps)
+        raise
     if output is Output.JSON:
-        print_json(document)
+        _print_steps(steps)
     if status := 1 if 1 in statuses else max(statuses):
         raise typer.Exit(status)
+
+
+def _print_steps(steps: Iterable[tuple[str, Step]]) -> None:
+    print_json([{"url": url, **step.to_json()} for url, step in steps])
 
 
 def _silent(_: str) -> None:
@@ -148,9 +159,9 @@ def _step(run: Rollout, step: Step, dry_run: bool, output: Output) -> int:
     except WorkerError as error:
         step.errors.append(str(error))
     except ClientError as error:
+        step.errors.append(str(error))
         if error.exit_status != 1:
             raise
-        step.errors.append(str(error))
     for problem in step.errors:
         complain(f"Connector {step.name}: {problem}")
     return 1 if step.errors else WOULD_CHANGE
