@@ -25,6 +25,16 @@ def test_there_is_nothing_yet(penstock: Any) -> None:
     assert json.loads(penstock("status", "-o", "json").stdout) == {}
 
 
+@pytest.mark.usefixtures("source")
+def test_of_a_connector_that_has_just_been_created_it_is_said_that_it_has_no_status(
+    penstock: Any, cluster: RestCluster
+) -> None:
+    del cluster.workers["one"].herder.statuses.connectors["orders"]
+    for chosen in ((), ("ord*",)):
+        assert penstock("status", *chosen).stdout == "Connector orders has no status yet.\n"
+        assert json.loads(penstock("status", *chosen, "-o", "json").stdout) == {}
+
+
 @pytest.mark.usefixtures("source", "sink")
 def test_the_workers(penstock: Any, cluster: RestCluster) -> None:
     cluster.metrics("one").observe(SparkReady(4))

@@ -43,7 +43,7 @@ def status(
     """
     from penstock.declarative.selection import is_pattern
 
-    one = connector is not None and not (selector or state or is_pattern(connector))
+    one, names = connector is not None and not (selector or state or is_pattern(connector)), list[str]()
     with client(url, user) as worker:
         if one:
             found = worker.status(connector or "", penstock=True)
@@ -53,15 +53,19 @@ def status(
             found = {name: shown[name]["status"] for name in names if name in shown}
         else:
             found = {name: shown["status"] for name, shown in worker.expanded("status", penstock=True).items()}
+            names = worker.connectors()
     if output is Output.JSON:
         print_json(found)
     elif one:
         _print_one(found)
-    elif found:
-        rows = [_row(shown) for _, shown in sorted(found.items(), key=_trouble)]
-        print_table(("NAME", "TYPE", "STATE", "WORKER", "TASKS", "BEHIND"), rows)
-    elif not (connector or selector or state):
-        print("There are no connectors.")
+    else:
+        if found:
+            rows = [_row(shown) for _, shown in sorted(found.items(), key=_trouble)]
+            print_table(("NAME", "TYPE", "STATE", "WORKER", "TASKS", "BEHIND"), rows)
+        for name in sorted(set(names) - found.keys()):  # it has just been created
+            print(f"Connector {name} has no status yet.")
+        if not (found or names or connector or selector or state):
+            print("There are no connectors.")
 
 
 def _row(shown: dict[str, Any]) -> tuple[str, ...]:
