@@ -116,6 +116,17 @@ def test_a_setting_that_is_chosen_from_a_list_shows_what_it_is(cluster: RestClus
     expect(page.get_by_text("Nothing is changed.")).to_be_visible()
 
 
+def test_a_value_may_be_empty(cluster: RestCluster, url: str, open_page: Open) -> None:
+    page = open_page(f"{url}#/connector/orders/configuration")
+    page.get_by_label("Name of another setting").fill("transforms")
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_label("Changes").locator("li")).to_have_count(1)
+    expect(page.get_by_text("Valid", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="Tasks")).to_be_visible()
+    assert cluster.workers["one"].herder.state.connectors["orders"].config["transforms"] == ""
+
+
 def test_a_password_is_not_shown_among_the_changes(cluster: RestCluster, url: str, open_page: Open) -> None:
     config = {
         "name": "database",

@@ -44,8 +44,9 @@ export class Form {
     this.#show(answer);
   }
 
-  set(key, value) {
-    if (value === "" || value === null) delete this.config[key];
+  /** A field that is emptied has its default. */
+  set(key, value, mayBeEmpty = false) {
+    if (value === "" && !mayBeEmpty) delete this.config[key];
     else this.config[key] = value;
     this.changed(this.config);
     this.validateSoon();
@@ -101,7 +102,7 @@ export class Form {
     const add = h("button", { type: "button" }, "Add");
     add.addEventListener("click", () => {
       if (!key.value.trim()) return key.focus();
-      this.set(key.value.trim(), value.value);
+      this.set(key.value.trim(), value.value, true);
       key.value = value.value = "";
     });
     return h("p", { class: "controls" }, key, value, add);
