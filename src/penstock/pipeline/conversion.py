@@ -7,7 +7,7 @@ used, with the worker's settings. Java: ``Worker.startTask``, ``Plugins.newConve
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,19 +62,28 @@ class Conversion:
         resolve: Resolve,
         metrics: MetricsOfPlugins | None = None,
     ) -> Conversion:
+        """Raises what a plugin raises that can't be configured; those before it are closed."""
         key, key_config = _chosen("key.converter", "converter", connector, worker, resolve)
         value, value_config = _chosen("value.converter", "converter", connector, worker, resolve)
         header, header_config = _chosen("header.converter", "header_converter", connector, worker, resolve)
-        key.configure(key_config, True)
-        value.configure(value_config, False)
-        header.configure_header(header_config)
-        for use, plugin in (("key", key), ("value", value), ("header", header)):
-            (metrics or MetricsOfPlugins({})).tell(plugin, converter=use)
-        java = JavaSteps(
-            java_step(key, "converter", key_config, is_key=True),
-            java_step(value, "converter", value_config),
-            java_step(header, "header_converter", header_config),
-        )
+        configured: list[Converter | HeaderConverter] = []
+        try:
+            key.configure(key_config, True)
+            configured.append(key)
+            value.configure(value_config, False)
+            configured.append(value)
+            header.configure_header(header_config)
+            configured.append(header)
+            for use, plugin in (("key", key), ("value", value), ("header", header)):
+                (metrics or MetricsOfPlugins({})).tell(plugin, converter=use)
+            java = JavaSteps(
+                java_step(key, "converter", key_config, is_key=True),
+                java_step(value, "converter", value_config),
+                java_step(header, "header_converter", header_config),
+            )
+        except Exception:
+            _close(configured)
+            raise
         return cls(key, value, header, java)
 
     def to_connect(self, for_java: bool = False) -> list[Step]:
@@ -180,11 +189,15 @@ class Conversion:
         ]
 
     def close(self) -> None:
-        for plugin in (self.key, self.value, self.header):
-            try:
-                plugin.close()
-            except Exception:
-                log.warning("%s could not be closed", java_class_name(type(plugin)), exc_info=True)
+        _close((self.key, self.value, self.header))
+
+
+def _close(plugins: Iterable[Converter | HeaderConverter]) -> None:
+    for plugin in plugins:
+        try:
+            plugin.close()
+        except Exception:
+            log.warning("%s could not be closed", java_class_name(type(plugin)), exc_info=True)
 
 
 def _chosen(
