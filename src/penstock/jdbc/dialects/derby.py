@@ -47,5 +47,9 @@ class Derby(Dialect):
         sql += f" WHEN NOT MATCHED THEN INSERT ({self._list(every)}) VALUES ({marks})"
         return Statement(sql, tuple(column.name for column in [*parameters, *every]))
 
+    def literal(self, column: Column, text: str) -> str | None:
+        """A TIME has no fraction of a second."""
+        return super().literal(column, text.partition(".")[0] if column.kind is Kind.TIME else text)
+
     def alter(self, table: TableName, columns: Sequence[Column]) -> list[str]:
         return [statement for column in columns for statement in super(Derby, self).alter(table, [column])]
