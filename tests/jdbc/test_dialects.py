@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.columns import Column, Kind, Part, Shape, default_text
 from penstock.jdbc.dialects import DIALECTS, dialect_of
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.mysql import MySql
+from penstock.jdbc.dialects.oracle import Oracle
 from penstock.jdbc.dialects.postgres import PostgreSql
 from penstock.jdbc.dialects.sqlite import Sqlite
+from penstock.jdbc.dialects.sqlserver import SqlServer
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.jdbc.statements import LedgerStatements, statement_of
 
@@ -94,10 +98,41 @@ def test_sql_server_without_holdlock() -> None:
 
 @pytest.mark.parametrize(
     ("text", "parts"),
-    [("a", ("a",)), ("s.a", ("s", "a")), ("c.s.a", ("c", "s", "a")), ('s."a.b"', ("s", "a.b"))],
+    [
+        ("a", ("a",)),
+        ("s.a", ("s", "a")),
+        ("c.s.a", ("c", "s", "a")),
+        ('s."a.b"', ("s", "a.b")),
+        ('s."a"".""b"', ("s", 'a"."b')),
+    ],
 )
 def test_names_of_tables(text: str, parts: tuple[str, ...]) -> None:
     assert PostgreSql().table_name(text).parts == parts
+
+
+def test_names_of_tables_in_brackets() -> None:
+    assert SqlServer().table_name("s.[a[.]]b]").parts == ("s", "a[.]b")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "infinite", "negative", "no_number"),
+    [
+        (PostgreSql(), "REAL DEFAULT 'Infinity'", "REAL DEFAULT '-Infinity'", "REAL DEFAULT 'NaN'"),
+        (
+            Oracle(),
+            "BINARY_FLOAT DEFAULT BINARY_FLOAT_INFINITY",
+            "BINARY_FLOAT DEFAULT -BINARY_FLOAT_INFINITY",
+            "BINARY_FLOAT DEFAULT BINARY_FLOAT_NAN",
+        ),
+        (Sqlite(), "REAL DEFAULT 9e999", "REAL DEFAULT -9e999", "REAL NULL"),
+        (MySql(), "FLOAT NULL", "FLOAT NULL", "FLOAT NULL"),
+    ],
+)
+def test_defaults_that_are_no_finite_numbers(dialect: Dialect, infinite: str, negative: str, no_number: str) -> None:
+    for value, wanted in ((math.inf, infinite), (-math.inf, negative), (math.nan, no_number)):
+        one = column("f", Kind.FLOAT32, optional=True, default=default_text(value))
+        assert dialect.specification(one) == f"{dialect.quoted('f')} {wanted}"
+    assert MySql().specification(replace(one, optional=False)) == "`f` FLOAT NOT NULL"
 
 
 @pytest.mark.parametrize("text", ["", "a.", "a.b.c.d"])

@@ -15,6 +15,7 @@ from penstock.api.errors import ConnectError
 from penstock.jdbc.columns import PER_SECOND, Column, Kind
 
 _PLAIN = re.compile(r"\w[\w$#@]*")
+NOT_FINITE = frozenset({"nan", "inf", "-inf"})
 NUMBERS = frozenset(
     {Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64, Kind.FLOAT32, Kind.FLOAT64, Kind.DECIMAL, Kind.BOOLEAN}
 )
@@ -64,6 +65,8 @@ class Dialect:
     """What the message contains, for databases that have no code for it."""
     cast: ClassVar[frozenset[str]] = frozenset()
     """The types of columns, as the driver names them, to which values have to be cast."""
+    not_finite: ClassVar[Mapping[str, str]] = {}
+    """Those of ``NOT_FINITE`` that columns of floating-point numbers can hold, as SQL has them."""
     single_writer: ClassVar[bool] = False
     """Whether only one connection can write at a time."""
 
@@ -114,11 +117,17 @@ class Dialect:
         return f"{begin}{name.replace(end, end * 2)}{end}"
 
     def table_name(self, text: str) -> TableName:
-        """The parts of a name as a configuration writes it; parts in quotes may contain dots."""
+        """The parts of a name as a configuration writes it; parts in quotes may contain dots, and quotes that are
+        doubled, as in SQL.
+        """
         begin, end = self.quotes
         parts, part, inside = [], "", False
-        for letter in text:
-            if letter in (begin, end):
+        letters = iter(enumerate(text, 1))
+        for following, letter in letters:
+            if inside and letter == end == text[following : following + 1]:  # doubled: one of the name
+                part += end
+                next(letters)
+            elif letter == (end if inside else begin):
                 inside = not inside
             elif letter == "." and not inside:
                 parts.append(part)
@@ -193,8 +202,9 @@ class Dialect:
         return [f"ALTER TABLE {self.table(table)}\n{added}"]
 
     def specification(self, column: Column) -> str:
-        if column.default is not None:
-            end = f" DEFAULT {self.literal(column, column.default)}"
+        default = None if column.default is None else self.literal(column, column.default)
+        if default is not None:
+            end = f" DEFAULT {default}"
             # A column of the primary key must not be null, whether it has a default or not.
             end += " NOT NULL" if column.key else ""
         else:
@@ -206,9 +216,11 @@ class Dialect:
         kind = column.kind if column.kind in types or column.kind not in PER_SECOND else Kind.TIMESTAMP
         return types[kind].format(scale=column.scale) + ("[]" if column.array else "")
 
-    def literal(self, column: Column, text: str) -> str:
-        """A default as text, see ``columns.default_text``."""
+    def literal(self, column: Column, text: str) -> str | None:
+        """A default as text, see ``columns.default_text``; None if no column can hold it."""
         match column.kind:
+            case Kind.FLOAT32 | Kind.FLOAT64 if text in NOT_FINITE:
+                return self.not_finite.get(text)
             case Kind.BOOLEAN:
                 return self.boolean(text == "true")
             case Kind.BYTES:

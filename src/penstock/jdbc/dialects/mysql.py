@@ -43,7 +43,7 @@ class MySql(Dialect):
         changes = self._list(others or keys, lambda name: f"{name}=VALUES({name})")
         return Statement(f"{insert.sql} ON DUPLICATE KEY UPDATE {changes}", insert.parameters)
 
-    def literal(self, column: Column, text: str) -> str:
+    def literal(self, column: Column, text: str) -> str | None:
         """MySQL escapes by backslashes, and gives a TEXT a default only if that is an expression, in parentheses."""
         found = super().literal(column, text.replace("\\", "\\\\"))
         return f"({found})" if self.type_of(column) == "TEXT" else found

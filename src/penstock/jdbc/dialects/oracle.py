@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.jdbc.columns import Column, Kind
-from penstock.jdbc.dialects.base import Dialect, Statement, TableName, merged
+from penstock.jdbc.dialects.base import NOT_FINITE, Dialect, Statement, TableName, merged
 
 
 class Oracle(Dialect):
@@ -45,7 +45,7 @@ class Oracle(Dialect):
         added = ",\n".join(map(self.specification, columns))
         return [f"ALTER TABLE {self.table(table)} ADD (\n{added})"]
 
-    def literal(self, column: Column, text: str) -> str:
+    def literal(self, column: Column, text: str) -> str | None:
         match column.kind:
             case Kind.DATE:
                 return f"DATE '{text}'"
@@ -55,4 +55,7 @@ class Oracle(Dialect):
                 return f"TO_DATE('1970-01-01 {text[:8]}', 'YYYY-MM-DD HH24:MI:SS')"
             case Kind.BYTES:
                 return f"HEXTORAW('{text}')"
+            case Kind.FLOAT32 | Kind.FLOAT64 if text in NOT_FINITE:
+                sign, name = text.startswith("-") * "-", "NAN" if text == "nan" else "INFINITY"
+                return f"{sign}{self.types[column.kind]}_{name}"
         return super().literal(column, text)

@@ -54,6 +54,7 @@ class PostgreSql(Dialect):
     open_scale = 127
     bit_strings = True
     has_booleans = True
+    not_finite = {"nan": "'NaN'", "inf": "'Infinity'", "-inf": "'-Infinity'"}
     item_types = {
         Kind.INT8: "int2",
         Kind.INT16: "int2",

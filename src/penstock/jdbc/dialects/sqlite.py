@@ -31,6 +31,7 @@ class Sqlite(PostgreSql):
     item_types = {}
     wide = True
     has_booleans = False
+    not_finite = {"inf": "9e999", "-inf": "-9e999"}
     single_writer = True
     types = {
         **dict.fromkeys((Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64, Kind.BOOLEAN), "INTEGER"),
