@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
@@ -17,6 +19,7 @@ from penstock.spark.query.sink.plan import Plan, RowsError
 from penstock.spark.query.sink.row_maker import RowMaker
 
 ROW = struct(("id", INT64), ("name", STRING.with_(optional=True)), ("amount", FLOAT64))
+DAY, NOON = date(2026, 11, 26), datetime(2026, 11, 26, 12, 0, 0, 5000, tzinfo=UTC)
 TABLE = Table.of({"id": [1, 2], "name": ["a", None], "amount": [1.5, -2.0]})
 ORIGIN = SinkOrigin(["t", "t"], [0, 0], [7, 8], ["CreateTime"] * 2)
 
@@ -53,7 +56,10 @@ def test_maps_of_declared_columns(columns):
         (t.BinaryType(), ["AQID", None, b"x"], [b"\x01\x02\x03", None, b"x"]),
         (t.LongType(), [2.0, 3, None], [2, 3, None]),
         (t.DoubleType(), [2, 0.5, Decimal("0.25")], [2.0, 0.5, 0.25]),
+        (t.FloatType(), [2, 0.5, -math.inf, 3.4028235e38], [2.0, 0.5, -math.inf, 3.4028234663852886e38]),
         (t.ArrayType(t.StringType()), [["ab", 1], None, []], [["ab", "1"], None, []]),
+        (t.StringType(), [Decimal("1.50"), DAY, NOON.time()], ["1.50", "2026-11-26", "12:00:00.005000"]),
+        (t.StringType(), [NOON, [DAY]], ["2026-11-26T12:00:00.005000+00:00", '["2026-11-26"]']),
         (t.DecimalType(10, 2), [1, "2.5", 0.25], [Decimal("1.00"), Decimal("2.50"), Decimal("0.25")]),
     ],
     ids=str,
@@ -69,6 +75,8 @@ def test_values_mean_the_same_whatever_columns_are_beside_them(kind, values, exp
     [
         (t.LongType(), 1.5),
         (t.IntegerType(), Decimal("1.5")),
+        (t.FloatType(), 1e300),
+        (t.FloatType(), -3.5e38),
         (t.ArrayType(t.StringType()), "ab"),
         (t.LongType(), True),
         (t.DoubleType(), True),

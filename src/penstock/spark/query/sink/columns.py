@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import decimal
+import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -153,7 +154,9 @@ def _fit(kind: t.DataType, name: str) -> Fit:
         case t.DecimalType():
             step = decimal.Decimal(1).scaleb(-kind.scale)
             return lambda value: decimal.Decimal(str(value)).quantize(step, context=_DIGITS)
-        case t.FloatType() | t.DoubleType():
+        case t.FloatType():
+            return _single
+        case t.DoubleType():
             return _float
         case t.BooleanType():
             return lambda value: value if _is(value, bool) else None
@@ -173,6 +176,12 @@ def _is_no_flag(value: Any) -> bool:
 
 def _float(value: Any) -> float | None:
     return float(value) if _is(value, (int, float, decimal.Decimal)) and _is_no_flag(value) else None
+
+
+def _single(value: Any) -> float | None:
+    number = _float(value)
+    struct.pack("<f", number)  # raises OverflowError if it is too large
+    return number
 
 
 def _bytes(value: Any) -> bytes:
@@ -209,11 +218,17 @@ def _day(value: Any) -> dt.date:
 
 
 def text_of(value: Any) -> str | None:
-    """Text as it is, bytes as UTF-8, everything else as JSON."""
+    """Text as it is, bytes as UTF-8, decimals, dates and times as JSON has them but without quotes, everything else as
+    JSON.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    if isinstance(value, (dt.date, dt.time)):
+        return value.isoformat()
     return orjson.dumps(value, default=_jsonable, option=orjson.OPT_NON_STR_KEYS).decode()
 
 

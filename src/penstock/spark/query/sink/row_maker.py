@@ -8,6 +8,7 @@ from types import NoneType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import types as t
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -180,7 +181,9 @@ class _Column:
     def array(self, values: Sequence[Any]) -> pa.Array:
         if self._plain is not None and self._plain.issuperset(map(type, values)):
             try:
-                return pa.array(values, self._kind)
+                made = pa.array(values, self._kind)
+                if self._kind != pa.float32() or not pc.any(pc.is_inf(made)).as_py():
+                    return made  # PyArrow makes too large a number infinite
             except pa.ArrowException:
                 pass  # as of a decimal with more digits than the column has
         return pa.array(list(map(self._fit, values)), self._kind)
