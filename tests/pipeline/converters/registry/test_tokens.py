@@ -10,7 +10,7 @@ import pytest
 from penstock.api.errors import DataError
 from penstock.api.schema import INT64
 from penstock.pipeline.converters import AvroConverter
-from pipeline.converters.registry.registry_double import RegistryDouble
+from pipeline.converters.registry.registry_double import RegistryDouble, running_double
 from support.certificates import Authority
 from support.registry_front import RegistryFront, running_front
 
@@ -36,6 +36,16 @@ def write(front: RegistryFront, **more: str) -> None:
 def test_a_scope_may_be_left_out(double: RegistryDouble) -> None:
     with running_front(double.url, authorization="Bearer fresh", tokens=TOKENS) as front:
         write(front)
+    assert list(double.subjects) == ["t-value"]
+
+
+def test_the_server_of_tokens_is_asked_by_no_proxy_of_the_environment(
+    double: RegistryDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running_double() as proxy, running_front(double.url, authorization="Bearer fresh", tokens=TOKENS) as front:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        write(front)
+        assert proxy.requests == []
     assert list(double.subjects) == ["t-value"]
 
 

@@ -191,7 +191,11 @@ def _adjust(client: Any, tls: Tls | None, headers: dict[str, str]) -> None:
     if (tokens := getattr(provider, "client", None)) is not None:
         tokens.close()
         provider.client = type(tokens)(
-            client_id=tokens.client_id, client_secret=tokens.client_secret, scope=tokens.scope, verify=rest.verify
+            client_id=tokens.client_id,
+            client_secret=tokens.client_secret,
+            scope=tokens.scope,
+            verify=rest.verify,
+            trust_env=False,
         )
     session.headers.update(headers)
 
