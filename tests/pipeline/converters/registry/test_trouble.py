@@ -103,6 +103,16 @@ def test_an_answer_that_is_no_json_is_a_data_error(double: RegistryDouble):
         converter(double.url).to_connect("users", (), b"\0\0\0\0\1\2")
 
 
+def test_of_a_long_page_the_beginning_is_shown(double: RegistryDouble):
+    double.fail(Reply(403, b"<html>Sign in" + b"x" * 2**20))
+    with pytest.raises(DataError, match=r"Sign inx+\.\.\. \(\d+ characters\); error code: -1") as caught:
+        converter(double.url).from_connect("users", (), SCHEMA, VALUE)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert len(str(error)) < 11_000
+        error = error.__cause__
+
+
 def test_an_unknown_id_is_a_data_error_that_names_it(double: RegistryDouble):
     with pytest.raises(DataError, match=r"id 77 of subject users-value: Schema not found; error code: 40403"):
         converter(double.url).to_connect("users", (), b"\0\0\0\0\x4d\2")

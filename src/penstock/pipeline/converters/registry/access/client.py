@@ -15,6 +15,8 @@ from typing import Any
 from penstock.api.errors import ConnectError, KafkaError, RetriableError, SerializationError
 
 _RETRIABLE = frozenset((408, 429))
+_LONGEST = 10_000
+"""Characters of a registry's words; a proxy in between may answer with a page of any length."""
 
 
 class RestClientError(KafkaError):
@@ -143,7 +145,10 @@ def _is_transport(error: Exception) -> bool:
 
 def _words(error: Any) -> str:
     if hasattr(error, "error_message"):
-        return f"{error.error_message}; error code: {error.error_code} (HTTP status {error.http_status_code})"
+        said = str(error.error_message)
+        if len(said) > _LONGEST:
+            said = f"{said[:_LONGEST]}... ({len(said)} characters)"
+        return f"{said}; error code: {error.error_code} (HTTP status {error.http_status_code})"
     if isinstance(error, ValueError) and not str(error).startswith("Missing"):
         return f"the registry's answer is no JSON ({error})"
     return f"{type(error).__name__}: {error}"
