@@ -20,6 +20,7 @@ TRANSFORMS = "org.apache.kafka.connect.transforms."
 BASES: dict[str, tuple[type, ...]] = {
     "Mark": (JavaTransformation,),
     "ValueContains": (JavaPredicate,),
+    "EverySecond": (JavaPredicate,),
     "Backwards": (JavaConverter, JavaHeaderConverter),
     "KafkasJson": (JavaConverter,),
 }

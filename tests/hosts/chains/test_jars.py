@@ -107,6 +107,15 @@ def test_a_jars_predicate_decides_on_transforms_of_either_kind(jvm: TaskJvm) -> 
         assert after.values == ["ax marked", {"f": "b"}, "x marked"]
 
 
+def test_a_jars_predicate_is_asked_once_about_each_record_though_the_transform_fails_for_one(jvm: TaskJvm) -> None:
+    second = {"predicates": "second", "predicates.second.type": "penstock.tests.chain.EverySecond"}
+    chain = Chain.build({**MARK, "transforms.mark.predicate": "second", **second}, resolve_all)
+    batch = remote(jvm, Batch.of("t", ["a", "bad", "b", "c", "d", "e"], value_schema=STRING))
+    after, failures, _ = handled(chain.steps, batch, tolerate=True)
+    assert after.values == ["a", "b", "c seen", "d", "e seen"]
+    assert [failure.record.values for failure in failures] == [["bad"]]
+
+
 def test_a_jars_converter_may_add_headers(jvm: TaskJvm) -> None:
     backwards = "penstock.tests.chain.Backwards"
     config = {

@@ -145,31 +145,24 @@ public final class Steps {
         Batches.Input input = batches.input(args, payload);
         Step step = step(args, "step");
         Transformation transform = (Transformation) step.plugin;
-        ConnectRecord<?>[] before = input.records();
-        boolean[] chosen = null;
+        Operation operation = record -> transform.apply(record);
         if (args.hasNonNull("predicate")) {
+            Predicate predicate = (Predicate) plugin(session, args.get("predicate").asInt());
+            ClassLoader loader = predicate.getClass().getClassLoader();
             boolean negate = args.path("negate").asBoolean();
-            Object[] found = each(step(args, "predicate"), input, record ->
-                ((Predicate) step(args, "predicate").plugin).test(record));
-            chosen = new boolean[before.length];
-            for (int i = 0; i < before.length; i++) {
-                chosen[i] = (Boolean) found[i] != negate;
-            }
-        }
-        boolean[] where = chosen;
-        IdentityHashMap<ConnectRecord<?>, Boolean> skipped = new IdentityHashMap<>();
-        if (where != null) {
-            for (int i = 0; i < before.length; i++) {
-                if (!where[i]) {
-                    skipped.put(before[i], true);
+            // Asked about each record just before the transform, and not again if that fails for another one.
+            operation = record -> {
+                boolean hit;
+                try (LoaderSwap swap = Host.plugins().withClassLoader(loader)) {
+                    hit = predicate.test(record);
                 }
-            }
+                return hit != negate ? transform.apply(record) : record;
+            };
         }
-        Object[] after = each(step, input, record ->
-            skipped.containsKey(record) ? record : transform.apply(record));
+        Object[] after = each(step, input, operation);
         ConnectRecord<?>[] records = new ConnectRecord<?>[after.length];
         System.arraycopy(after, 0, records, 0, after.length);
-        return batches.outcome(before, records);
+        return batches.outcome(input.records(), records);
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
