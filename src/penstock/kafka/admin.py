@@ -40,6 +40,7 @@ _UNREACHED = (
     BrokerError._ALL_BROKERS_DOWN,
     BrokerError._RESOLVE,
     BrokerError.REQUEST_TIMED_OUT,
+    BrokerError.THROTTLING_QUOTA_EXCEEDED,  # of topics made in a time (KIP-599); Java's client asks again by itself
     BrokerError.NOT_CONTROLLER,
     BrokerError.LEADER_NOT_AVAILABLE,
     BrokerError.NOT_LEADER_FOR_PARTITION,
