@@ -45,6 +45,8 @@ log = logging.getLogger(__name__)
 BEGIN_SECONDS = 60
 """How long to wait at the start for brokers that don't answer; Java's default of ``max.block.ms``."""
 BEGIN_AGAIN_SECONDS = 0.1
+IDLE_SECONDS = 3600.0
+"""Until the next tick while there is nothing that must be committed."""
 ABORT_SECONDS = 30.0
 """How long to wait for the records of a transaction before it is aborted, and then for the abort."""
 _TIMED_OUT = (
@@ -186,7 +188,9 @@ class ExactlyOnce:
                 self._commit()
             if self._boundaries.kind == "connector":
                 self._commit_as_asked()
-        return self._boundaries.remaining(now) if self._running is None else 0.01
+        if self._running is not None:
+            return 0.01
+        return self._boundaries.remaining(now) if self._open else IDLE_SECONDS
 
     def meanwhile(self, now: float) -> None:
         if self._boundaries.kind != "connector":  # which may have asked for an end after the record that waits
