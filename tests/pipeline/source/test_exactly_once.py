@@ -60,6 +60,18 @@ def test_own_offsets_are_copied_after_the_commit(kafka: Kafka, bootstrap: str, t
     assert stored(kafka, copies, run.connector) == [b'{"o":1}']
 
 
+def test_offsets_are_not_copied_to_their_own_topic_whose_brokers_have_other_addresses(
+    kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
+) -> None:
+    """A copy would not be fenced, and could come after the offset of a later transaction."""
+    cluster = kafka.admin.list_topics(timeout=60).cluster_id
+    task = scripted(records(topic, "a"), records(topic, "b", start=1))
+    spec = once(offsets_topic, global_offsets_topic=offsets_topic, kafka_cluster_id=cluster)
+    with TaskRun(task, bootstrap, {}, **spec) as run:
+        eventually(lambda: b'{"o":2}' in stored(kafka, offsets_topic, run.connector))
+    assert stored(kafka, offsets_topic, run.connector) == [b'{"o":1}', b'{"o":2}']
+
+
 def test_an_interval_holds_records_back(kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str) -> None:
     config = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "3000"}
     task = scripted()

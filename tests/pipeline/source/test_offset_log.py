@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from penstock.kafka.clients import new_producer
 from penstock.pipeline.source import offset_log
@@ -27,6 +27,28 @@ def test_a_copy_that_the_producer_refuses_is_logged_and_the_others_are_made(capl
     producer.purge()
     assert producer.flush(SECONDS) == 0
     assert len(caplog.records) == 2, "the other one was on its way"
+
+
+def test_nothing_is_copied_to_the_topic_that_has_the_offsets() -> None:
+    """Once that is known."""
+    made: list[Producer] = []
+    answers: list[bool | KafkaException] = [KafkaException(KafkaError(KafkaError._TRANSPORT)), True]
+
+    def is_own() -> bool:
+        answer = answers.pop(0)
+        if isinstance(answer, bool):
+            return answer
+        raise answer
+
+    def make() -> Producer:
+        made.append(Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}))
+        return made[-1]
+
+    copies = OffsetCopies(make, "offsets", is_own)
+    for position in range(3):
+        copies.copy([offset(position)])
+    copies.close()
+    assert (made, answers) == ([], [])
 
 
 @pytest.mark.integration

@@ -58,8 +58,16 @@ class OffsetCopies:
     offsets.
     """
 
-    def __init__(self, make_producer: Callable[[], ck.Producer], topic: str | None) -> None:
-        self._make_producer, self._topic = make_producer, topic
+    def __init__(
+        self,
+        make_producer: Callable[[], ck.Producer],
+        topic: str | None,
+        is_own: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """``is_own`` is called before the first copy: whether it is the topic that has the offsets already. There a
+        copy could come after later ones, even from a run that has been fenced. Raises KafkaException.
+        """
+        self._make_producer, self._topic, self._is_own = make_producer, topic, is_own
         self._producer: ck.Producer | None = None
 
     def copy(self, offsets: Sequence[SourceOffset]) -> None:
@@ -67,6 +75,13 @@ class OffsetCopies:
         if self._topic is None or not offsets:
             return
         if self._producer is None:
+            try:
+                if self._is_own():
+                    self._topic = None
+                    return
+            except ck.KafkaException as e:
+                self._failed(e.args[0].str())
+                return
             self._producer = self._make_producer()
         for each in offsets:
             try:

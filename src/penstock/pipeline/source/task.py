@@ -55,6 +55,8 @@ from penstock.pipeline.topics import ActiveTopics
 log = logging.getLogger(__name__)
 
 MAX_REQUEST_SIZE, MAX_BLOCK_MS = "max.request.size", "max.block.ms"
+CLUSTER_SECONDS = 10.0
+"""For brokers to say of which cluster they are."""
 TOTALS = ("source-record-poll-total", "source-record-write-total", "source-record-active-count")
 
 
@@ -164,13 +166,12 @@ def _commit_policy(
     timing: CommitTiming,
 ) -> tuple[CommitPolicy, Sender]:
     """The policy that the settings ask for, and the sender it uses."""
-    copies = OffsetCopies(_worker_producer(spec, runtime.id), spec.global_offsets_topic)
     if spec.exactly_once:
         if spec.offsets_topic is None:
             raise ConnectError(f"Task {runtime.id} can't be exactly once: no offsets topic was given to it")
         losses = LossPolicy(must_deliver=must_deliver, failure=lambda error: unsent(runtime.id, error))
         sender = _sender(spec, runtime, task, losses)
-        stored = TransactionalOffsets(offsets, spec.offsets_topic, copies)
+        stored = TransactionalOffsets(offsets, spec.offsets_topic, _copies(spec, runtime.id, sender))
         return ExactlyOnce(runtime, task, sender, stored, _boundaries(spec)), sender
     sender = _sender(spec, runtime, task, LossPolicy(runtime.errors.settings.tolerate, must_deliver))
     offset_log: OffsetLog = HostOffsetLog(runtime.host)
@@ -178,7 +179,7 @@ def _commit_policy(
         # A topic of the connector's own is where its records are, on another cluster perhaps.
         own = spec.global_offsets_topic is not None
         make = _own_producer(spec, runtime.id) if own else _worker_producer(spec, runtime.id)
-        offset_log = TopicOffsetLog(make, spec.offsets_topic, copies)
+        offset_log = TopicOffsetLog(make, spec.offsets_topic, _copies(spec, runtime.id, sender))
     policy = RecordByRecord if wants_acknowledgements(type(task)) else AtLeastOnce
     return policy(runtime, task, sender, offsets, offset_log, timing), sender
 
@@ -202,6 +203,22 @@ def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: Loss
     max_block = parse_type(MAX_BLOCK_MS, java.get(MAX_BLOCK_MS, 60_000), ConfigType.LONG) / 1000
     sender.attach(new_producer(java, **native), most, limits, max_block)
     return sender
+
+
+def _copies(spec: TaskSpec, id: TaskId, sender: Sender) -> OffsetCopies:
+    """To the worker's offsets topic, if the connector has one of its own."""
+    producer = _worker_producer(spec, id)
+    return OffsetCopies(producer, spec.global_offsets_topic, lambda: _has_one_topic(spec, sender.producer))
+
+
+def _has_one_topic(spec: TaskSpec, producer: Producer) -> bool:
+    """Whether the connector's own offsets topic is the worker's, though their brokers have been given by different
+    addresses. Raises KafkaException.
+    """
+    topic = spec.offsets_topic
+    if topic is None or topic != spec.global_offsets_topic or not spec.kafka_cluster_id:
+        return False
+    return bool(producer.list_topics(topic, timeout=CLUSTER_SECONDS).cluster_id == spec.kafka_cluster_id)
 
 
 def _boundaries(spec: TaskSpec) -> TransactionBoundaries:
