@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from penstock.api.errors import ConfigError
+from penstock.kafka.admin import NoAnswerError
 from penstock.kafka.log import topic as log_topic
+from penstock.kafka.log.progress import OnDone
+from penstock.kafka.offsets import source_connectors
 from penstock.kafka.offsets.entries import OffsetEntries, StoredOffset
 from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets, merged
 from penstock.kafka.offsets.topic import OffsetTopic, ensure_own_topic, own_offsets_topic, worker_offsets
@@ -48,6 +52,39 @@ def test_a_stored_offset_that_is_none_is_left_out_and_can_be_reset(caplog: pytes
     assert offsets.partitions("c") == [{"n": 1}, {"n": 2}]
     assert 'The offset of source partition {"n":1} of connector c is left out: A stored source offset should be' in (
         caplog.text
+    )
+
+
+class Waiting:
+    """An own topic that can't be read."""
+
+    def __init__(self, worker: object, connector: object, topic: str, **options: Any) -> None:
+        options["outages"].begin(f"Reading topic `{topic}`", "Unable to create topic(s) 'own'")
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Empty:
+    """The worker's store."""
+
+    def read_to_end(self, on_done: OnDone) -> None:
+        on_done(None)
+
+    def snapshot(self, connector: str) -> list[StoredOffset]:
+        return []
+
+
+def test_why_an_own_topic_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(source_connectors, "connector_offsets", Waiting)
+    monkeypatch.setattr(source_connectors, "_TIMEOUT", 0.0)
+    store: Any = Empty()
+    with pytest.raises(NoAnswerError) as error:
+        answer(SourceConnectorOffsets(WORKER, store).read, {"name": "c", "offsets.storage.topic": "own"})
+    assert str(error.value) == (
+        "Timed out while reading offsets topic `own` of connector c. Reading topic `own` has to wait: Unable to create "
+        "topic(s) 'own'"
     )
 
 

@@ -18,6 +18,9 @@ log = logging.getLogger(__name__)
 RETRIES = (0.05, 0.1, 0.2, 0.4, 1.0)
 """Seconds between attempts; brokers need a moment to know a topic that was just created."""
 
+RETRYING = ". Retrying automatically."
+"""The end of the sentence about an outage."""
+
 _HINTS = (BrokerError._TRANSPORT, BrokerError._RESOLVE, BrokerError._AUTHENTICATION, BrokerError._SSL)
 _FRESH = 10.0
 _DETAILS = re.compile(r" \(after \d+ms in state .*\)$")
@@ -36,7 +39,7 @@ class Outages:
         with self._lock:
             first = not self._subjects
             self._subjects.add(subject)
-        sentence = f"{subject} has to wait: {reason}. Retrying automatically."
+        sentence = f"{subject} has to wait: {reason}{RETRYING}"
         log.log(logging.WARNING if first else logging.DEBUG, "%s", sentence)
         if first:
             self._on_change(sentence)

@@ -11,13 +11,15 @@ from typing import Any
 
 from penstock.kafka.admin import NoAnswerError
 from penstock.kafka.background import NO_DEADLINE, Deadline, OnAnswer, await_done, in_background
+from penstock.kafka.log.outages import RETRYING, Outages
 from penstock.kafka.offsets import records
 from penstock.kafka.offsets.entries import Change, StoredOffset
 from penstock.kafka.offsets.topic import OffsetStore, OffsetTopic, connector_offsets, own_offsets_topic
 
 Settings = Mapping[str, str]
 
-_TIMEOUT = 90.0
+_TIMEOUT = 85.0
+"""Seconds until an own topic is given up: sooner than by those who wait for its offsets, so that they learn why."""
 
 
 class SourceConnectorOffsets:
@@ -88,19 +90,26 @@ class SourceConnectorOffsets:
             await_done(lambda done: self._store.write(name, changes, done), "write offsets")
 
     def _open(self, connector: Settings, topic: str) -> OffsetTopic:
-        ready, failures = threading.Event(), list[Exception]()
+        ready, failures, waits_for = threading.Event(), list[Exception](), list[str]()
 
         def failed(error: Exception) -> None:
             failures.append(error)
             ready.set()
 
-        own = connector_offsets(self._worker, connector, topic, on_caught_up=ready.set, on_failed=failed)
+        def waits(reason: str | None) -> None:
+            waits_for[:] = [] if reason is None else [reason.removesuffix(RETRYING)]
+
+        own = connector_offsets(
+            self._worker, connector, topic, on_caught_up=ready.set, on_failed=failed, outages=Outages(waits)
+        )
         own.start()
         if not ready.wait(_TIMEOUT) or failures:
+            why = "".join(f". {reason}" for reason in waits_for)
             own.close()
             if failures:
                 raise failures[0]
-            raise NoAnswerError(f"Timed out while reading offsets topic `{topic}` of connector {connector['name']}")
+            late = f"Timed out while reading offsets topic `{topic}` of connector {connector['name']}"
+            raise NoAnswerError(f"{late}{why}")
         return own
 
 
