@@ -64,6 +64,7 @@ def test_a_plain_worker_works() -> None:
         ("metrics.num.samples", "3", DIFFERS, "half a minute"),
         ("offset.flush.intervall.ms", "3", DIFFERS, "Did you mean 'offset.flush.interval.ms'"),
         ("penstock.restart.max", "3", DIFFERS, "no setting of a worker"),
+        ("max.request.size", "5000000", WORKS, ""),
         ("offset.flush.interval.ms", "3", WORKS, ""),
         ("offset.flush.interval.ms", "${file:/x:y}", WORKS, "not resolved"),
         ("producer.linger.ms", "5", WORKS, ""),

@@ -145,9 +145,11 @@ def test_known_settings_without_an_effect_are_named(caplog: pytest.LogCaptureFix
 def test_unknown_settings_are_named_with_what_may_be_meant(caplog: pytest.LogCaptureFixture) -> None:
     more = {"offset.flush.intervall.ms": "1", "tasks.max": "2", "internal.key.converter": "x", "key.converter.x": "y"}
     more |= {"metrics.context.region": "eu", "producer.metrics.context.region": "eu"}
+    more |= {"max.request.size": "5000000", "compression.type": "zstd", "acks": "1"}  # of the internal topics' clients
     with caplog.at_level(logging.WARNING):
         WorkerSettings.distributed_of({**BASE, **more})
     assert [record.getMessage() for record in caplog.records] == [
+        "`acks` is no setting of a worker and has no effect",
         "`internal.key.converter` has no effect: internal topics always hold JSON without schemas",
         "`metrics.context.region` has no effect: it is for metric reporters, of which there are none here",
         "`offset.flush.intervall.ms` is no setting of a worker and has no effect. Did you mean "

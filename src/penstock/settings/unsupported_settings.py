@@ -69,6 +69,31 @@ _FAMILIES = (
     "penstock.query.spark.",
     "penstock.openlineage.transport.",
 )
+_OF_OWN_CLIENTS = frozenset(
+    {
+        "batch.size",
+        "buffer.memory",
+        "check.crcs",
+        "client.rack",
+        "compression.gzip.level",
+        "compression.lz4.level",
+        "compression.type",
+        "compression.zstd.level",
+        "fetch.max.bytes",
+        "fetch.max.wait.ms",
+        "fetch.min.bytes",
+        "isolation.level",
+        "linger.ms",
+        "max.block.ms",
+        "max.partition.fetch.bytes",
+        "max.request.size",
+        "retries",
+        "transaction.timeout.ms",
+    }
+)
+"""Settings that the clients of the internal topics take without a prefix, as in Java, though no worker defines them.
+Others that they know are set by Connect whatever is given, such as `acks`.
+"""
 _REMOVED = ("internal.key.converter", "internal.value.converter")
 
 
@@ -82,7 +107,8 @@ def refuse_java_only(config: Mapping[str, str]) -> None:
 
 def unknown_settings(config: Mapping[str, str], known: Collection[str]) -> list[str]:
     """A sentence for each setting that nothing reads."""
-    return [_sentence(name, known) for name in sorted(config) if name not in known and not name.startswith(_FAMILIES)]
+    unknown = sorted(config.keys() - known - _OF_OWN_CLIENTS)
+    return [_sentence(name, known) for name in unknown if not name.startswith(_FAMILIES)]
 
 
 def without_effect(config: Mapping[str, str]) -> list[str]:
