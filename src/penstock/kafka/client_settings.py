@@ -120,6 +120,11 @@ def internal(worker: Settings, client: str, client_id: str) -> dict[str, str]:
     return own
 
 
+def reads_committed(consumer: Settings) -> bool:
+    """Whether such a consumer leaves out the records of transactions that are open or were aborted."""
+    return consumer.get("isolation.level", "").strip() == "read_committed"
+
+
 def own_client_id(worker: Settings, use: str) -> str:
     """The name of the worker's clients of one use, such as ``configs``: the group, the worker's ``client.id``, the use.
 

@@ -20,6 +20,7 @@ from penstock.kafka.client_settings import (
     connector_producer,
     internal,
     own_client_id,
+    reads_committed,
 )
 from penstock.kafka.clients import new_admin
 from penstock.kafka.log.outages import Outages
@@ -87,13 +88,15 @@ class OffsetTopic:
 
 def worker_offsets(worker: Settings, **options: Any) -> OffsetTopic:
     """The worker's offsets topic (``offset.storage.topic``). ``options`` are those of ``OffsetTopic``."""
-    enabled, client_id = exactly_once_support(worker) == "enabled", own_client_id(worker, "offsets")
+    client_id = own_client_id(worker, "offsets")
+    consumer = internal(worker, "consumer", client_id)
+    committed = exactly_once_support(worker) == "enabled" or reads_committed(consumer)
     clients = LogClients(
-        consumer=internal(worker, "consumer", client_id),
+        consumer=consumer,
         producer=internal(worker, "producer", client_id),
         admin=internal(worker, "admin", client_id),
-        read_committed=enabled,
-        transactions=enabled,
+        read_committed=committed,
+        transactions=committed,
     )
     return OffsetTopic(internal_topic(worker, "offset", _PURPOSE, partitions=25), clients, **options)
 

@@ -20,7 +20,7 @@ from penstock.core.model.records import (
     TopicStatus,
 )
 from penstock.kafka.admin import TopicSpec
-from penstock.kafka.client_settings import internal, own_client_id, with_prefix
+from penstock.kafka.client_settings import internal, own_client_id, reads_committed, with_prefix
 from penstock.kafka.log.outages import Outages
 from penstock.kafka.log.privileged_writer import PrivilegedWriter
 from penstock.kafka.log.progress import Ends, OnDone
@@ -53,12 +53,12 @@ class ConfigStore:
         delivered.
         """
         support, client_id = exactly_once_support(worker), own_client_id(worker, "configs")
-        producer = internal(worker, "producer", client_id)
+        producer, consumer = (internal(worker, client, client_id) for client in ("producer", "consumer"))
         clients = LogClients(
-            consumer=internal(worker, "consumer", client_id),
+            consumer=consumer,
             producer=producer,
             admin=internal(worker, "admin", client_id),
-            read_committed=support == "enabled",
+            read_committed=support == "enabled" or reads_committed(consumer),
             transactions=support != "disabled",
         )
         topic = internal_topic(worker, "config", "connector configurations", partitions=1)
