@@ -69,6 +69,10 @@ CASES = {
         "'topic.creation.default.partitons' is no setting of topics. "
         "Did you mean 'topic.creation.default.partitions'?",
     ),
+    "what the group default is not for": (
+        {"topic__creation__default__exclude": "private-.*"},
+        "'topic.creation.default.exclude' has no effect: group 'default' is for all topics that no other group matches",
+    ),
     "a setting of the worker": (
         {"topic__creation__enable": "true"},
         "'topic.creation.enable' is a setting of the worker and has no effect on a connector",
@@ -142,7 +146,7 @@ def test_a_setting_that_nothing_reads(plugins: Plugins, given: dict[str, str], s
     "given",
     [
         {"transaction__boundary": "poll", "penstock__restart__policy": "never",
-         "topic__creation__default__segment__ms": "1",
+         "topic__creation__default__segment__ms": "1", "topic__creation__default__include": ".*",
          "topic__creation__default__partitions": "1", "topic__creation__default__replication__factor": "1"},
         {"topic__creation": "r", "topic__creation__r__regex": "l.*", "topic__creation__r__cleanup__policy": "compact"},
         {"value__converter": "org.apache.kafka.connect.json.JsonConverter", "value__converter__schemas__enable": "no"},

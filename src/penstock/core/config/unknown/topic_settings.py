@@ -10,6 +10,8 @@ from penstock.core.topic_creation.rules import DEFAULT, GROUPS, PREFIX, RULES
 ENABLE = "topic.creation.enable"
 _OF_GROUPS = ("include", "exclude", "partitions", "replication.factor")
 _OF_RULES = ("regex", "partitions", "replication.factor")
+_OF_DEFAULT = {f"{PREFIX}{DEFAULT}.include": ".*", f"{PREFIX}{DEFAULT}.exclude": ""}
+"""Of the group ``default``, with what it matches whatever they are."""
 _OF_TOPICS = (
     "cleanup.policy",
     "compression.gzip.level",
@@ -62,6 +64,8 @@ def unknown_setting(name: str, props: Mapping[str, str | None]) -> str | None:
     owners = [*filter(None, listed), *([] if draft else [DEFAULT])]
     rest = name.removeprefix(PREFIX)
     owner = max((each for each in owners if rest.startswith(f"{each}.")), key=len, default=None)
+    if name in _OF_DEFAULT and not draft and (props[name] or "").strip() != _OF_DEFAULT[name]:
+        return f"'{name}' has no effect: group '{DEFAULT}' is for all topics that no other group matches"
     if owner is not None:
         prefix = f"{PREFIX}{owner}."
         known = [*(_OF_RULES if draft else _OF_GROUPS), *_OF_TOPICS]
