@@ -37,6 +37,9 @@ class PostgresSourceTask(SourceTask):
 
     java_name = "penstock.connectors.PostgresSourceTask"
 
+    stores_dropped = True
+    """The server keeps its log up to the offset that is stored, also if transforms drop all that comes."""
+
     @classmethod
     def version(cls) -> str:
         return __version__

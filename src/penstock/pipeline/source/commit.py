@@ -48,6 +48,12 @@ class CommitPolicy(Protocol):
     def send(self, before: Batch, ready: Batch) -> None:
         """Send a part: ``before`` as it was polled, ``ready`` as bytes, without the records that were dropped."""
 
+    def dropped(self, part: Batch) -> None:
+        """Called after ``send`` with a part of which records were dropped, by a transform or as errors are tolerated,
+        if the task's class says ``stores_dropped``: their offsets are committed, too. Others commit them with the next
+        record of the source partition, as Java does.
+        """
+
     def expect(self, topics: set[str]) -> None:
         """Called before ``send`` with topics that the task has not used before."""
 
@@ -111,6 +117,10 @@ class AtLeastOnce:
                 self._note(ready.select(range(self._sender.taken)))
             raise
         self._note(ready)
+
+    def dropped(self, part: Batch) -> None:
+        assert isinstance(part.origin, SourceOrigin)
+        self._offsets.sent(part.origin)
 
     def _note(self, ready: Batch) -> None:
         """These records have been sent."""
@@ -243,6 +253,9 @@ class RecordByRecord(AtLeastOnce):
         self._sender.send(ready, tracked_batch.callbacks())
         self._metrics.add("source-record-write-total", len(ready))
         self._notify()
+
+    def dropped(self, part: Batch) -> None:
+        """The ledger has them."""
 
     def arrived(self, seconds: float) -> set[str]:
         """Also those of batches that have arrived while others are on their way."""

@@ -160,6 +160,8 @@ class SourceLoop:
         self._send(part, ready, complete=error is None)
         if error is not None:
             raise error
+        if len(ready) < len(part) and getattr(self.task, "stores_dropped", False):
+            self.commit.dropped(part)
 
     def _send(self, part: Batch, ready: Batch, complete: bool) -> None:
         topics = distinct(ready.topics)

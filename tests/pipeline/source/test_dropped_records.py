@@ -1,0 +1,136 @@
+"""The offsets of records that transforms drop, for tasks that want them stored. Without a broker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import ConnectError, DataError
+from penstock.api.source import SourceTask
+from penstock.connectors.postgres.task import PostgresSourceTask
+from penstock.core.model.tasks import TaskId
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Stage, Step
+from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.runtime import CommitTiming, TaskRuntime
+from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, Ending
+from penstock.pipeline.source.failure_log import SourceLogReporter
+from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
+from penstock.pipeline.source.offset_log import OffsetCopies
+from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
+from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
+from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
+from penstock.pipeline.task import TaskControl
+from penstock.pipeline.topics import ActiveTopics
+from support.tasks.runs import MemoryHost
+from support.tasks.specs import SOURCE
+
+ID = TaskId("c", 0)
+
+
+class Kafka:
+    """A sender and its producer, a ``TopicCreator``, and an ``OffsetLog``."""
+
+    def __init__(self) -> None:
+        self.producer, self.taken, self.lost = self, 0, set[str]()
+        self.sent: list[Any] = []
+        self.offsets: list[bytes | None] = []
+
+    def __len__(self) -> int:
+        return 0
+
+    def send(self, batch: Batch, delivered: Any = None, ahead: Any = ()) -> None:
+        for each in ahead:
+            self.put(*each)
+        self.sent += batch.values
+
+    def put(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+        self.offsets.append(value)
+
+    def write(self, offsets: list[SourceOffset], seconds: float) -> None:
+        self.offsets += [each.value for each in offsets]
+
+    def flush(self, seconds: float) -> bool:
+        return True
+
+    def begin_transaction(self) -> None: ...
+
+    def commit_transaction(self, seconds: float) -> None: ...
+
+    def abort_transaction(self, seconds: float) -> None: ...
+
+    def ensure(self, topics: set[str]) -> None: ...
+
+    def idle(self) -> None: ...
+
+    def poll(self) -> None: ...
+
+    def check(self) -> None: ...
+
+
+class Task(SourceTask):
+    """Polls one batch, and is stopped."""
+
+    def __init__(self, control: TaskControl, values: list[bytes]) -> None:
+        self._control, self._values = control, values
+
+    def poll(self) -> Batch:
+        self._control.stop()
+        n = len(self._values)
+        return Batch.of("t", self._values, origin=SourceOrigin([{"p": 0}] * n, [{"o": i} for i in range(n)]))
+
+
+class Storing(Task):
+    stores_dropped = True
+
+
+def filtered(batch: Batch) -> Batch:
+    if b"bad" in batch.values:
+        raise DataError("bad")
+    return batch.select([i for i, value in enumerate(batch.values) if value == b"kept"])
+
+
+def stored(task_class: type[Task], exactly_once: bool, *values: bytes) -> list[bytes | None]:
+    control, host, metrics = TaskControl(), MemoryHost(), Metrics(lambda values: None, ())
+    kafka: Any = Kafka()
+    runtime = TaskRuntime(ID, control, host, metrics, ErrorHandler(ErrorSettings(), metrics, lambda seconds: False))
+    task, offsets = task_class(control, list(values)), SourceTaskOffsets(SOURCE)
+    commit: CommitPolicy = AtLeastOnce(runtime, task, kafka, offsets, kafka, CommitTiming(60.0, 5.0))
+    if exactly_once:
+        own = TransactionalOffsets(offsets, "offsets", OffsetCopies(lambda: kafka, None))
+        commit = ExactlyOnce(runtime, task, kafka, own, TransactionBoundaries("interval", 60.0))
+    steps = SourceSteps(
+        [Step(Stage.TRANSFORMATION, "f", filtered)], None, SourceLogReporter(ID, ErrorSettings(), metrics)
+    )
+    loop = SourceLoop(runtime, task, commit, kafka, steps, TargetTopics(ActiveTopics(SOURCE, control, host), kafka))
+    try:
+        loop.run()
+    except ConnectError:
+        commit.finish(Ending.FAILED)
+    else:
+        loop.finish(Ending.STOPPED)
+    assert kafka.sent == [value for value in values if value == b"kept"]
+    return list(kafka.offsets)
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+@pytest.mark.parametrize(
+    ("values", "last"), [((b"kept", b"dropped"), b'{"o":1}'), ((b"dropped", b"dropped"), b'{"o":1}')]
+)
+def test_they_are_stored_for_a_task_that_wants_it(values: tuple[bytes, ...], last: bytes, exactly_once: bool) -> None:
+    assert stored(Storing, exactly_once, *values)[-1:] == [last]
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_they_are_not_stored_for_others_as_in_java(exactly_once: bool) -> None:
+    assert stored(Task, exactly_once, b"kept", b"dropped") == [b'{"o":0}']
+    assert stored(Task, exactly_once, b"dropped") == []
+
+
+def test_what_comes_after_a_record_that_fails_the_task_is_not_stored() -> None:
+    assert stored(Storing, False, b"kept", b"bad", b"dropped") == [b'{"o":0}']
+
+
+def test_the_slot_of_postgres_follows_them() -> None:
+    assert PostgresSourceTask.stores_dropped
