@@ -72,6 +72,32 @@ def test_a_partition_that_has_been_added_is_waited_for_as_in_java() -> None:
     assert producer.sent == [("t", b"1", 0), ("t", b"2", 2), ("t", b"3", 0), ("t", b"4", 1)]
 
 
+class Full(Partitions):
+    """A producer with room for two records at a time."""
+
+    room = 2
+
+    def produce(self, topic: str, value: bytes, key: Any, *more: Any) -> None:
+        if not self.room:
+            raise BufferError
+        self.room -= 1
+        self.sent.append((topic, value, more[-1]))
+
+    def poll(self, seconds: float) -> int:
+        self.room = 2
+        return 0
+
+
+def test_each_record_is_sent_once_and_in_order_when_the_producer_is_full_now_and_then() -> None:
+    sender, _ = sending()
+    producer: Any = Full()
+    sender.attach(producer, 1_048_576, sender.limits)
+    values = [b"%d" % i for i in range(7)]
+    sender.send(Batch.of("t", values, timestamps=list(range(1, 8))))
+    assert producer.sent == [("t", value, i) for i, value in enumerate(values, 1)]
+    assert sender.taken == 7
+
+
 def test_a_record_for_a_partition_that_its_topic_has_not_is_refused_with_javas_words() -> None:
     sender, _ = sending()
     producer: Any = Partitions(1, 1)

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import starmap
 from operator import length_hint
 from typing import Any
 
@@ -202,7 +203,7 @@ class Sender:
     def _send(self, batch: Batch, delivered: Sequence[Delivered | None] | None, ahead: Sequence[Put] = ()) -> None:
         first, rows = self.taken, iter(batch.topics)
         columns = _arguments(batch, delivered)
-        calls = map(self.producer.produce, rows, *columns)
+        calls = starmap(self.producer.produce, zip(rows, *columns, strict=True))  # ``map`` would make a tuple for each
         for each in ahead:
             self.put(*each)
         while True:
