@@ -21,7 +21,7 @@ from penstock.api.validators import CaseInsensitiveValidString
 from penstock.java.errors import JsonError
 from penstock.java.jackson.limits import too_deep
 from penstock.java.jackson.node import Node
-from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
+from penstock.java.jackson.reading import dumps, loads, parse
 from penstock.pipeline.converters import json_columns
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
 from penstock.pipeline.converters.json_reader import JsonReader
@@ -147,30 +147,16 @@ class JsonConverter(AnyConverter):
         schema = schemas[0]
         if schema is None and only_nulls(values) and only_nulls(schemas):
             return values  # type: ignore[return-value]
-        if schemas.count(schema) < len(schemas) or (schema is None and None in values):
+        nulls = schema is None and not isinstance(values, Table) and None in values
+        if nulls or schemas.count(schema) < len(schemas):
             return [self.from_connect("", (), s, v) for s, v in zip(schemas, values, strict=True)]
         head, tail = (self._head(schema), _TAIL) if self.schemas_enabled else (b"", b"")
-        given, encode, join = values, orjson.dumps, b"".join
         try:
-            if isinstance(values, Table) and (found := json_columns.messages(self._write, schema, values, head, tail)):
-                return found  # type: ignore[return-value]
-            given = values = list(values)
-            if not self._write.ready(schema, values):
-                values = list(map(self._write.writer(schema), values))
-            if self.schemas_enabled:
-                out = [join((head, encode(value), _TAIL)) for value in values]
-            else:
-                # orjson keeps a kilobyte for every result until it is copied, which cutting off the newline does.
-                out = [encode(value, None, orjson.OPT_APPEND_NEWLINE)[:-1] for value in values]
+            if (found := json_columns.messages(self._write, schema, values, head, tail)) is None:
+                found = json_columns.one_by_one(list(map(self._write.writer(schema), values)), head, tail)
         except (TypeError, DataError):
-            return [self.from_connect("", (), schema, value) for value in given]
-        return self._escaped(out)
-
-    @staticmethod
-    def _escaped(out: list[bytes]) -> list[bytes | None]:
-        if needs_escapes(b"".join(out)):
-            out = [escaped(item) for item in out]
-        return out  # type: ignore[return-value]
+            return [self.from_connect("", (), schema, value) for value in values]
+        return found  # type: ignore[return-value]
 
     def _head(self, schema: Schema | None) -> bytes:
         """The envelope up to the payload."""

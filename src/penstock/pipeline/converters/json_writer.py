@@ -23,6 +23,8 @@ from penstock.values.class_names import class_name
 from penstock.values.logical import bytes_of, days_since, millis_of_day, millis_since
 
 Write = Callable[[Any], Any]
+Column = tuple[Sequence[Any], set[type]]
+"""Values, and the types that are among them."""
 
 _PLAIN_TYPES = {
     SchemaType.INT8: int, SchemaType.INT16: int, SchemaType.INT32: int, SchemaType.INT64: int,
@@ -53,41 +55,44 @@ class JsonWriter:
             found = self._compiled[schema] = self._nullable(schema, self._compile(schema))
         return found
 
-    def ready(self, schema: Schema | None, values: list[Any]) -> bool:
-        """Whether all these values can go to orjson unchanged; quick for structs of plain fields."""
-        if schema is None or not _is_struct(schema) or not schema.fields:
-            return False
-        if set(map(type, values)) != {dict} or set(map(tuple, values)) != {
-            tuple(field.name for field in schema.fields)
-        }:
-            return False
-        return all(
-            self._ready_column(field.schema, list(map(itemgetter(field.name), values))) for field in schema.fields
-        )
-
-    def plain_columns(self, schema: Schema | None, table: Table) -> list[Sequence[Any]] | None:
-        """The columns of a table as orjson is to write them; None if a value needs more than that."""
-        if schema is None or not _is_struct(schema):
+    def table(self, schema: Schema | None, values: list[Any]) -> Table | None:
+        """Structs, or maps without a schema, as columns; None if ``columns`` would not take them."""
+        if set(map(type, values)) != {dict}:
             return None
-        if table.names != tuple(field.name for field in schema.fields):
+        names = tuple(values[0])
+        if self._inner(schema, names) is None or tuple(values[-1]) != names or set(map(tuple, values)) != {names}:
             return None
-        found: list[Sequence[Any]] = []
-        for field, column in zip(schema.fields, table.columns, strict=True):
-            if field.schema.name in _DATES:
-                numbers = self._numbers(field.schema, column)
-                if numbers is None:
-                    return None
-                found.append(numbers)
-            elif self._ready_column(field.schema, column):
-                found.append(column)
-            else:
-                return None
-        return found
+        return Table(names, [list(map(itemgetter(name), values)) for name in names])
 
-    def _numbers(self, schema: Schema, column: Sequence[Any]) -> Sequence[Any] | None:
+    def columns(self, schema: Schema | None, table: Table) -> list[Column] | None:
+        """The columns of a table as orjson is to write them, the same objects if as they are; None if they are not
+        those of the schema. Raises DataError for a value that does not fit it.
+        """
+        schemas = self._inner(schema, table.names)
+        return None if schemas is None else list(map(self._column, schemas, table.columns))
+
+    def _inner(self, schema: Schema | None, names: tuple[Any, ...]) -> list[Schema | None] | None:
+        """The schemas of these fields; None if a struct has others, or in another order."""
+        if schema is None:
+            return [None] * len(names) if set(map(type, names)) == {str} else None
+        if not names or not _is_struct(schema) or names != tuple(field.name for field in schema.fields):
+            return None
+        return [field.schema for field in schema.fields]
+
+    def _column(self, schema: Schema | None, column: Sequence[Any]) -> Column:
+        kinds = set(map(type, column))
+        if _free(column, kinds) if schema is None else self._ready_column(schema, column, kinds):
+            return column, kinds
+        written = None
+        if schema is not None and schema.name in _DATES:
+            written = self._numbers(schema, column, kinds)
+        if written is None:
+            written = list(map(self.writer(schema), column))
+        return written, set(map(type, written))
+
+    def _numbers(self, schema: Schema, column: Sequence[Any], found: set[type]) -> list[Any] | None:
         """Of dates and times."""
         _, kinds, to_number = _DATES[schema.name or ""]
-        found = set(map(type, column))
         if not found <= {*kinds, type(None)} or (type(None) in found and not self._writes_null(schema)):
             return None
         if type(None) in found:
@@ -97,15 +102,14 @@ class JsonWriter:
     def _writes_null(self, schema: Schema) -> bool:
         return schema.optional and (schema.default is None or not self.defaults)
 
-    def _ready_column(self, schema: Schema, column: Sequence[Any]) -> bool:
+    def _ready_column(self, schema: Schema, column: Sequence[Any], kinds: set[type]) -> bool:
         is_double = schema.type is SchemaType.FLOAT64 and schema.name not in _LOGICAL
         kind = float if is_double else _plain_type(schema)
-        kinds = set(map(type, column))
         if type(None) in kinds and not self._writes_null(schema):
             return False
         if kind is None or not kinds <= {kind, type(None)}:
             return False
-        return not is_double or all(x is None or 1e-3 <= x < 1e7 or number(x) is x for x in column)
+        return not is_double or _usual(column)
 
     def show_value(self, schema: Schema, value: Any) -> Any:
         return self.writer(schema)(value)
@@ -227,6 +231,16 @@ def write_free(value: Any) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return b64encode(value).decode()
     raise DataError(f"Java class class {class_name(None, value)} does not have corresponding schema type.")
+
+
+def _free(column: Sequence[Any], kinds: set[type]) -> bool:
+    """Whether ``write_free`` changes none of these values, which are of these types."""
+    return kinds <= _FREE_TYPES or (kinds <= {float, type(None)} and _usual(column))
+
+
+def _usual(column: Sequence[float | None]) -> bool:
+    """Whether orjson spells all these doubles as Java does."""
+    return all(x is None or 1e-3 <= x < 1e7 or number(x) is x for x in column)
 
 
 def _is_struct(schema: Schema) -> bool:

@@ -12,9 +12,10 @@ from typing import Any
 import orjson
 
 from penstock.api.columns import Table
+from penstock.api.errors import DataError
 from penstock.api.schema import Schema
 from penstock.java.jackson.indenting import indented
-from penstock.java.jackson.reading import dumps, escaped, loads, needs_escapes, parse
+from penstock.java.jackson.reading import dumps, loads, parse
 from penstock.pipeline.converters import json_columns
 from penstock.pipeline.converters.registry.format import Reader
 from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
@@ -76,33 +77,27 @@ class PayloadWriter:
         self._indent = indent
 
     def one(self, head: bytes, value: Any) -> bytes:
-        return self.all(head, [value])[0]
+        return self._checked(head, self._one_by_one(head, [value]))[0]
 
     def all(self, head: bytes, values: list[Any] | Table) -> list[bytes]:
-        messages = self._of_table(head, values) if isinstance(values, Table) else None
-        return self._checked(head, messages or self._of_rows(head, list(values)))
+        return self._checked(head, self._by_columns(head, values) or self._one_by_one(head, values))
 
-    def _of_table(self, head: bytes, table: Table) -> list[bytes] | None:
+    def _by_columns(self, head: bytes, values: list[Any] | Table) -> list[bytes] | None:
         if self._indent:
             return None
         try:
-            return json_columns.messages(self._values, self._schema, table, head, b"")
-        except TypeError:
+            return json_columns.messages(self._values, self._schema, values, head, b"")
+        except (TypeError, DataError):
             return None
 
-    def _of_rows(self, head: bytes, values: list[Any]) -> list[bytes]:
-        nodes = values if self._values.ready(self._schema, values) else list(map(self._write, values))
+    def _one_by_one(self, head: bytes, values: list[Any] | Table) -> list[bytes]:
+        nodes = list(map(self._write, values))
         if self._indent:
             return [head + indented(node) for node in nodes]
-        encode, join = orjson.dumps, b"".join
         try:
-            # orjson keeps a kilobyte for every result until it is copied, so each is copied at once.
-            messages = [join((head, encode(node))) for node in nodes]
+            return json_columns.one_by_one(nodes, head, b"")
         except TypeError:
             return [head + dumps(node) for node in nodes]
-        if needs_escapes(join(messages)):
-            return [head + escaped(message[len(head) :]) for message in messages]
-        return messages
 
     def _checked(self, head: bytes, messages: list[bytes]) -> list[bytes]:
         if self._check is not None:

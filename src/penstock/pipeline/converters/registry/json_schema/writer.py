@@ -4,10 +4,8 @@ other keys than texts, unions, nulls where there should be none. Java: ``JsonSch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.json_writer import JsonWriter, Write
@@ -28,11 +26,8 @@ class ValueWriter(JsonWriter):
             return lambda value: compiled(schema)(value)
         return super().writer(schema)
 
-    def ready(self, schema: Schema | None, values: list[Any]) -> bool:
-        return (schema is None or not is_union(schema)) and super().ready(schema, values)
-
-    def plain_columns(self, schema: Schema | None, table: Table) -> list[Sequence[Any]] | None:
-        return None if schema is not None and is_union(schema) else super().plain_columns(schema, table)
+    def _inner(self, schema: Schema | None, names: tuple[Any, ...]) -> list[Schema | None] | None:
+        return None if schema is not None and is_union(schema) else super()._inner(schema, names)
 
     def _array(self, schema: Schema) -> Write:
         write, write_item = super()._array(schema), self._item(schema.value_schema)
