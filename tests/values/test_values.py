@@ -22,10 +22,11 @@ from penstock.api.schema import (
     TIME,
     TIMESTAMP,
     array,
+    decimal,
     map_of,
     struct,
 )
-from penstock.values.logical import moment_of
+from penstock.values.logical import bytes_of, decimal_of, moment_of
 
 MOMENT = dt.datetime(2024, 2, 29, 13, 14, 15, 123000, tzinfo=dt.UTC)
 
@@ -34,6 +35,15 @@ MOMENT = dt.datetime(2024, 2, 29, 13, 14, 15, 123000, tzinfo=dt.UTC)
 def test_any_text_has_a_meaning(text):
     schema, value = values.parse_string(text)
     assert (schema is None) == (value is None)
+
+
+@given(st.integers(-(10**40), 10**40) | st.integers(-200, 200), st.integers(-3, 9))
+def test_a_decimal_is_its_unscaled_value_in_twos_complement(unscaled, scale):
+    schema, value = decimal(scale), Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -scale))
+    written = bytes_of(schema, value)
+    assert int.from_bytes(written, "big", signed=True) == unscaled
+    assert len(written) == 1 or not -(2 ** (8 * len(written) - 9)) <= unscaled < 2 ** (8 * len(written) - 9)
+    assert decimal_of(schema, written) == value
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

@@ -15,6 +15,7 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = dt.date(1970, 1, 1)
 _EPOCH_ORDINAL = _EPOCH_DAY.toordinal()
 _MILLI = dt.timedelta(milliseconds=1)
+_DIGITS = bytes.maketrans(bytes(range(10)), b"0123456789")
 _from_timestamp = dt.datetime.fromtimestamp
 _EXACT = 2**32 * 1000
 """Below so many milliseconds a ``float`` holds them as seconds, to less than half a microsecond."""
@@ -52,7 +53,7 @@ def bytes_of(schema: Schema, value: Decimal) -> bytes:
             "Decimal value has mismatching scale for given Decimal schema. "
             f"Schema has scale {scale(schema)}, value has scale {-exponent}."
         )
-    unscaled = int("".join(map(str, digits)))
+    unscaled = int(bytes(digits).translate(_DIGITS))
     if sign:
         unscaled = -unscaled
     size = (unscaled if unscaled >= 0 else -unscaled - 1).bit_length() // 8 + 1

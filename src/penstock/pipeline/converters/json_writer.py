@@ -31,6 +31,7 @@ _PLAIN_TYPES = {
     SchemaType.BOOLEAN: bool, SchemaType.STRING: str,
 }  # fmt: skip
 _FREE_TYPES = frozenset((str, int, bool, type(None)))
+_DOUBLES = frozenset((float, type(None)))
 
 
 class JsonWriter:
@@ -81,10 +82,13 @@ class JsonWriter:
 
     def _column(self, schema: Schema | None, column: Sequence[Any]) -> Column:
         kinds = set(map(type, column))
-        if _free(column, kinds) if schema is None else self._ready_column(schema, column, kinds):
+        fits = (kinds <= _FREE_TYPES or kinds <= _DOUBLES) if schema is None else self._fits(schema, kinds)
+        if fits and (float not in kinds or all(x is None or 1e-3 <= x < 1e7 or number(x) is x for x in column)):
             return column, kinds
-        written = None
-        if schema is not None and schema.name in _DATES:
+        written: list[Any] | None = None
+        if fits:
+            written = [x if x is None or 1e-3 <= x < 1e7 else number(x) for x in column]
+        elif schema is not None and schema.name in _DATES:
             written = self._numbers(schema, column, kinds)
         if written is None:
             written = list(map(self.writer(schema), column))
@@ -102,14 +106,13 @@ class JsonWriter:
     def _writes_null(self, schema: Schema) -> bool:
         return schema.optional and (schema.default is None or not self.defaults)
 
-    def _ready_column(self, schema: Schema, column: Sequence[Any], kinds: set[type]) -> bool:
-        is_double = schema.type is SchemaType.FLOAT64 and schema.name not in _LOGICAL
-        kind = float if is_double else _plain_type(schema)
+    def _fits(self, schema: Schema, kinds: set[type]) -> bool:
+        """Whether values of these types are written as they are, but for doubles that Java spells differently."""
         if type(None) in kinds and not self._writes_null(schema):
             return False
-        if kind is None or not kinds <= {kind, type(None)}:
-            return False
-        return not is_double or _usual(column)
+        is_double = schema.type is SchemaType.FLOAT64 and schema.name not in _LOGICAL
+        kind = float if is_double else _plain_type(schema)
+        return kind is not None and kinds <= {kind, type(None)}
 
     def show_value(self, schema: Schema, value: Any) -> Any:
         return self.writer(schema)(value)
@@ -231,16 +234,6 @@ def write_free(value: Any) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return b64encode(value).decode()
     raise DataError(f"Java class class {class_name(None, value)} does not have corresponding schema type.")
-
-
-def _free(column: Sequence[Any], kinds: set[type]) -> bool:
-    """Whether ``write_free`` changes none of these values, which are of these types."""
-    return kinds <= _FREE_TYPES or (kinds <= {float, type(None)} and _usual(column))
-
-
-def _usual(column: Sequence[float | None]) -> bool:
-    """Whether orjson spells all these doubles as Java does."""
-    return all(x is None or 1e-3 <= x < 1e7 or number(x) is x for x in column)
 
 
 def _is_struct(schema: Schema) -> bool:
