@@ -8,6 +8,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.api.batch import Batch
 from penstock.api.columns import Table
@@ -45,6 +47,34 @@ def test_timestamps_that_repeat():
         timestamp_field="at",
     )
     assert [row["at"] for row in inserted.values] == [None if time is None else moment_of(time) for time in column]
+
+
+TIMES = st.none() | st.sampled_from([0, 1001, 2**41]) | st.datetimes(timezones=st.just(datetime.UTC))
+
+
+@given(st.lists(TIMES, min_size=1, max_size=6), st.sampled_from(["string", "unix", "Date", "Time", "Timestamp"]))
+def test_times_in_a_batch_of_maps_are_converted_as_each_alone_and_as_a_column(times, target):
+    config = {"field": "at", "target.type": target, "format": "yyyy-MM-dd HH:mm:ss"}
+
+    def converted(values: Any) -> list[Any]:
+        return applied(transforms.TimestampConverterValue(), Batch.of("t", values), **config).values
+
+    rows = converted([{"n": n, "at": time} for n, time in enumerate(times)])
+    assert rows == [converted([{"n": n, "at": time}])[0] for n, time in enumerate(times)]
+    assert rows == converted(Table(["n", "at"], [range(len(times)), times]))
+
+
+@given(st.lists(st.none() | st.sampled_from(["2026-01-01", "1969-12-31"]), min_size=1, max_size=6))
+def test_texts_in_a_batch_of_structs_are_converted_as_each_alone(texts):
+    schema = struct(("at", STRING.with_(optional=True)))
+
+    def converted(rows: list[Any]) -> list[Any]:
+        batch = Batch.of("t", rows, value_schema=schema)
+        config = {"field": "at", "target.type": "unix", "format": "yyyy-MM-dd"}
+        return applied(transforms.TimestampConverterValue(), batch, **config).values
+
+    rows = [{} if text is None else {"at": text} for text in texts]
+    assert converted(rows) == [converted([row])[0] for row in rows]
 
 
 class Minutes(Sequence[datetime.datetime]):

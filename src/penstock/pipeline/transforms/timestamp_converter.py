@@ -132,20 +132,19 @@ class TimestampConverter(ColumnTransform):
         field = schema.field(name)
         if field is None or not values:
             return values
-        convert = self._timestamps.converter(form_of_schema(field.schema))
-        return [{**value, name: None if (old := value.get(name)) is None else convert(old)} for value in values]
+        column = [value.get(name) for value in values]
+        converted = self._timestamps.convert_column(form_of_schema(field.schema), column)
+        return [{**value, name: new} for value, new in zip(values, converted, strict=True)]
 
     def _maps(self, values: list[Any]) -> list[Any]:
-        convert, name = self._timestamps.convert_any, self._field
+        name = self._field
         if not name:
             return self._timestamps.convert_column(None, values)
         require_maps(values, PURPOSE, null=True)
         maps = [value for value in values if value is not None]
         shapes = for_each(self._skeletons, maps)
-        converted = [
-            {**shape, **value, name: None if (old := value.get(name)) is None else convert(old)}
-            for shape, value in zip(shapes, maps, strict=True)
-        ]
+        column = self._timestamps.convert_column(None, [value.get(name) for value in maps])
+        converted = [{**shape, **value, name: new} for shape, value, new in zip(shapes, maps, column, strict=True)]
         if len(maps) == len(values):
             return converted
         rest = iter(converted)

@@ -80,10 +80,6 @@ class Timestamps:
         self._units, self._per_unit = PRECISIONS[precision]
         self._converters: dict[Form, Convert] = {form: self._made(form) for form in Form}
 
-    def converter(self, source: Form) -> Convert:
-        """The function for moments of this form, none of them null. It raises DataError."""
-        return self._converters[source]
-
     def convert_column(self, source: Form | None, column: Sequence[Any]) -> list[Any]:
         """A column of moments of one form, or of schemaless values; nulls stay. Raises DataError."""
         if source is None and set(map(type, column)) <= {int, type(None)}:
