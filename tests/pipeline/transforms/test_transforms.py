@@ -199,6 +199,18 @@ def test_defaults_replace_nulls_unless_configured_otherwise():
     assert applied(transforms.ExtractFieldValue(), batch, **kept).values == [None, None, 1]
 
 
+def test_maps_are_masked_in_a_batch_as_each_alone():
+    kinds = [1, 2.5, "x", True, None, [1], {"k": 1}, Decimal("1.5"), DAY]
+    maps = [{"b": i, "a": value, "c": kinds[-i]} for i, value in enumerate(kinds)] + [{"d": 1}, {"a": 1}]
+
+    def masked(values):
+        return applied(transforms.MaskFieldValue(), Batch.of("t", values), fields="a,c").values
+
+    given = [dict(each) for each in maps]
+    assert list(map(repr, masked(maps))) == [repr(masked([each])[0]) for each in maps]
+    assert maps == given
+
+
 def test_mask():
     masked = applied(transforms.MaskFieldValue(), Batch.of("t", ORDERS, value_schema=ORDER), fields="price,note")
     assert masked.values == [{"id": 1, "price": 0.0, "note": ""}, {"id": 2, "price": 0.0}]

@@ -137,7 +137,12 @@ class MaskField(ColumnTransform):
         if schema is None:
             require_maps(values, PURPOSE)
             shapes = for_each(self._skeletons, values)
-            return None, [self._masked({**shape, **value}) for shape, value in zip(shapes, values, strict=True)]
+            maps = [{**shape, **value} for shape, value in zip(shapes, values, strict=True)]
+            for name in self._fields:
+                column = self._masked_column([each[name] for each in maps])
+                for each, mask in zip(maps, column, strict=True):
+                    each[name] = mask
+            return None, maps
         require_structs(schema, values, PURPOSE)
         masks, read = self._plans[schema]
         masked = [{**value} for value in read(values)]
@@ -176,14 +181,6 @@ class MaskField(ColumnTransform):
         if len(masks) == 1:
             return [*masks.values()] * len(column)
         return [masks[kind] for kind in map(type, column)]
-
-    def _masked(self, masked: dict[Any, Any]) -> dict[Any, Any]:
-        """The same map."""
-        for name in self._fields:
-            old = masked[name]
-            if old is not None:
-                masked[name] = self._mask_of(old)
-        return masked
 
     def _mask_of(self, old: Any) -> Any:
         """What masks this value, which has no schema."""
