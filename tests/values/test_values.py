@@ -21,12 +21,15 @@ from penstock.api.schema import (
     STRING,
     TIME,
     TIMESTAMP,
+    Schema,
+    SchemaType,
     array,
     decimal,
     map_of,
     struct,
 )
 from penstock.values.logical import bytes_of, decimal_of, moment_of
+from penstock.values.parser import _Tokens
 
 MOMENT = dt.datetime(2024, 2, 29, 13, 14, 15, 123000, tzinfo=dt.UTC)
 
@@ -154,6 +157,50 @@ def test_quoted_texts_are_read_again(text):
     schema, value = values.parse_string(written)
     assert schema is None or schema.type.value == "array"
     assert values.to_text(schema, value) == written or not isinstance(value[0], str)
+
+
+@given(st.text(st.sampled_from(':,{}[]"\\ \n+-ntf1aé')))
+def test_tokens_end_before_delimiters_that_no_backslash_escapes(text):
+    tokens, found = _Tokens(text), []
+    while tokens.has_next():
+        found.append(tokens.next())
+    assert found == tokens_of(text)
+
+
+def tokens_of(text):
+    """Character by character."""
+    found, escaped = [""], False
+    for char in text:
+        if char in ':,{}[]"' and not escaped:
+            found += [char, ""]
+        else:
+            found[-1] += char
+            escaped = char == "\\" and not escaped
+    return [token for token in found if token]
+
+
+@pytest.mark.parametrize(
+    "text", ["abc", "nul", "null x", "trueish", "0-1", "-a", "+", "/a:b", "\\[1]", "\u00a01", "#{}"]
+)
+def test_what_only_begins_like_another_value_is_a_text(text):
+    assert values.parse_string(text) == (STRING, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("null ", (None, None)),
+        (" true", (BOOLEAN, True)),
+        ("false", (BOOLEAN, False)),
+        ("12:a", (INT8, 12)),
+        ("-1,b", (INT8, -1)),
+        (" 7", (INT8, 7)),
+        (" ", (STRING, " ")),
+        ('["a:b", 1]', (Schema(SchemaType.ARRAY), ["a:b", 1])),
+    ],
+)
+def test_what_is_no_text(text, expected):
+    assert values.parse_string(text) == expected
 
 
 def test_inferred_schemas():

@@ -8,6 +8,7 @@ then.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -40,8 +41,12 @@ from penstock.values.logical import DAY, day_of, moment_of, time_of
 from penstock.values.text import DATE_FORMAT, TIME_FORMAT, TIMESTAMP_FORMAT
 
 _DELIMITERS = frozenset(':,{}[]"')
+_TOKEN = re.compile(r'(?:[^:,{}\[\]"\\]+|\\.)+\\?|.', re.DOTALL)
+"""A delimiter, or all that comes before the next one that no backslash escapes."""
 _BLANK = "".join(map(chr, range(33)))
 """What ``String.trim`` removes."""
+_NO_SCALAR = frozenset((*_DELIMITERS, *_BLANK, *"ntf"))
+"""What no number begins with, nor a text that can be nothing else: ``null``, ``true`` and ``false`` can."""
 
 _NUMBERS = (
     SchemaType.INT8,
@@ -68,7 +73,7 @@ def parse(text: str | None, convert: Convert) -> SchemaAndValue:
     """
     if text is None:
         return None, None
-    if not text:
+    if not text or (text[0] not in _NO_SCALAR and not _begins_number(text)):
         return STRING, text
     return _ValueParser(text, convert).parse(False) or (None, None)
 
@@ -91,6 +96,10 @@ class _Tokens:
 
     def has_next(self) -> bool:
         return self.next_token is not None or self.i < len(self.text)
+
+    def has_scalar(self) -> bool:
+        """Whether the next token is one, quickly: False if that is not sure."""
+        return self.next_token is None and self.text[self.i] not in _NO_SCALAR
 
     def next(self) -> str:
         if self.next_token is not None:
@@ -123,15 +132,11 @@ class _Tokens:
         return True
 
     def _consume(self) -> str:
-        start, escaped = self.i, False
-        while self.i < len(self.text):
-            char = self.text[self.i]
-            if char in _DELIMITERS and not escaped:
-                if start == self.i:
-                    self.i += 1
-                break
-            escaped = char == "\\" and not escaped
+        start = self.i
+        if self.text[start : start + 1] in _DELIMITERS:
             self.i += 1
+        elif (found := _TOKEN.match(self.text, start)) is not None:
+            self.i = found.end()
         return self.text[start : self.i]
 
 
@@ -171,22 +176,23 @@ class _ValueParser:
         tokens = self.tokens
         if not tokens.has_next():
             return None
-        if embedded and tokens.take('"'):
-            return self._quoted()
-        if self._is_literal(embedded, "null"):
-            return None
-        if self._is_literal(embedded, "true"):
-            return BOOLEAN, True
-        if self._is_literal(embedded, "false"):
-            return BOOLEAN, False
-        start = tokens.mark()
-        try:
-            if tokens.take("["):
-                return self._array()
-            if tokens.take("{"):
-                return self._map()
-        except DataError:
-            tokens.rewind(start)
+        if not tokens.has_scalar():
+            if embedded and tokens.take('"'):
+                return self._quoted()
+            if self._is_literal(embedded, "null"):
+                return None
+            if self._is_literal(embedded, "true"):
+                return BOOLEAN, True
+            if self._is_literal(embedded, "false"):
+                return BOOLEAN, False
+            start = tokens.mark()
+            try:
+                if tokens.take("["):
+                    return self._array()
+                if tokens.take("{"):
+                    return self._map()
+            except DataError:
+                tokens.rewind(start)
         token = tokens.next()
         if not token.strip(_BLANK):
             return STRING, token
@@ -200,10 +206,9 @@ class _ValueParser:
         return False
 
     def _scalar(self, embedded: bool, token: str) -> SchemaAndValue:
-        digit = token[0].isdecimal()
-        if digit and (temporal := self._temporal(token)) is not None:
+        if token[0].isdecimal() and (temporal := self._temporal(token)) is not None:
             return temporal
-        if digit or token[0] in "+-":
+        if _begins_number(token):
             try:
                 return _number(token)
             except ValueError:
@@ -281,6 +286,10 @@ class _ValueParser:
         if values is None:
             return Schema(SchemaType.MAP, key_schema=keys), {convert(keys, None, k): v for k, v in entries.items()}
         return map_of(keys, values), {convert(keys, None, k): convert(values, None, v) for k, v in entries.items()}
+
+
+def _begins_number(token: str) -> bool:
+    return token[0].isdecimal() or token[0] in "+-"
 
 
 def _number(token: str) -> SchemaAndValue:
