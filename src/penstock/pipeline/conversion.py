@@ -7,8 +7,9 @@ used, with the worker's settings. Java: ``Worker.startTask``, ``Plugins.newConve
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from penstock.api.batch import NO_HEADERS, Batch
@@ -30,10 +31,12 @@ from penstock.java.text import java_class_name
 from penstock.pipeline.chain import Resolve, prefixed
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
+from penstock.values.repeated import distinct
 
 log = logging.getLogger(__name__)
 
 SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+_READ_ONCE = (SIMPLE_HEADER_CONVERTER, "org.apache.kafka.connect.storage.StringConverter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +115,11 @@ class Conversion:
                 return batch
             if (step := java(self.java.header, batch)) is not None:
                 return step.to_connect(batch, "headers")
-            read = self.header.to_connect_header
+            read = {topic: _header_reader(self.header, topic) for topic in distinct(batch.topics)}
             raw: list[Any] = batch.headers
             return batch.with_(
                 headers=[
-                    tuple([Header(h[0], *read(topic, h[0], h[-1])) for h in row]) if row else NO_HEADERS
+                    tuple(map(read[topic], row)) if row else NO_HEADERS
                     for topic, row in zip(batch.topics, raw, strict=True)
                 ]
             )
@@ -198,6 +201,18 @@ def _close(plugins: Iterable[Converter | HeaderConverter]) -> None:
             plugin.close()
         except Exception:
             log.warning("%s could not be closed", java_class_name(type(plugin)), exc_info=True)
+
+
+def _header_reader(converter: HeaderConverter, topic: str) -> Callable[[Any], Header]:
+    """Reads the headers of a topic's records in a batch; those that repeat once, where equal bytes are always read as
+    the same value.
+    """
+    convert = converter.to_connect_header
+
+    def read(raw: Any) -> Header:
+        return Header(raw[0], *convert(topic, raw[0], raw[-1]))
+
+    return cache(read) if java_class_name(type(converter)) in _READ_ONCE else read
 
 
 def _chosen(
