@@ -71,6 +71,14 @@ def test_null_fields_are_left_out_with_their_commas(rows):
     assert to_strings([schema] * len(values), without_b) == [to_string(schema, row) for row in without_b]
 
 
+@given(st.lists(st.tuples(*[st.sampled_from(["x", "", None, "é"])] * 4), min_size=1, max_size=3))
+def test_texts_that_repeat_print_as_others_do(rows):
+    schema = struct(*((name, STRING.with_(optional=True)) for name in "abcd"))
+    table = Table("abcd", list(map(list, zip(*rows, strict=True))))
+    assert to_strings([schema] * len(rows), table) == [to_string(schema, row) for row in table.rows()]
+    assert to_strings([None] * len(rows), table) == [to_string(None, row) for row in table.rows()]
+
+
 @pytest.mark.parametrize(
     ("schema", "column"),
     [

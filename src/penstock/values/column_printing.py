@@ -20,6 +20,7 @@ Texts = Sequence[str | None]
 """The texts of a column, None for nulls."""
 
 _NONE = type(None)
+_TEXTS = {str, _NONE}
 NUMBERS = {
     int: {SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64},
     float: {SchemaType.FLOAT64},
@@ -42,11 +43,11 @@ def texts_of(schema: Schema | None, column: Sequence[Any]) -> tuple[Texts, bool]
     if isinstance(column, Table):
         return _maps(column) if schema is None else _structs(schema, column.as_dict(), len(column)), False
     kinds = set(map(type, column))
+    if kinds <= _TEXTS:
+        return column, _NONE in kinds
     if _NONE in kinds:
         texts = iter(texts_of(schema, there)[0] if (there := [value for value in column if value is not None]) else ())
         return [None if value is None else next(texts) for value in column], True
-    if kinds == {str}:
-        return column, False
     if kinds == {dict} and schema is not None and schema.type is SchemaType.STRUCT:
         fields = {field.name: [row.get(field.name) for row in column] for field in schema.fields}
         return _structs(schema, fields, len(column)), False
@@ -81,11 +82,15 @@ def _without_exponents(doubles: Sequence[float]) -> bool:
 
 def _maps(table: Table) -> list[str]:
     pieces: list[Iterable[str]] = []
-    label = "{"
-    for name, column in zip(table.names, table.columns, strict=True):
-        pieces += repeat(f"{label}{to_string(None, name)}="), _or_null(*texts_of(None, column))
-        label = ", "
-    return list(map("".join, zip(*pieces, repeat("}"), strict=False)))
+    text = "{"
+    for place, (name, column) in enumerate(zip(table.names, table.columns, strict=True)):
+        text += f"{', ' if place else ''}{to_string(None, name)}="
+        if (constant := _constant(column)) is not None:
+            text += constant
+        else:
+            pieces += repeat(text), _or_null(*texts_of(None, column))
+            text = ""
+    return _joined(pieces, text + "}", len(table))
 
 
 def _structs(schema: Schema, columns: Mapping[str, Sequence[Any]], count: int) -> list[str]:
@@ -93,13 +98,30 @@ def _structs(schema: Schema, columns: Mapping[str, Sequence[Any]], count: int) -
     shown = [(f.name, *texts_of(f.schema, columns[f.name])) for f in schema.fields if f.name in columns]
     certain = next((place for place, (_, _, nulls) in enumerate(shown) if not nulls), len(shown))
     """The first field that all structs have: commas go behind the fields before it, and before those behind it."""
-    pieces: list[Iterable[str]] = [repeat("Struct{", count)]
+    pieces: list[Iterable[str]] = []
+    text = "Struct{"
     for place, (name, texts, nulls) in enumerate(shown):
         before, after = f"{',' if place > certain else ''}{name}=", "," if place < certain else ""
         if nulls:
-            pieces.append(["" if text is None else f"{before}{text}{after}" for text in texts])
+            pieces += repeat(text), ["" if each is None else f"{before}{each}{after}" for each in texts]
+            text = ""
+        elif (constant := _constant(texts)) is not None:
+            text += before + constant
         else:
-            pieces += repeat(before), texts  # type: ignore[arg-type]
+            pieces += repeat(text + before), texts  # type: ignore[arg-type]
+            text = ""
     if certain == len(shown):
-        return [f"{row.removesuffix(',')}}}" for row in map("".join, zip(*pieces, strict=False))]
-    return list(map("".join, zip(*pieces, repeat("}"), strict=False)))
+        return [f"{row.removesuffix(',')}}}" for row in _joined(pieces, text, count)]
+    return _joined(pieces, text + "}", count)
+
+
+def _constant(column: Sequence[Any]) -> str | None:
+    """The text that all values of a column are; None if they differ, or are no texts."""
+    if type(column) is not list or type(column[0]) is not str or column[0] != column[-1]:
+        return None
+    text: str = column[0]
+    return text if column.count(text) == len(column) else None
+
+
+def _joined(pieces: list[Iterable[str]], end: str, count: int) -> list[str]:
+    return list(map("".join, zip(*pieces, repeat(end), strict=False))) if pieces else [end] * count
