@@ -114,6 +114,39 @@ def test_structs_in_envelopes(rows):
     assert to_strings(schemas, values) == [to_string(ROW, value) for value in values]
 
 
+OPTIONAL_FIELDS = (
+    ("small", INT8, "int8", st.integers(-130, 130)),
+    ("large", INT64, "int64", st.integers(-(2**63), 2**64 - 1)),
+    ("amount", FLOAT64, "double", st.sampled_from([0.0, -0.0, 1.5, -1e300])),
+    ("ok", BOOLEAN, "boolean", st.booleans()),
+    ("user", STRING, "string", st.text(max_size=2)),
+)
+
+
+@given(st.lists(st.fixed_dictionaries({name: st.none() | kind for name, _, _, kind in OPTIONAL_FIELDS}), min_size=1))
+def test_nulls_in_structs(rows):
+    subject = converter()
+    fields = [{"type": kind, "optional": True, "field": name} for name, _, kind, _ in OPTIONAL_FIELDS]
+    schema = {"type": "struct", "optional": False, "fields": fields}
+    data = [orjson.dumps({"schema": schema, "payload": row}) for row in rows]
+    subject.to_connect("t", (), data[0])
+    subject.to_connect_batch(["t"], [()], data[:1])
+    (schemas, values), one_by_one = both_ways(subject, data)
+    assert schemas == [struct(*((name, type.with_(optional=True)) for name, type, _, _ in OPTIONAL_FIELDS))] * len(rows)
+    assert [spelled(value) for value in values] == [spelled(value) for _, value in one_by_one]
+    assert to_strings(schemas, values) == [to_string(schemas[0], value) for value in values]
+
+
+@pytest.mark.parametrize("other", [b"", b"}", None, b'{"schema":null,"payload":1}', b"head", b"tail", b"both"])
+def test_envelopes_with_another_head_or_end(other):
+    subject, good = converter(), b'{"schema":{"type":"int8","optional":false},"payload":1}'
+    heads = {b"head": good[:-2], b"tail": good[1:], b"both": good + b" "}
+    data = [good, heads.get(other, other)]
+    subject.to_connect_batch(["t"], [()], [good])
+    assert subject._payloads([good] * 2) == [b"1", b"1"]
+    assert subject._payloads(data) is None
+
+
 def test_columns_are_what_objects_of_one_shape_become():
     data = [b'{"id":1,"user":"a"}', b'{"user":"b","id":2}']
     _, values = converter(schemas_enable="false").to_connect_batch(["t"] * 2, [()] * 2, list(data))

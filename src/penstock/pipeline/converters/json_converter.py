@@ -7,6 +7,8 @@ once parsed, is recognised by its bytes: of the following records only the paylo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -39,6 +41,7 @@ _UNREADABLE = "Converting byte[] to Kafka Connect data failed due to serializati
 _UNWRITABLE = "Converting Kafka Connect data to byte[] failed due to serialization error: "
 _HEAD, _MIDDLE, _TAIL = b'{"schema":', b',"payload":', b"}"
 _NO_PREFIX = b"\x00"
+_last = itemgetter(-1)
 
 
 class JsonConverter(AnyConverter):
@@ -204,9 +207,13 @@ class JsonConverter(AnyConverter):
 
     def _payloads(self, data: list[bytes | None]) -> list[bytes] | None:
         """The payloads if all envelopes begin as the one that was parsed last; None otherwise."""
-        prefix, length = self._prefix, len(self._prefix)
-        items = [item[length:-1] for item in data if item and item.startswith(prefix) and item.endswith(_TAIL)]
-        return items if len(items) == len(data) else None
+        items: list[Any] = data
+        try:
+            if all(map(bytes.startswith, items, repeat(self._prefix))) and set(map(_last, items)) == {_TAIL[0]}:
+                return list(map(itemgetter(slice(len(self._prefix), -1)), items))
+        except TypeError:  # of None
+            pass
+        return None
 
     def _one_by_one(self, data: list[bytes | None]) -> tuple[list[Schema | None], list[Any]]:
         schemas: list[Schema | None] = []

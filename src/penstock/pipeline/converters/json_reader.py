@@ -84,6 +84,7 @@ class JsonReader:
                     self._field(field),
                     float if field.schema.type is SchemaType.FLOAT64 else _plain_type(field.schema),
                     1 << BITS.get(field.schema.type, 1) - 1,
+                    field.schema.optional and (field.schema.default is None or not self.defaults),
                 )
                 for field in schema.fields
             ]

@@ -17,7 +17,10 @@ from penstock.pipeline.converters.scalar_nodes import Read
 from penstock.values.hash_map import order_of_keys
 
 _LONG = 2**63
-_AS_THEY_ARE = frozenset((str, bool, type(None)))
+"""orjson reads integers below its negative as floats."""
+_NONE = type(None)
+_AS_THEY_ARE = frozenset((str, bool, _NONE))
+_INTEGERS = frozenset((int, _NONE))
 
 Column = Sequence[Any]
 
@@ -25,25 +28,27 @@ Column = Sequence[Any]
 def columns_of_maps(nodes: list[Node]) -> dict[str, Column] | None:
     """The columns of objects with the same keys, in the order of a Java ``HashMap``; None for other nodes."""
     first = nodes[0]
-    if type(first) is not dict or not first or set(map(type, nodes)) != {dict} or set(map(len, nodes)) != {len(first)}:
+    if type(first) is not dict or not first:
         return None
     order = order_of_keys(tuple(first))
+    columns = _columns(order.keys, nodes)
+    if columns is None or set(map(len, nodes)) != {len(first)}:
+        return None
     if not order.certain and not all(map(list(first).__eq__, map(list, nodes))):
         return None
-    return _columns(order.keys, nodes)
+    return columns
 
 
 def columns_of_structs(schema: Schema, nodes: list[Node]) -> dict[str, Column] | None:
     """The columns of objects that have all fields of a struct; None if one has not."""
-    if not schema.fields or set(map(type, nodes)) != {dict}:
-        return None
     return _columns(tuple(field.name for field in schema.fields), nodes)
 
 
-def _columns(names: tuple[str, ...], nodes: list[dict[str, Node]]) -> dict[str, Column] | None:
+def _columns(names: tuple[str, ...], nodes: list[Node]) -> dict[str, Column] | None:
+    """None if there are no names, or one of the nodes has not all of them; those that are no objects have none."""
     try:
-        return {name: list(map(itemgetter(name), nodes)) for name in names}
-    except KeyError:
+        return {name: list(map(itemgetter(name), nodes)) for name in names} or None
+    except (KeyError, TypeError):
         return None
 
 
@@ -54,15 +59,21 @@ def read_maps(columns: dict[str, Column], read: Read) -> Table:
 
 def _free(column: Column, read: Read) -> Column:
     kinds = set(map(type, column))
-    if kinds <= _AS_THEY_ARE or (kinds == {int} and max(column) < _LONG):
+    if kinds <= _AS_THEY_ARE or (kinds <= _INTEGERS and max(_in_range(column, kinds)) < _LONG):
         return column
     if kinds == {float} and min(column) > -_LONG and max(column) < _LONG:
         return _without_negative_zeros(column)
     return list(map(read, column))
 
 
+def _in_range(column: Column, kinds: set[type]) -> Column:
+    """The integers of a column with these classes, as far as their range is concerned: one at least, and no nulls."""
+    return [0, *filter(None, column)] if _NONE in kinds else column
+
+
 def _without_negative_zeros(column: Column) -> Column:
-    return column if all(column) else [value or 0.0 for value in column]
+    """Of floats and nulls."""
+    return column if all(column) else [value if value is None else value or 0.0 for value in column]
 
 
 class StructField(NamedTuple):
@@ -74,6 +85,8 @@ class StructField(NamedTuple):
     """The type whose values are left as they are, but for the range of an ``int`` and zeros of a ``float``."""
     limit: int
     """An ``int`` is below it and not below its negative."""
+    nullable: bool
+    """Whether a null is left as it is, too."""
 
 
 def read_structs(columns: dict[str, Column], fields: Sequence[StructField]) -> Table:
@@ -81,10 +94,14 @@ def read_structs(columns: dict[str, Column], fields: Sequence[StructField]) -> T
 
 
 def _typed(column: Column, field: StructField) -> Column:
-    if field.plain is None or set(map(type, column)) != {field.plain}:
+    kinds = set(map(type, column))
+    others = kinds - {field.plain}
+    if field.plain is None or (others and not (field.nullable and others == {_NONE})):
         return list(map(field.read, column))
     if field.plain is float:
         return _without_negative_zeros(column)
-    if field.plain is int and not (-field.limit <= min(column) and max(column) < field.limit):
-        return list(map(field.read, column))
+    if field.plain is int:
+        integers = _in_range(column, kinds)
+        if max(integers) >= field.limit or (field.limit < _LONG and min(integers) < -field.limit):
+            return list(map(field.read, column))
     return column
