@@ -27,12 +27,14 @@ from penstock.api.schema import (
     TIME,
     TIMESTAMP,
     Schema,
+    SchemaType,
     array,
     decimal,
     map_of,
     struct,
 )
 from penstock.pipeline.converters import JsonConverter
+from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.values.column_printing import to_strings
 from penstock.values.printing import to_string
 
@@ -48,12 +50,27 @@ SCALARS = (
 ITEMS = SCALARS | st.lists(SCALARS, max_size=2) | st.dictionaries(KEYS, SCALARS, max_size=3)
 
 
+OBJECTS = st.fixed_dictionaries(
+    {"user": SCALARS, "Aa": st.integers(0, 9) | SCALARS, "b": st.lists(SCALARS, max_size=2)}
+)
+KINDS = (
+    st.integers(0, 9),
+    st.text(max_size=3),
+    st.floats(1, 9),
+    st.none() | st.integers(2**63 - 1, 2**63),
+    st.lists(st.integers(0, 9), max_size=3),
+    st.none() | st.lists(st.text(max_size=2), max_size=2),
+    OBJECTS,
+    st.none() | OBJECTS,
+    st.lists(OBJECTS, max_size=2),
+    ITEMS,
+)
+
+
 @st.composite
 def objects_of_one_shape(draw) -> list[bytes]:
     keys = draw(st.lists(KEYS, min_size=1, max_size=5, unique=True))
-    kinds = {
-        key: draw(st.sampled_from([st.integers(0, 9), st.text(max_size=3), st.floats(1, 9), ITEMS])) for key in keys
-    }
+    kinds = {key: draw(st.sampled_from(KINDS)) for key in keys}
     shuffled = draw(st.booleans())
     return [
         orjson.dumps({key: draw(kinds[key]) for key in (draw(st.permutations(keys)) if shuffled else keys)})
@@ -135,6 +152,54 @@ def test_nulls_in_structs(rows):
     assert schemas == [struct(*((name, type.with_(optional=True)) for name, type, _, _ in OPTIONAL_FIELDS))] * len(rows)
     assert [spelled(value) for value in values] == [spelled(value) for _, value in one_by_one]
     assert to_strings(schemas, values) == [to_string(schemas[0], value) for value in values]
+
+
+INNER = struct(("street", STRING), ("zip", INT8.with_(optional=True)), ("city", STRING.with_(default="c")))
+CONTAINERS = {
+    "required": (INNER, st.none() | st.integers(0, 1)),
+    "optional": (INNER.with_(optional=True), st.none()),
+    "texts": (array(STRING), st.lists(st.none() | st.text(max_size=2), max_size=2)),
+    "bytes": (array(INT8.with_(optional=True)).with_(optional=True), st.lists(st.none() | st.integers(-130, 130))),
+    "doubles": (array(FLOAT64), st.lists(st.sampled_from([1.5, 2.0, 0.0, -0.0, 3]), max_size=2)),
+    "structs": (array(INNER), st.none()),
+}
+INNER_NODES = st.fixed_dictionaries(
+    {"street": st.text(max_size=2), "zip": st.none() | st.integers(-3, 130), "city": st.none() | st.text(max_size=2)}
+)
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+@given(data=st.data())
+def test_structs_and_arrays_in_structs(name, data):
+    schema, others = CONTAINERS[name]
+    row = struct((name, schema))
+    usual = others if schema.type is SchemaType.ARRAY else INNER_NODES
+    values = usual if name != "structs" else st.lists(INNER_NODES, max_size=2)
+    odd = others | values | INNER_NODES.map(lambda node: dict(list(node.items())[1:]))
+    some = data.draw(st.sampled_from([values, values | st.none(), odd]))
+    nodes = data.draw(st.lists(st.fixed_dictionaries({name: some}), min_size=1, max_size=4))
+    reader = JsonReader(True, 10)
+    table, alone = (
+        either(lambda: reader.table(row, again(nodes))),
+        either(lambda: list(map(reader.reader(row), again(nodes)))),
+    )
+    if table is not None:
+        assert spelled(table if isinstance(table, str) else list(table)) == spelled(alone)
+    if not isinstance(alone, str):
+        assert to_strings([row] * len(nodes), table or alone) == [to_string(row, value) for value in alone]
+
+
+def again(nodes: list[Any]) -> list[Any]:
+    """The same nodes, which readers may change."""
+    found: list[Any] = orjson.loads(orjson.dumps(nodes))
+    return found
+
+
+def either(read: Any) -> Any:
+    try:
+        return read()
+    except DataError:
+        return "an error"
 
 
 @pytest.mark.parametrize("other", [b"", b"}", None, b'{"schema":null,"payload":1}', b"head", b"tail", b"both"])

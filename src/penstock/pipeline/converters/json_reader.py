@@ -6,6 +6,7 @@ integers are truncated to their type. Objects without a schema become maps in th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from penstock.api.columns import Table
@@ -13,6 +14,8 @@ from penstock.api.errors import DataError
 from penstock.api.schema import DECIMAL_NAME, Field, Schema, SchemaType
 from penstock.java.jackson.node import MISSING, Node, node_type
 from penstock.pipeline.converters.json_table import (
+    Plain,
+    ReadTable,
     StructField,
     columns_of_maps,
     columns_of_structs,
@@ -68,7 +71,7 @@ class JsonReader:
         if schema is None:
             columns = columns_of_maps(nodes)
             return None if columns is None else read_maps(columns, read_free)
-        if schema.type is not SchemaType.STRUCT or schema.name in DATE_READERS or schema.name == DECIMAL_NAME:
+        if schema.type is not SchemaType.STRUCT or _is_logical(schema):
             return None
         columns = columns_of_structs(schema, nodes)
         return None if columns is None else read_structs(columns, self._fields(schema))
@@ -82,13 +85,28 @@ class JsonReader:
                 StructField(
                     field.name,
                     self._field(field),
-                    float if field.schema.type is SchemaType.FLOAT64 else _plain_type(field.schema),
-                    1 << BITS.get(field.schema.type, 1) - 1,
-                    field.schema.optional and (field.schema.default is None or not self.defaults),
+                    self._keeps_null(field.schema),
+                    self._plain(field.schema),
+                    self._plain(field.schema.value_schema) if _is_array(field.schema) else None,
+                    self._inner(field.schema),
                 )
                 for field in schema.fields
             ]
         return found
+
+    def _plain(self, schema: Schema | None) -> Plain | None:
+        if schema is None:
+            return None
+        kind = float if schema.type is SchemaType.FLOAT64 and not _is_logical(schema) else _plain_type(schema)
+        limit = 1 << BITS.get(schema.type, 1) - 1
+        return None if kind is None else Plain(kind, limit, self._keeps_null(schema))
+
+    def _keeps_null(self, schema: Schema) -> bool:
+        return schema.optional and (schema.default is None or not self.defaults)
+
+    def _inner(self, schema: Schema) -> ReadTable | None:
+        """How structs of a field are read as a table."""
+        return partial(self.table, schema) if schema.type is SchemaType.STRUCT else None
 
     def read_value(self, schema: Schema, node: Node) -> Any:
         return self.reader(schema)(node)
@@ -177,7 +195,7 @@ class JsonReader:
         types = [_plain_type(field.schema) for field in schema.fields]
         places = [i for i, kind in enumerate(types) if kind is None]
         others = [fields[i] for i in places]
-        ranges = [(field.name, field.limit) for field in plan if field.plain is int]
+        ranges = [(field.name, field.plain.limit) for field in plan if field.plain and field.plain.kind is int]
         read_fields = self._each_field(schema, fields)
 
         def read(node: Node) -> dict[str, Any]:
@@ -249,9 +267,17 @@ def read_free(node: Node) -> Any:
     return None if node is MISSING else read_double(node)
 
 
+def _is_logical(schema: Schema) -> bool:
+    return schema.name == DECIMAL_NAME or schema.name in DATE_READERS
+
+
+def _is_array(schema: Schema) -> bool:
+    return schema.type is SchemaType.ARRAY and not _is_logical(schema)
+
+
 def _plain_type(schema: Schema) -> type | None:
     """The type whose values need no more than a check of their range."""
-    if schema.name == DECIMAL_NAME or schema.name in DATE_READERS:
+    if _is_logical(schema):
         return None
     if schema.type in BITS:
         return int

@@ -6,7 +6,8 @@ Nodes are those of orjson. They are not changed before it is certain that they b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -21,8 +22,11 @@ _LONG = 2**63
 _NONE = type(None)
 _AS_THEY_ARE = frozenset((str, bool, _NONE))
 _INTEGERS = frozenset((int, _NONE))
+_LISTS = frozenset((list, _NONE))
 
 Column = Sequence[Any]
+ReadTable = Callable[[list[Node]], Table | None]
+"""What the objects, one at least, are as a table; None if they are not of one form."""
 
 
 def columns_of_maps(nodes: list[Node]) -> dict[str, Column] | None:
@@ -59,11 +63,80 @@ def read_maps(columns: dict[str, Column], read: Read) -> Table:
 
 def _free(column: Column, read: Read) -> Column:
     kinds = set(map(type, column))
-    if kinds <= _AS_THEY_ARE or (kinds <= _INTEGERS and max(_in_range(column, kinds)) < _LONG):
+    if _are_free(column, kinds) or (kinds <= _LISTS and _are_free(items := _items(column), set(map(type, items)))):
         return column
     if kinds == {float} and min(column) > -_LONG and max(column) < _LONG:
         return _without_negative_zeros(column)
+    if dict in kinds and (maps := _inner(column, kinds, True, lambda nodes: _free_maps(nodes, read))) is not None:
+        return list(maps)
     return list(map(read, column))
+
+
+def _are_free(column: Column, kinds: set[type]) -> bool:
+    """Whether values of these classes are left as they are."""
+    return kinds <= _AS_THEY_ARE or (kinds <= _INTEGERS and max(_in_range(column, kinds)) < _LONG)
+
+
+def _items(column: Column) -> list[Node]:
+    """Those of the lists in a column, which has nothing but nulls beside them."""
+    return list(chain.from_iterable(filter(None, column)))
+
+
+def _free_maps(nodes: list[Node], read: Read) -> Table | None:
+    columns = columns_of_maps(nodes)
+    return None if columns is None else read_maps(columns, read)
+
+
+class Plain(NamedTuple):
+    """Values that are left as they are, but for the range of an ``int`` and zeros of a ``float``."""
+
+    kind: type
+    limit: int
+    """An ``int`` is below it and not below its negative."""
+    nullable: bool
+    """Whether nulls are left as they are, too."""
+
+
+class StructField(NamedTuple):
+    """How a field of a struct is read."""
+
+    name: str
+    read: Read
+    nullable: bool
+    """Whether a null is left as it is."""
+    plain: Plain | None
+    items: Plain | None
+    """Those of an array."""
+    inner: ReadTable | None
+    """Reads structs that are the values of the field."""
+
+
+def read_structs(columns: dict[str, Column], fields: Sequence[StructField]) -> Table:
+    return Table.of({field.name: _typed(columns[field.name], field) for field in fields})
+
+
+def _typed(column: Column, field: StructField) -> Column:
+    kinds = set(map(type, column))
+    if field.plain is not None and _are_plain(column, kinds, field.plain):
+        return _without_negative_zeros(column) if field.plain.kind is float else column
+    if field.items is not None and kinds <= _LISTS and (field.nullable or _NONE not in kinds):
+        items = _items(column)
+        without_zeros = field.items.kind is not float or all(items)
+        if not items or (without_zeros and _are_plain(items, set(map(type, items)), field.items)):
+            return column
+    if field.inner is not None and (structs := _inner(column, kinds, field.nullable, field.inner)) is not None:
+        return structs
+    return list(map(field.read, column))
+
+
+def _are_plain(column: Column, kinds: set[type], plain: Plain) -> bool:
+    others = kinds - {plain.kind}
+    if others and not (plain.nullable and others == {_NONE}):
+        return False
+    if plain.kind is not int:
+        return True
+    integers = _in_range(column, kinds)
+    return max(integers) < plain.limit and (plain.limit == _LONG or -plain.limit <= min(integers))
 
 
 def _in_range(column: Column, kinds: set[type]) -> Column:
@@ -76,32 +149,14 @@ def _without_negative_zeros(column: Column) -> Column:
     return column if all(column) else [value if value is None else value or 0.0 for value in column]
 
 
-class StructField(NamedTuple):
-    """How a field of a struct is read."""
-
-    name: str
-    read: Read
-    plain: type | None
-    """The type whose values are left as they are, but for the range of an ``int`` and zeros of a ``float``."""
-    limit: int
-    """An ``int`` is below it and not below its negative."""
-    nullable: bool
-    """Whether a null is left as it is, too."""
-
-
-def read_structs(columns: dict[str, Column], fields: Sequence[StructField]) -> Table:
-    return Table.of({field.name: _typed(columns[field.name], field) for field in fields})
-
-
-def _typed(column: Column, field: StructField) -> Column:
-    kinds = set(map(type, column))
-    others = kinds - {field.plain}
-    if field.plain is None or (others and not (field.nullable and others == {_NONE})):
-        return list(map(field.read, column))
-    if field.plain is float:
-        return _without_negative_zeros(column)
-    if field.plain is int:
-        integers = _in_range(column, kinds)
-        if max(integers) >= field.limit or (field.limit < _LONG and min(integers) < -field.limit):
-            return list(map(field.read, column))
-    return column
+def _inner(column: Column, kinds: set[type], nullable: bool, read: ReadTable) -> Column | None:
+    """Objects in a column of these classes, with nulls among them if they may be; None if they make no table."""
+    if kinds == {dict}:
+        return read(list(column))
+    if not nullable or kinds != {dict, _NONE}:
+        return None
+    table = read([node for node in column if node is not None])
+    if table is None:
+        return None
+    rows = iter(table)
+    return [None if node is None else next(rows) for node in column]

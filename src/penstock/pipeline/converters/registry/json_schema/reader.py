@@ -46,6 +46,9 @@ class ValueReader(JsonReader):
     def table(self, schema: Schema | None, nodes: list[Node]) -> Any:
         return None if schema is not None and is_union(schema) else super().table(schema, nodes)
 
+    def _inner(self, schema: Schema) -> None:
+        """None: they are looked through once more."""
+
     def _field(self, field: Field) -> Read:
         return put(field, self._inside.reader(field.schema))
 
