@@ -28,6 +28,35 @@ def made(kind):
     return subject
 
 
+@pytest.mark.parametrize(
+    "kind", [LongConverter, IntegerConverter, ShortConverter, DoubleConverter, FloatConverter, BooleanConverter]
+)
+@given(data=st.data())
+def test_batches_are_read_as_their_records_are(kind, data):
+    subject = made(kind)
+    size = 1 if kind is BooleanConverter else kind.form.size
+    good = st.binary(min_size=size, max_size=size)
+    some = data.draw(st.sampled_from([good, good | st.none(), st.none(), good | st.binary(max_size=9)]))
+    rows = data.draw(st.lists(some, max_size=4))
+    try:
+        alone = [subject.to_connect("t", (), row) for row in rows]
+    except DataError:
+        with pytest.raises(DataError):
+            subject.to_connect_batch(["t"] * len(rows), [()] * len(rows), rows)
+    else:
+        schemas, values = subject.to_connect_batch(["t"] * len(rows), [()] * len(rows), rows)
+        assert repr(list(zip(schemas, values, strict=True))) == repr(alone)
+
+
+def test_a_converter_that_is_derived_from_one_of_numbers_reads_each_itself():
+    class Next(LongConverter):
+        def to_connect(self, topic, headers, data):
+            schema, value = super().to_connect(topic, headers, data)
+            return schema, value + 1
+
+    assert made(Next).to_connect_batch(["t"], [()], [bytes(8)])[1] == [1]
+
+
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_longs_are_read_again(number):
     subject = made(LongConverter)

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from penstock.api.columns import Table
 from penstock.api.converter import SchemaAndValue
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.record import Header
@@ -27,6 +28,7 @@ from penstock.api.schema import (
 )
 from penstock.pipeline.converters.base import AnyConverter
 from penstock.values.class_names import class_name
+from penstock.values.repeated import only_nulls
 
 _PACKAGE = "org.apache.kafka.connect.converters."
 _AS_IT_IS = frozenset((bytes, type(None)))
@@ -95,6 +97,18 @@ class NumberConverter(AnyConverter):
             cause = SerializationError(f"Size of data received by {self.deserializer} is not {self.form.size}")
             raise DataError(f"Failed to deserialize {self.type_name}: ") from cause
         return self.schema, self.form.unpack(data)[0]
+
+    def to_connect_batch(
+        self, topics: list[str], headers: list[Sequence[tuple[str, bytes | None]]], data: list[bytes | None]
+    ) -> tuple[list[Schema | None], list[Any] | Table]:
+        items: list[Any] = data
+        if type(self).to_connect is NumberConverter.to_connect:
+            if only_nulls(data):
+                return [self.schema] * len(data), items
+            if None not in data and set(map(len, items)) == {self.form.size}:
+                numbers = struct.unpack(f">{len(data)}{self.form.format[-1]}", b"".join(items))
+                return [self.schema] * len(data), list(numbers)
+        return super().to_connect_batch(topics, headers, data)
 
 
 class DoubleConverter(NumberConverter):
