@@ -35,7 +35,11 @@ def to_strings(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) 
     if not values:
         return []
     if schemas.count(schemas[0]) < len(schemas):
-        return list(map(to_string, schemas, values))
+        there = [row for row, value in enumerate(values) if value is not None]
+        if not 0 < len(there) < len(values):
+            return list(map(to_string, schemas, values))
+        texts = iter(to_strings([schemas[row] for row in there], [values[row] for row in there]))
+        return ["null" if value is None else next(texts) for value in values]
     return _or_null(*texts_of(schemas[0], values))
 
 

@@ -189,6 +189,46 @@ def test_structs_and_arrays_in_structs(name, data):
         assert to_strings([row] * len(nodes), table or alone) == [to_string(row, value) for value in alone]
 
 
+HEADS = [
+    b'{"schema":{"type":"struct","optional":true,"fields":[{"type":"int8","optional":true,"field":"a"}]},"payload":',
+    b'{"schema":{"type":"struct","optional":false,"fields":[{"type":"string","field":"a"}]},"payload":',
+    b'{"schema":{"type":"string","optional":true,"doc":",\\"payload\\":"},"payload":',
+    b'{"schema":{"type":"string","optional":true,"parameters":{"a":"1"}},"payload":',
+    b'{"schema":null,"payload":',
+    b'{ "schema":{"type":"int64","optional":true},"payload":',
+]
+ENVELOPES = st.none() | st.builds(
+    lambda head, payload, end: head + payload + end,
+    st.sampled_from(HEADS),
+    st.sampled_from([b'{"a":1}', b'{"a":"x"}', b'"x"', b"1", b"null", b"{}", b'{"a":1},"b":{"c":1}', b'1,"payload":2']),
+    st.sampled_from([b"}", b"}", b"}", b" }", b"", b"} "]),
+)
+
+
+@pytest.mark.parametrize("cache", ["1000", "1"])
+@given(st.lists(st.lists(ENVELOPES, min_size=1, max_size=6), max_size=3))
+def test_envelopes_of_several_schemas(cache, batches):
+    subject = converter(schemas_cache_size=cache)
+    for data in batches:
+        alone = either(lambda data=data: [converter().to_connect("t", (), item) for item in data])
+        try:
+            schemas, values = subject.to_connect_batch(["t"] * len(data), [()] * len(data), data)
+        except DataError:
+            assert alone == "an error"
+            continue
+        assert spelled(list(zip(schemas, values, strict=True))) == spelled(alone)
+        assert to_strings(schemas, values) == list(map(to_string, schemas, values))
+
+
+def test_nulls_among_objects():
+    data = [b'{"id":1}', None, b'{"id":2}', None]
+    (schemas, values), one_by_one = both_ways(converter(schemas_enable="false"), data)
+    assert (schemas, values) == ([None] * 4, [{"id": 1}, None, {"id": 2}, None])
+    assert values == [value for _, value in one_by_one]
+    with pytest.raises(DataError):
+        converter().to_connect_batch(["t"] * 4, [()] * 4, data)
+
+
 def again(nodes: list[Any]) -> list[Any]:
     """The same nodes, which readers may change."""
     found: list[Any] = orjson.loads(orjson.dumps(nodes))

@@ -112,6 +112,8 @@ class JsonConverter(AnyConverter):
         self._prefix = _NO_PREFIX
         self._schema_behind: Schema | None = None
         self._read_behind: Read = self._read.reader(None)
+        self._known: dict[bytes, tuple[Schema | None, Read]] = {}
+        """By the heads of envelopes that were parsed."""
         self.schema = self._content(settings["schema.content"])
 
     def _content(self, text: str | None) -> Schema | None:
@@ -203,7 +205,12 @@ class JsonConverter(AnyConverter):
                 return [schema] * len(data), table or list(map(self._read.reader(schema), nodes))
             except (TypeError, DataError, orjson.JSONDecodeError, InexactError, RecursionError):
                 pass
-        return self._one_by_one(data)
+        there: list[Any] = [item for item in data if item is not None]
+        if len(there) == len(data):
+            return self._one_by_one(there)
+        pairs = zip(*self.to_connect_batch(topics[: len(there)], headers[: len(there)], there), strict=True)
+        found: list[SchemaAndValue] = [(None, None) if item is None else next(pairs) for item in data]
+        return [schema for schema, _ in found], [value for _, value in found]
 
     def _payloads(self, data: list[bytes | None]) -> list[bytes] | None:
         """The payloads if all envelopes begin as the one that was parsed last; None otherwise."""
@@ -215,11 +222,11 @@ class JsonConverter(AnyConverter):
             pass
         return None
 
-    def _one_by_one(self, data: list[bytes | None]) -> tuple[list[Schema | None], list[Any]]:
+    def _one_by_one(self, data: list[bytes]) -> tuple[list[Schema | None], list[Any]]:
         schemas: list[Schema | None] = []
         values: list[Any] = []
         for item in data:
-            if item is not None and item.startswith(self._prefix) and item.endswith(_TAIL):
+            if self._is_known(item) and item.endswith(_TAIL):
                 try:
                     value = self._read_behind(orjson.loads(item[len(self._prefix) : -1]))
                 except (orjson.JSONDecodeError, InexactError, RecursionError):
@@ -232,6 +239,16 @@ class JsonConverter(AnyConverter):
             schemas.append(schema)
             values.append(value)
         return schemas, values
+
+    def _is_known(self, item: bytes) -> bool:
+        """Whether an envelope begins as one that was parsed, which is the last one then."""
+        if item.startswith(self._prefix):
+            return True
+        head = item[: item.find(_MIDDLE) + len(_MIDDLE)]
+        if (known := self._known.get(head)) is None:
+            return False
+        self._prefix, (self._schema_behind, self._read_behind) = head, known
+        return True
 
     def _understand(self, load: Any, data: bytes) -> SchemaAndValue:
         try:
@@ -265,9 +282,9 @@ class JsonConverter(AnyConverter):
             found = self._schemas[text] = self._same.setdefault(found, found)
         return found
 
-    def _remember(self, data: bytes | None, schema: Schema | None) -> None:
+    def _remember(self, data: bytes, schema: Schema | None) -> None:
         """Remember the head of an envelope that was parsed, if it is spelled as Java spells it."""
-        if data is None or not self.schemas_enabled or self.schema is not None or not data.startswith(_HEAD):
+        if not self.schemas_enabled or self.schema is not None or not data.startswith(_HEAD):
             return
         end = data.find(_MIDDLE)
         while end >= 0:
@@ -280,4 +297,7 @@ class JsonConverter(AnyConverter):
                 self._prefix = data[: end + len(_MIDDLE)]
                 self._schema_behind = schema
                 self._read_behind = self._read.reader(schema)
+                if len(self._known) >= self.cache_size:
+                    self._known.clear()
+                self._known[self._prefix] = schema, self._read_behind
                 return
