@@ -79,6 +79,19 @@ def test_texts_that_repeat_print_as_others_do(rows):
     assert to_strings([None] * len(rows), table) == [to_string(None, row) for row in table.rows()]
 
 
+@given(st.data())
+def test_maps_of_few_shapes_print_as_each_does(data):
+    shapes = data.draw(
+        st.lists(st.lists(st.sampled_from(["a", "b", "%s", 1, True, 1.0, None]), max_size=3), max_size=3)
+    )
+    scalars = st.none() | st.booleans() | st.integers(0, 9) | st.floats() | st.text(max_size=2)
+    items = scalars | st.lists(scalars, max_size=2) | st.dictionaries(st.sampled_from(["x", "y"]), scalars)
+    maps = [data.draw(st.fixed_dictionaries(dict.fromkeys(shape, items))) for shape in shapes for _ in range(5)]
+    maps = data.draw(st.permutations(maps))
+    for column in (maps, [*maps, None], [maps, [], maps]):
+        assert to_strings([None] * len(column), column) == [to_string(None, value) for value in column]
+
+
 @pytest.mark.parametrize(
     ("schema", "column"),
     [

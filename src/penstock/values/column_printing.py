@@ -22,6 +22,8 @@ Texts = Sequence[str | None]
 
 _NONE = type(None)
 _TEXTS = {str, _NONE}
+_FEWEST = 4
+"""With fewer maps for each set of keys they are printed one by one."""
 NUMBERS = {
     int: {SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64},
     float: {SchemaType.FLOAT64},
@@ -56,8 +58,8 @@ def texts_of(schema: Schema | None, column: Sequence[Any]) -> tuple[Texts, bool]
     if kinds == {dict} and schema is not None and schema.type is SchemaType.STRUCT:
         fields = {field.name: [row.get(field.name) for row in column] for field in schema.fields}
         return _structs(schema, fields, len(column)), False
-    if kinds == {dict} and schema is None and (maps := _as_table(column)) is not None:
-        return _maps(maps), False
+    if kinds == {dict} and schema is None:
+        return _maps_of_any_keys(column), False
     if kinds == {list} and (schema is None or schema.type is SchemaType.ARRAY):
         return _lists(None if schema is None else schema.value_schema, column), False
     return numbers(schema, column, kinds) or list(map(printer(schema), column)), False
@@ -102,12 +104,23 @@ def _maps(table: Table) -> list[str]:
     return _joined(pieces, text + "}", len(table))
 
 
-def _as_table(maps: Sequence[dict[Any, Any]]) -> Table | None:
-    """None unless all have the same texts as keys, in the same order, one at least."""
-    names = tuple(maps[0])
-    if set(map(type, names)) != {str} or tuple(maps[-1]) != names or set(map(tuple, maps)) != {names}:
-        return None
-    return Table(names, [list(map(itemgetter(name), maps)) for name in names])
+def _maps_of_any_keys(maps: Sequence[dict[Any, Any]]) -> list[str]:
+    """Those that have the same texts as keys, in the same order, as a table."""
+    rows: dict[tuple[Any, ...], list[int]] = {}
+    for row, keys in enumerate(map(tuple, maps)):
+        rows.setdefault(keys, []).append(row)
+    if len(rows) * _FEWEST > len(maps):
+        return list(map(printer(None), maps))
+    texts = [""] * len(maps)
+    for names, places in rows.items():
+        group = [maps[row] for row in places]
+        if set(map(type, names)) == {str}:
+            shown = _maps(Table(names, [list(map(itemgetter(name), group)) for name in names]))
+        else:
+            shown = list(map(printer(None), group))
+        for row, text in zip(places, shown, strict=True):
+            texts[row] = text
+    return texts
 
 
 def _lists(schema: Schema | None, lists: Sequence[list[Any]]) -> list[str]:
