@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import psutil
 
 from faults.plan import PROCESSES
@@ -28,6 +29,8 @@ MOST = 1.25
 """How much more, as a factor, a process may take in the last third of its time than in the second; in the first it is
 still warming up.
 """
+KEPT = 12
+"""Looks for which a pool of threads keeps what it does not need: a minute."""
 
 
 class Sample(NamedTuple):
@@ -36,6 +39,8 @@ class Sample(NamedTuple):
     memory: int
     file_descriptors: int
     threads: int
+    tasks: int = 0
+    """Processes of tasks that its worker had."""
 
 
 @dataclass(slots=True)
@@ -46,14 +51,28 @@ class Life:
     name: str
     samples: list[Sample] = field(default_factory=list)
 
-    def thirds(self, of: Callable[[list[int]], float] = statistics.median) -> dict[str, tuple[float, float, float]]:
-        """Of each resource, what was taken in the first, the second and the last third of the time."""
+    def thirds(self, of: Callable[[list[float]], float] = statistics.median) -> dict[str, tuple[float, float, float]]:
+        """Of each resource, what was taken in the first, the second and the last third of the time, if the worker had
+        had the same number of tasks all the time: each has a connection to it, and threads of Java.
+        """
         size = len(self.samples) // 3
-        parts = (self.samples[:size], self.samples[size : 2 * size], self.samples[-size:])
-        return {
-            resource: tuple(of([sample[i] for sample in part]) for part in parts)  # type: ignore[misc]
-            for i, resource in enumerate(NOISE)
-        }
+        found = {}
+        for i, resource in enumerate(NOISE):
+            taken = self._without_tasks([sample[i] for sample in self.samples])
+            found[resource] = (of(taken[:size]), of(taken[size : 2 * size]), of(taken[-size:]))
+        return found
+
+    def _without_tasks(self, taken: list[int]) -> list[float]:
+        """What was taken, as it would have been with the usual number of tasks; by least squares, beside what grows in
+        proportion to the time.
+        """
+        tasks = [max(each.tasks for each in self.samples[max(i - KEPT, 0) : i + 1]) for i in range(len(taken))]
+        if len(set(tasks)) < 2:
+            return [float(each) for each in taken]
+        columns = np.array([[1.0, at, count] for at, count in enumerate(tasks)])
+        for_each = max(float(np.linalg.lstsq(columns, np.array(taken), rcond=None)[0][2]), 0.0)
+        usual = statistics.median(tasks)
+        return [each - for_each * (count - usual) for each, count in zip(taken, tasks, strict=True)]
 
 
 class Resources:
@@ -91,15 +110,17 @@ class Resources:
     def look(self) -> None:
         """Called by the watch, every few seconds."""
         for worker in self._workers:
-            for kind, process in family(worker):
+            every = list(family(worker))
+            tasks = sum(kind == "task" for kind, _ in every)
+            for kind, process in every:
                 name = f"process {process.pid} of worker {worker.name}"
                 with suppress(psutil.NoSuchProcess):
-                    self._lives.setdefault(process, Life(kind, name)).samples.append(_sample(process))
+                    self._lives.setdefault(process, Life(kind, name)).samples.append(_sample(process, tasks))
 
 
-def _sample(process: psutil.Process) -> Sample:
+def _sample(process: psutil.Process, tasks: int) -> Sample:
     with process.oneshot():
-        return Sample(process.memory_info().rss >> 20, process.num_fds(), process.num_threads())
+        return Sample(process.memory_info().rss >> 20, process.num_fds(), process.num_threads(), tasks)
 
 
 def growth(lives: list[Life], most: float) -> list[str]:
@@ -112,7 +133,7 @@ def growth(lives: list[Life], most: float) -> list[str]:
                 _, second, last = worst.thirds()[resource]
                 sentences.append(
                     f"the {resource} of {len(growing)} {kind} processes grew by more than {most - 1:.0%}, "
-                    f"of {worst.name} from {second:g} to {last:g}"
+                    f"of {worst.name}, watched for {len(worst.samples) * OFTEN:g} s, from {second:.4g} to {last:.4g}"
                 )
     return sentences
 
@@ -131,7 +152,7 @@ def described(lives: list[Life]) -> dict[str, object]:
         lines[f"{kind} processes"] = f"{every}, {len(found)} of them watched for {LEAST * OFTEN:g} s or longer"
         for resource in NOISE if found else ():
             most = max(found, key=lambda life: _step(life, resource))
-            lines[f"{resource} of a {kind}"] = " → ".join(f"{each:g}" for each in most.thirds()[resource])
+            lines[f"{resource} of a {kind}"] = " → ".join(f"{each:.4g}" for each in most.thirds()[resource])
     return lines
 
 

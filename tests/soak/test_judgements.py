@@ -122,7 +122,7 @@ def test_progress_is_seen_where_a_measure_grows_and_not_where_it_is_unknown(monk
     assert len(watch.times["sink"]) == 2
 
 
-def life(kind: str, name: str, *samples: tuple[int, int, int]) -> Life:
+def life(kind: str, name: str, *samples: tuple[int, ...]) -> Life:
     return Life(kind, name, [Sample(*each) for each in samples])
 
 
@@ -130,7 +130,8 @@ def test_what_grows_to_the_end_is_seen_and_what_grows_at_the_start_is_not() -> N
     warm = life("task", "process 7", *((50 + min(i, 30), 100, 20) for i in range(90)))
     assert growth([warm], MOST) == []
     leaking = life("task", "process 8", *((80, 100 + 3 * i, 20) for i in range(90)))
-    sentence = "the file descriptors of 1 task processes grew by more than 25%, of process 8 from 233.5 to 323.5"
+    grown = "grew by more than 25%, of process 8, watched for 450 s, from 233.5 to 323.5"
+    sentence = f"the file descriptors of 1 task processes {grown}"
     assert growth([warm, leaking], MOST) == [sentence]
     assert growth([warm, leaking], 1.5) == []
     assert described([warm, leaking])["task processes"] == "2, 2 of them watched for 120 s or longer"
@@ -148,7 +149,18 @@ def test_what_is_given_back_again_is_no_growth() -> None:
     leak = [(80, 20, threads + 2 * i) for i, (_, _, threads) in enumerate(pool)]
     assert growth([life("java", "process 7", *pool)], MOST) == []
     assert growth([life("java", "process 7", *leak)], MOST) == [
-        "the threads of 1 java processes grew by more than 25%, of process 7 from 219 to 431"
+        "the threads of 1 java processes grew by more than 25%, of process 7, watched for 450 s, from 219 to 431"
+    ]
+
+
+def test_what_more_tasks_take_is_no_growth() -> None:
+    tasks = [10 + 15 * (i >= 60) + i % 3 for i in range(90)]
+    busy = life("worker", "process 7", *((100, 60 + 2 * count, 40 + count, count) for count in tasks))
+    assert growth([busy], MOST) == []
+    leaking = life("worker", "process 8", *((100, 60 + 2 * count + 2 * i, 40, count) for i, count in enumerate(tasks)))
+    assert growth([leaking], MOST) == [
+        "the file descriptors of 1 worker processes grew by more than 25%, of process 8, watched for 450 s, "
+        "from 171 to 230.7"
     ]
 
 
