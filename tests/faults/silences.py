@@ -1,7 +1,8 @@
 """How long something was not running after each fault: from the times at which it sent records.
 
-A silence is the time between two records of one sender, if that is longer than TOO_LONG. It counts for the last fault
-before it began, without the time in which nothing could run since the broker was away.
+A silence is the time between two records of one sender, if that is longer than TOO_LONG, but none of the time in which
+nothing could run since the broker was away: what is left is counted at a stretch, and counts for the last fault before
+it began. Broker faults come every few seconds, and each begins what has to be made up for anew.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Times in seconds of one clock; ``length`` is what counts of it."""
+    """Times in seconds of one clock; ``length`` is its longest stretch with a broker, ``whole`` all of them."""
 
     sender: str
     begin: float
     end: float
     length: float
+    whole: float
     fault: int
-    """The number of the last fault before it, from 0; -1 if there was none."""
+    """The number of the last fault before that stretch, from 0; -1 if there was none."""
 
     def sentence(self) -> str:
         return f"{self.sender} was silent for {self.length:.1f} s after fault {self.fault}"
@@ -44,12 +46,19 @@ def silences(
         for begin, end in pairwise([watched[0], *inside, watched[1]]):
             if end - begin <= TOO_LONG:
                 continue  # nearly all of millions
-            length = (end - begin) - _covered(begin, end, away)
+            stretches = _left(begin, end, away)
+            length, since = max(((last - first, first) for first, last in stretches), default=(0.0, end))
             if length > TOO_LONG:
                 # A fault takes effect before the machine's clock is read for it, or a moment after.
-                before = [number for number, at in enumerate(faults) if at <= begin + TOO_LONG]
-                found.append(Silence(sender, begin, end, length, before[-1] if before else -1))
+                before = [number for number, at in enumerate(faults) if at <= since + TOO_LONG]
+                whole = sum(last - first for first, last in stretches)
+                found.append(Silence(sender, begin, end, length, whole, before[-1] if before else -1))
     return found
+
+
+def in_all(found: Sequence[Silence]) -> str:
+    """The longest silence, if all of its stretches are added up."""
+    return f"{max((each.whole for each in found), default=0.0):.1f} s"
 
 
 def longest(found: Sequence[Silence], faults: int) -> list[float]:
@@ -65,10 +74,12 @@ def distribution(seconds: Sequence[float]) -> str:
     return f"median {median:.1f} s, p90 {p90:.1f} s, max {ordered[-1]:.1f} s"
 
 
-def _covered(begin: float, end: float, spans: Sequence[Span]) -> float:
-    total, reached = 0.0, begin
-    for first, last in sorted(spans):
-        first, last = max(first, reached), min(last, end)
-        if last > first:
-            total, reached = total + last - first, last
-    return total
+def _left(begin: float, end: float, away: Sequence[Span]) -> list[Span]:
+    """What none of the others have of this span."""
+    left = []
+    for first, last in [*sorted(away), (end, end)]:
+        if last > begin:
+            if min(first, end) > begin:
+                left.append((begin, min(first, end)))
+            begin = last
+    return left

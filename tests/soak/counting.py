@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 
 from faults.inflict import Faults
-from faults.silences import Silence, Span, distribution, longest, silences
+from faults.silences import Silence, Span, distribution, in_all, longest, silences
 from soak.cluster import TO_SETTLE, Cluster, states, status
 from soak.report import Outcome
 from soak.tally import amiss, read, sending_times
@@ -79,6 +79,7 @@ class Counters:
         every = [tally for by_source in tallies.values() for tally in by_source.values()]
         figures: dict[str, object] = {
             "not running after a fault": distribution(longest(quiet, len(faults.begun))),
+            "the same, of several outages of the broker in all": in_all(quiet),
             "numbers sent": sum(len(tally.counts) for tally in every),
             "numbers lost": sum(tally.missing for tally in every),
             "numbers that came more than once": sum(tally.repeated for tally in every),

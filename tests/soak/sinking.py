@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from faults.broker import FaultyBroker
 from faults.inflict import Faults
 from faults.plan import Plan
-from faults.silences import Span, distribution, longest, silences
+from faults.silences import Span, distribution, in_all, longest, silences
 from soak.cluster import TO_SETTLE, Cluster, states, status
 from soak.failures import FailureWatch
 from soak.feeder import MARK, Feeder
@@ -78,6 +78,7 @@ def run(
         "numbers sent": test.records,
         **course.figures,
         "standing still after a fault": distribution(longest(quiet, test.plan.number)),
+        "the same, of several outages of the broker in all": in_all(quiet),
     }
     wrong = [] if feeder.failure is None else [f"the feeder has failed: {feeder.failure!r}"]
     wrong += [each.sentence() for each in quiet if each.length > test.bound]
