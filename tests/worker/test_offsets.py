@@ -83,7 +83,7 @@ def own(monkeypatch: pytest.MonkeyPatch) -> Topic:
     monkeypatch.setattr(
         source_connectors,
         "connector_offsets",
-        lambda worker, connector, name, on_caught_up, on_failed: Store(topic, on_caught_up),
+        lambda worker, connector, name, on_caught_up, **others: Store(topic, on_caught_up),
     )
     return topic
 
