@@ -166,14 +166,18 @@ def add_context(record: logging.LogRecord) -> bool:
     return True
 
 
-def redacted(text: str) -> str:
-    """As it may be logged, see ``redact_by``; of a long text the beginning. Looking for secrets takes a time in
-    proportion to the text, and other threads wait meanwhile to log. A secret that begins in the last characters may be
-    cut off, and not be found.
+def beginning(text: str, most: int, redact: Callable[[str], str]) -> str:
+    """So many characters of a text, without secrets. Looking for these takes a time in proportion to the text; one that
+    begins in the last characters may be cut off, and not be found.
     """
-    if len(text) <= LONGEST:
-        return _redact[-1](text)
-    return f"{_redact[-1](text[: LONGEST + LONGEST_SECRET])[:-LONGEST_SECRET]}... ({len(text)} characters)"
+    if len(text) <= most:
+        return redact(text)
+    return f"{redact(text[: most + LONGEST_SECRET])[:-LONGEST_SECRET]}... ({len(text)} characters)"
+
+
+def redacted(text: str) -> str:
+    """As it may be logged, see ``redact_by``; of a long text the beginning, since other threads wait to log."""
+    return beginning(text, LONGEST, _redact[-1])
 
 
 def level_name(number: int) -> str:

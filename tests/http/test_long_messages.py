@@ -10,7 +10,8 @@ import httpx
 
 from penstock.core.model import messages as m
 from penstock.http.app import make_router
-from penstock.http.router import LONGEST, LONGEST_SECRET
+from penstock.http.router import LONGEST
+from penstock.observe import LONGEST_SECRET
 
 SECRET = "canary-7f3a"
 

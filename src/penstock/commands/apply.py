@@ -80,7 +80,7 @@ def apply(
                 for step in _plan(worker, own, chosen, prune):
                     steps.append((worker.url, step))
                     statuses.add(_step(run, step, dry_run, output))
-    except ClientError:  # what was done before is told nevertheless
+    except ClientError:  # what was done before is printed
         if output is Output.JSON and steps:
             _print_steps(steps)
         raise

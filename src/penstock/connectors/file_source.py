@@ -152,9 +152,7 @@ class FileStreamSourceTask(SourceTask):
             self._file = sys.stdin.buffer
             return True
         try:
-            if stat.S_ISFIFO(os.stat(self._filename).st_mode):  # to open it waits for who writes to it
-                raise self._is_no_file()
-            self._file = open(self._filename, "rb", 0, opener=_opened)  # noqa: SIM115 - open as long as the task
+            self._file = _opened(self._filename)
         except FileNotFoundError:
             if not self._missing:
                 log.warning(
@@ -165,8 +163,6 @@ class FileStreamSourceTask(SourceTask):
         except OSError as e:
             raise ConnectError(f"Couldn't open file {self._name}: {e.strerror}") from e
         self._missing = False
-        if not self._file.seekable():
-            raise self._is_no_file()
         position = self._stored_position()
         size = os.fstat(self._file.fileno()).st_size
         if position > size:
@@ -181,9 +177,6 @@ class FileStreamSourceTask(SourceTask):
         self._lines.start_at(position)
         self._seen = min(position, size)
         return True
-
-    def _is_no_file(self) -> ConnectError:
-        return ConnectError(f"{self._name} is a pipe or a device, which has no positions to go on from: name a file")
 
     def _stored_position(self) -> int:
         offset = self.context.offset_reader.offset(self._partition) or {}
@@ -238,7 +231,7 @@ class FileStreamSourceTask(SourceTask):
         if self._lines.ready:
             return
         try:
-            new = open(self._filename, "rb", buffering=0)  # noqa: SIM115 - open as long as the task
+            new = _opened(self._filename)
         except FileNotFoundError:  # deleted meanwhile: there will be another one
             return
         except OSError as e:
@@ -249,6 +242,13 @@ class FileStreamSourceTask(SourceTask):
         self._lines.start_at(0)
 
 
-def _opened(path: str, flags: int) -> int:
-    """A terminal does not become that of a worker that has none: its end would be a worker's end by SIGHUP."""
-    return os.open(path, flags | os.O_NOCTTY)
+def _opened(path: str) -> BinaryIO:
+    """Raises OSError, and ConnectError for what has no positions: a pipe, to open which waits for who writes to it, or
+    a terminal, which must not become that of a worker without one, or its end would be the worker's, by SIGHUP.
+    """
+    if not stat.S_ISFIFO(os.stat(path).st_mode):
+        file = open(path, "rb", 0, opener=lambda path, flags: os.open(path, flags | os.O_NOCTTY))  # noqa: SIM115
+        if file.seekable():
+            return file
+        file.close()
+    raise ConnectError(f"{path} is a pipe or a device, which has no positions to go on from: name a file")

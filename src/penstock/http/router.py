@@ -27,6 +27,7 @@ from penstock.http.host import check_host
 from penstock.http.media_types import JSON, check_accept, check_content_type
 from penstock.http.paths import Path, with_path
 from penstock.java.parsing import whole_number
+from penstock.observe import beginning
 
 log = logging.getLogger(__name__)
 
@@ -37,8 +38,8 @@ Guard = Callable[[Request], Reply | Awaitable[Reply | None] | None]
 """Called before a request is carried out; a Reply is the answer instead."""
 
 BOTH_LENGTHS = "A request has Transfer-Encoding or Content-Length, not both"
-LONGEST, LONGEST_SECRET = 2**16, 2**14
-"""Characters of an error's message, which may repeat what the request has, and of a secret in it."""
+LONGEST = 2**16
+"""Characters of an error's message, which may repeat what the request has; no request is answered meanwhile."""
 ALLOW_ORDER = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 
 
@@ -160,16 +161,10 @@ class Router:
         """Other errors have names alone, of which a secret may be a part: ``test``."""
         match answer.body:
             case {"message": str(message), **others} if answer.status == 400 or answer.status >= 500:
-                return Reply(answer.status, {**others, "message": self._without_secrets(message)}, answer.headers)
+                return Reply(
+                    answer.status, {**others, "message": beginning(message, LONGEST, self._clean)}, answer.headers
+                )
         return answer
-
-    def _without_secrets(self, message: str) -> str:
-        """Looking for secrets takes a time in proportion to the text and their number, and no request is answered
-        meanwhile. One that begins in the last characters may be cut off, and not be found.
-        """
-        if len(message) <= LONGEST:
-            return self._clean(message)
-        return f"{self._clean(message[: LONGEST + LONGEST_SECRET])[:-LONGEST_SECRET]}... ({len(message)} characters)"
 
     async def _answer(self, request: Request, path: Path) -> Reply | Response:
         methods, parts = self._find(path)
