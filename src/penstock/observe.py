@@ -49,7 +49,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
     "org.apache.kafka.clients": ("penstock.kafka",),
     "org.apache.kafka.clients.admin": ("penstock.kafka.admin",),
     "org.apache.kafka.clients.consumer": ("penstock.pipeline.sink.fetch", "penstock.pipeline.sink.subscription"),
-    "org.apache.kafka.clients.producer": ("penstock.pipeline.source.sender",),
+    "org.apache.kafka.clients.producer": ("penstock.pipeline.source.sending.sender",),
     "org.apache.kafka.common": ("penstock.kafka",),
     "org.apache.kafka.common.config.provider": ("penstock.settings.providers",),
     "org.apache.kafka.common.metrics": ("penstock.pipeline.telemetry.plugin_metrics",),

@@ -29,7 +29,7 @@ STAGES = {
     "fetch": ("pipeline/sink/fetch.py",),
     "transform": ("pipeline/chain.py", "pipeline/transforms/"),
     "convert": ("pipeline/conversion.py", "pipeline/converters/"),
-    "produce": ("pipeline/source/sender.py",),
+    "produce": ("pipeline/source/sending/",),
     "put": ("connectors/file_sink.py",),
     "commit": ("pipeline/source/transactions.py", "pipeline/source/offset_log.py", "pipeline/sink/offsets.py"),
 }

@@ -251,6 +251,17 @@ def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path, reading: Start) -
         reading(pipe).lines()
 
 
+def test_a_file_that_is_replaced_by_a_pipe_is_refused_without_waiting(tmp_path: Path, reading: Start) -> None:
+    file = tmp_path / "in"
+    file.write_text("one\n")
+    task = reading(file)
+    assert task.lines() == ["one"]
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(ConnectError, match="is a pipe or a device"):
+        task.lines()
+
+
 def has_terminal() -> bool:
     try:
         os.close(os.open("/dev/tty", os.O_RDONLY))

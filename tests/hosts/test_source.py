@@ -8,7 +8,7 @@ import pytest
 
 from hosts.conducted import Conducted, stored
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
-from penstock.pipeline.source.delivery_tracking import wants_acknowledgements
+from penstock.pipeline.source.sending.delivery_tracking import wants_acknowledgements
 from support.kafka.client import Kafka
 from support.tasks.runs import JSON, eventually, new_name
 

@@ -29,16 +29,10 @@ from penstock.api.schema import (
     struct,
 )
 from penstock.java.numbers import float_text
-from penstock.pipeline.converters import JsonConverter
 from penstock.pipeline.converters.scalar_nodes import wrapped
+from pipeline.converters.json_values import converter
 
 ROW = struct(("a", INT64), ("b", STRING))
-
-
-def converter(**settings: str) -> JsonConverter:
-    subject = JsonConverter()
-    subject.configure({name.replace("_", "."): value for name, value in settings.items()}, is_key=False)
-    return subject
 
 
 def write(subject, schemas, values):

@@ -14,8 +14,8 @@ from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.source import SourceTask
 from penstock.pipeline.runtime import CommitTiming
 from penstock.pipeline.source.commit import RecordByRecord
-from penstock.pipeline.source.delivery_tracking import SAMPLE, SampledBatch, TrackedBatch, tracked
 from penstock.pipeline.source.offsets import SourceTaskOffsets
+from penstock.pipeline.source.sending.delivery_tracking import SAMPLE, SampledBatch, TrackedBatch, tracked
 
 
 class Noting(SourceTask):

@@ -14,8 +14,8 @@ from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import TaskRuntime
-from penstock.pipeline.source.sender import LossPolicy, Sender
-from penstock.pipeline.source.topic_limits import TopicLimits
+from penstock.pipeline.source.sending.sender import LossPolicy, Sender
+from penstock.pipeline.source.sending.topic_limits import TopicLimits
 from penstock.pipeline.task import TaskControl
 from support.tasks.runs import MemoryHost
 from support.waiting import SECONDS, until

@@ -18,7 +18,7 @@ from penstock.pipeline.source.failure_log import SourceLogReporter
 from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceTaskOffsets
-from penstock.pipeline.source.sender import Delivered
+from penstock.pipeline.source.sending.sender import Delivered
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
 from penstock.pipeline.task import TaskControl

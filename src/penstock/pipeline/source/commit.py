@@ -18,11 +18,11 @@ from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.kafka.offsets.records import canonical
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
-from penstock.pipeline.source.delivery_tracking import TrackedBatch, tracked
 from penstock.pipeline.source.ledger import Ledger
 from penstock.pipeline.source.offset_log import OffsetLog
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
-from penstock.pipeline.source.sender import Sender
+from penstock.pipeline.source.sending.delivery_tracking import TrackedBatch, tracked
+from penstock.pipeline.source.sending.sender import Sender
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import SelectedRows
 from penstock.pipeline.errors import LogReporter
-from penstock.pipeline.source.delivery_tracking import tracked
+from penstock.pipeline.source.sending.delivery_tracking import tracked
 from penstock.pipeline.transforms.record_text import record_text
 
 

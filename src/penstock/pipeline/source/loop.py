@@ -22,9 +22,9 @@ from penstock.pipeline.errors import Step, StoppedError
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import CommitPolicy, Ending
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
-from penstock.pipeline.source.delivery_tracking import tracked
 from penstock.pipeline.source.failure_log import SourceLogReporter
-from penstock.pipeline.source.sender import Sender
+from penstock.pipeline.source.sending.delivery_tracking import tracked
+from penstock.pipeline.source.sending.sender import Sender
 from penstock.pipeline.source.topic_creation import TopicCreator
 from penstock.pipeline.topics import ActiveTopics
 from penstock.values.repeated import distinct

@@ -34,15 +34,15 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
 from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, Ending, RecordByRecord
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
-from penstock.pipeline.source.delivery_tracking import wants_acknowledgements
 from penstock.pipeline.source.failure_log import SourceLogReporter
 from penstock.pipeline.source.figures import SourceFigures
 from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
 from penstock.pipeline.source.offsets import SourceTaskOffsets
-from penstock.pipeline.source.sender import LONG_STATISTICS_SECONDS, STATISTICS_SECONDS, LossPolicy, Sender
+from penstock.pipeline.source.sending.delivery_tracking import wants_acknowledgements
+from penstock.pipeline.source.sending.sender import LONG_STATISTICS_SECONDS, STATISTICS_SECONDS, LossPolicy, Sender
+from penstock.pipeline.source.sending.topic_limits import TopicLimits
 from penstock.pipeline.source.topic_creation import TopicCreator, creates_topics
-from penstock.pipeline.source.topic_limits import TopicLimits
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets, unsent
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start

@@ -26,16 +26,16 @@ from penstock.kafka.clients import init_transactions
 from penstock.pipeline.broker_errors import broker_error, is_away, is_fenced
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import Ending, Part
-from penstock.pipeline.source.delivery_tracking import (
+from penstock.pipeline.source.offset_log import OffsetCopies
+from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
+from penstock.pipeline.source.sending.delivery_tracking import (
     SampledBatch,
     TrackedBatch,
     samples_acknowledgements,
     tracked,
     wants_acknowledgements,
 )
-from penstock.pipeline.source.offset_log import OffsetCopies
-from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
-from penstock.pipeline.source.sender import ContactLostError, Delivered, Put, Sender
+from penstock.pipeline.source.sending.sender import ContactLostError, Delivered, Put, Sender
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries, TransactionEnd
 from penstock.pipeline.task import FencedError
 from penstock.values.repeated import distinct

@@ -11,7 +11,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import starmap
 from operator import length_hint
@@ -20,14 +19,15 @@ from typing import Any
 import confluent_kafka as ck
 
 from penstock.api.batch import Batch
-from penstock.api.errors import ConnectError, DataError
-from penstock.api.record import Header
+from penstock.api.errors import ConnectError
 from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.broker_errors import broker_error, keyless_record
 from penstock.pipeline.errors import Failure, Stage
 from penstock.pipeline.runtime import TaskRuntime
-from penstock.pipeline.source.topic_limits import TopicLimits, serialized_sizes
-from penstock.values.repeated import distinct, only_nulls
+from penstock.pipeline.source.sending.arguments import arguments_of
+from penstock.pipeline.source.sending.missing_partitions import MAX_BLOCK, MissingPartitions
+from penstock.pipeline.source.sending.topic_limits import TopicLimits, serialized_sizes
+from penstock.values.repeated import distinct
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +40,6 @@ STATISTICS_SECONDS, LONG_STATISTICS_SECONDS = 1.0, 5.0
 _IN_FLIGHT = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
 _BATCH_REFUSED = (ck.KafkaError.INVALID_RECORD, ck.KafkaError._INVALID_DIFFERENT_RECORD)
 REASON_SECONDS = 2.0
-MAX_BLOCK = 60.0
-"""Java's default of ``max.block.ms``, in seconds."""
 LEAST_LIMIT = 1000
 """librdkafka's smallest ``message.max.bytes``."""
 TASK_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
@@ -79,9 +77,8 @@ class Sender:
         self._reason_known = True
         """False if the failure is that of a record whose batch was refused, perhaps because of another record."""
         self.producer: ck.Producer
-        self._max_request_size, self._max_block = 0, 0.0
-        self._missing: dict[tuple[str, int], int] = {}
-        """The partitions that were waited for in vain, with the number of those that their topic has."""
+        self._max_request_size = 0
+        self._missing: MissingPartitions
         self.lost: set[str] = set()
         """Topics of records that did not arrive, and never will."""
         self.limits: TopicLimits
@@ -95,7 +92,7 @@ class Sender:
     ) -> None:
         """Called once, before all others; ``producer`` was made with ``failed`` as its callback for deliveries."""
         self.producer, self._max_request_size, self.limits = producer, max_request_size, limits
-        self._max_block = max_block
+        self._missing = MissingPartitions(producer, max_block, self._wait)
 
     def failed(self, error: ck.KafkaError | None, message: ck.Message) -> None:
         """Called by the producer for a record that did not arrive."""
@@ -140,6 +137,11 @@ class Sender:
             raise self._failure
         self._check_contact()
 
+    def _wait(self) -> None:
+        """A moment, for the producer; raises as ``check``."""
+        self.poll(0.1)
+        self.check()
+
     def _check_contact(self) -> None:
         if self._control.aborted:
             raise ContactLostError("Contact with the worker is lost")
@@ -182,8 +184,7 @@ class Sender:
                 self.producer.produce(topic, value, key)
                 return
             except BufferError:
-                self.poll(0.1)
-                self.check()
+                self._wait()
             except ck.KafkaException as e:
                 if e.args[0].code() == ck.KafkaError._FATAL:
                     self._unusable(e.args[0])
@@ -202,7 +203,7 @@ class Sender:
 
     def _send(self, batch: Batch, delivered: Sequence[Delivered | None] | None, ahead: Sequence[Put] = ()) -> None:
         first, rows = self.taken, iter(batch.topics)
-        columns = _arguments(batch, delivered)
+        columns = arguments_of(batch, delivered)
         calls = starmap(self.producer.produce, zip(rows, *columns, strict=True))  # ``map`` would make a tuple for each
         for each in ahead:
             self.put(*each)
@@ -213,7 +214,9 @@ class Sender:
             except (BufferError, ck.KafkaException) as e:
                 row = len(batch) - length_hint(rows) - 1
                 self.taken = first + row
-                if isinstance(e, BufferError) or self._appears(e.args[0], batch, row):
+                if isinstance(e, BufferError) or self._missing.appears(
+                    e.args[0], batch.topics[row], batch.partitions[row]
+                ):
                     self._retry(batch, columns, row, delivered)
                 else:
                     self._refuse(e, batch, row, delivered)
@@ -226,8 +229,7 @@ class Sender:
     ) -> None:
         """Wait until the producer has room for this record."""
         while True:
-            self.poll(0.1)
-            self.check()
+            self._wait()
             try:
                 self.producer.produce(batch.topics[row], *(column[row] for column in columns))
                 return
@@ -236,27 +238,6 @@ class Sender:
             except ck.KafkaException as e:
                 self._refuse(e, batch, row, delivered)
                 return
-
-    def _appears(self, error: ck.KafkaError, batch: Batch, row: int) -> bool:
-        """Whether this error is that the producer did not know a partition, which its topic has by now: one may have
-        been added since the producer has asked, minutes ago. Waits for ``max.block.ms``, as Java's producer; for the
-        same partition only once.
-        """
-        topic, partition = batch.topics[row], batch.partitions[row]
-        if error.code() != ck.KafkaError._UNKNOWN_PARTITION or partition is None:
-            return False
-        give_up = time.monotonic() + (0.0 if (topic, partition) in self._missing else self._max_block)
-        while True:
-            with suppress(ck.KafkaException):  # no broker answers
-                known = len(self.producer.list_topics(topic, timeout=1.0).topics[topic].partitions)
-                if partition < known:
-                    self._missing.pop((topic, partition), None)
-                    return True
-                self._missing[topic, partition] = known
-            if time.monotonic() >= give_up:
-                return False
-            self.poll(0.1)
-            self.check()
 
     def _small_enough(
         self, batch: Batch, delivered: Sequence[Delivered | None] | None
@@ -286,14 +267,7 @@ class Sender:
                 f"The message is {size} bytes when serialized which is larger than {self._max_request_size}, which is "
                 "the value of the max.request.size configuration."
             )
-        topic, partition = batch.topics[row], batch.partitions[row]
-        known = None if partition is None else self._missing.get((topic, partition))
-        if error.code() == ck.KafkaError._UNKNOWN_PARTITION and known is not None:
-            cause = broker_error(
-                ck.KafkaError(ck.KafkaError._TIMED_OUT),
-                reason=f"Partition {partition} of topic {topic} with partition count {known} is not present in "
-                f"metadata after {self._max_block * 1000:.0f} ms.",
-            )
+        cause = self._missing.cause(error, batch.topics[row], batch.partitions[row]) or cause
         failure = Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record)
         if not self.losses.tolerates(record.topics[0]):
             refused = self.losses.failure(error)
@@ -357,45 +331,3 @@ def _place(message: ck.Message) -> str:
     place = f"a record of {size} bytes for topic {message.topic()}"
     partition = message.partition()
     return f"{place}, partition {partition}" if partition is not None and partition >= 0 else place
-
-
-def _arguments(batch: Batch, delivered: Sequence[Delivered | None] | None) -> list[list[Any]]:
-    """The columns of arguments of ``Producer.produce`` after the topic, in its order and no more than needed."""
-    n = len(batch)
-    arguments: list[list[Any]] = [batch.values, batch.keys]
-    headers = any(batch.headers)
-    unplaced = only_nulls(batch.partitions)
-    if not headers and delivered is None and unplaced and only_nulls(batch.timestamps):
-        return arguments
-    arguments.append([-1] * n if unplaced else _partitions(batch.partitions))
-    arguments += [[None] * n if delivered is None else list(delivered), [None] * n, _timestamps(batch.timestamps)]
-    if headers:
-        arguments.append(_headers(batch.headers))
-    return arguments
-
-
-def _partitions(column: Sequence[int | None]) -> list[int]:
-    """Partitions for the producer, where -1 lets it choose, which a record says by None only."""
-    if (least := min((each for each in column if each is not None), default=0)) < 0:
-        raise DataError(f"Invalid partition: {least}. Partition number should always be non-negative or null.")
-    return [-1 if partition is None else partition for partition in column]
-
-
-def _headers(rows: list[tuple[Header, ...]]) -> list[list[tuple[str, Any]]]:
-    """As pairs of name and bytes; neighbours with the same headers, such as ``traceparent`` alone, share one list."""
-    pairs: list[list[tuple[str, Any]]] = []
-    before: tuple[Header, ...] | None = None
-    for row in rows:
-        pairs.append(pairs[-1] if row is before else [(h.key, h.value) for h in row])
-        before = row
-    return pairs
-
-
-def _timestamps(column: list[int | None]) -> list[int]:
-    """Timestamps for the producer, where 0 means now: the first millisecond of 1970 becomes the second."""
-    if len(column) > 1 and column[0] == column[-1] and column.count(column[0]) == len(column):
-        return _timestamps(column[:1]) * len(column)  # of one poll
-    times = [0 if t is None or t == -1 else t or 1 for t in column]
-    if times and min(times) < 0:
-        raise DataError(f"Invalid record timestamp {min(times)}")
-    return times

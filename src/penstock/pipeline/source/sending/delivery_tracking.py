@@ -20,7 +20,7 @@ from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import SelectedRows
 from penstock.api.source import SourceTask
 from penstock.pipeline.source.ledger import Submitted
-from penstock.pipeline.source.sender import Delivered, Sender
+from penstock.pipeline.source.sending.sender import Delivered, Sender
 from penstock.values.no_offset import NoOffset
 
 log = logging.getLogger(__name__)
