@@ -64,7 +64,7 @@ def run(
         operators = [Operator(cluster, names[i::OPERATORS], topic, soak.pace) for i in range(OPERATORS)]
         counters = Counters(cluster, bootstrap, soak.exactly_once)
         faults = Faults(cluster, broker, (), cluster.workers[:1])
-        course = _Course(cluster, reader, operators, counters, soak.connectors, faults, say)
+        course = _Course(cluster, reader, operators, counters, soak.connectors, faults, say, folder / "resources.jsonl")
         course.begin()
         course.inflict_all(soak.plan)
         course.end(soak.most)
@@ -91,6 +91,8 @@ class _Course:
     connectors: int
     faults: Faults
     say: Callable[[str], None]
+    looks: Path
+    """Where what the processes take is written."""
     watched: Span = (0.0, 0.0)
     """From the first fault until the counters counted again after the last."""
     counted: str = ""
@@ -112,7 +114,7 @@ class _Course:
     def inflict_all(self, plan: Plan) -> None:
         """Returns when the last fault is over, nothing more is asked for, and the counters count again."""
         begun = time.time()
-        watch, resources = FailureWatch(self.cluster), Resources(self.cluster.workers)
+        watch, resources = FailureWatch(self.cluster), Resources(self.cluster.workers, self.looks)
         resources.start()
         watch.start()
         for operator in self.operators:

@@ -5,11 +5,15 @@ A process that takes the place of one that has died is another one: it grows fro
 
 from __future__ import annotations
 
+import json
+import os
 import statistics
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -76,10 +80,16 @@ class Life:
 
 
 class Resources:
-    """Watches all processes of workers from ``start`` to ``stop``."""
+    """Watches all processes of workers from ``start`` to ``stop``.
 
-    def __init__(self, workers: Sequence[WorkerProcess]) -> None:
+    Each look is a line of JSON in the file ``looks``, with what the file descriptors lead to, the ports of
+    connections, and the names of threads.
+    """
+
+    def __init__(self, workers: Sequence[WorkerProcess], looks: Path) -> None:
         self._workers = workers
+        self._file = looks
+        self._looks = 0
         self._lives: dict[psutil.Process, Life] = {}
         self._error: BaseException | None = None
         self._ended = threading.Event()
@@ -109,18 +119,37 @@ class Resources:
 
     def look(self) -> None:
         """Called by the watch, every few seconds."""
-        for worker in self._workers:
-            every = list(family(worker))
-            tasks = sum(kind == "task" for kind, _ in every)
-            for kind, process in every:
-                name = f"process {process.pid} of worker {worker.name}"
-                with suppress(psutil.NoSuchProcess):
-                    self._lives.setdefault(process, Life(kind, name)).samples.append(_sample(process, tasks))
+        self._looks += 1
+        with self._file.open("a") as file:
+            for worker in self._workers:
+                every = list(family(worker))
+                tasks = sum(kind == "task" for kind, _ in every)
+                for kind, process in every:
+                    name = f"process {process.pid} of worker {worker.name}"
+                    with suppress(psutil.NoSuchProcess, FileNotFoundError):
+                        sample = _sample(process, tasks)
+                        self._lives.setdefault(process, Life(kind, name)).samples.append(sample)
+                        line = {"look": self._looks, "name": name, "kind": kind, **sample._asdict()}
+                        file.write(json.dumps({**line, **_taken(process)}) + "\n")
 
 
 def _sample(process: psutil.Process, tasks: int) -> Sample:
     with process.oneshot():
         return Sample(process.memory_info().rss >> 20, process.num_fds(), process.num_threads(), tasks)
+
+
+def _taken(process: psutil.Process) -> dict[str, Counter[str]]:
+    """How many file descriptors lead to what, connections to which port there are, and threads of which name."""
+    folder = Path(f"/proc/{process.pid}")
+    leads, names = [], []
+    for descriptor in (folder / "fd").iterdir():
+        with suppress(FileNotFoundError):
+            leads.append(os.readlink(descriptor).partition(":[")[0])
+    for thread in (folder / "task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            names.append((thread / "comm").read_text().strip())
+    ports = [str(each.raddr.port) for each in process.net_connections("tcp") if each.raddr]
+    return {"leads": Counter(leads), "ports": Counter(ports), "names": Counter(names)}
 
 
 def growth(lives: list[Life], most: float) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -172,7 +173,7 @@ def test_a_process_that_lived_for_a_short_time_is_counted_alone() -> None:
 
 def test_the_processes_of_a_worker_are_watched_until_they_end(tmp_path: Path) -> None:
     worker = WorkerProcess("", tmp_path)
-    resources = Resources([worker])
+    resources = Resources([worker], looks := tmp_path / "looks.jsonl")
     with subprocess.Popen(["sleep", "60"]) as worker.process:
         resources.look()
         resources.look()
@@ -181,3 +182,6 @@ def test_the_processes_of_a_worker_are_watched_until_they_end(tmp_path: Path) ->
     [found] = resources.lives
     assert (found.kind, len(found.samples)) == ("worker", 2)
     assert found.samples[0].file_descriptors >= 3
+    [first, _] = map(json.loads, looks.read_text().splitlines())
+    assert (first["look"], first["names"]) == (1, {"sleep": 1})
+    assert sum(first["leads"].values()) == first["file_descriptors"]
