@@ -10,6 +10,7 @@ from bench import (
     control,
     copying,
     database,
+    density,
     executors,
     formats,
     jars,
@@ -20,7 +21,6 @@ from bench import (
     spark_source,
 )
 from bench.connect import Connect
-from bench.density import density
 from bench.first_record import first_record
 from bench.setting import Setting
 
@@ -51,6 +51,8 @@ def _rate(least: float) -> dict[str, Goal]:
     return {"records/s": Goal(least, at_least=True)}
 
 
+MANY = ("many-200", "many-200-shared")
+
 CASES: dict[str, Run] = {
     "source-string": copying.source_string,
     "source-json": copying.source_json,
@@ -66,7 +68,7 @@ CASES: dict[str, Run] = {
     "mirror-throughput": mirroring.throughput,
     "lifecycle": control.lifecycle,
     "rest": control.rest,
-    "density": density,
+    **density.CASES,
     **many.CASES,
     "first-record": first_record,
     "query": query.by_connector,
@@ -98,7 +100,8 @@ GOALS: dict[str, dict[str, Goal]] = {
         "MB a task": Goal(30, by_itself=True),
         "idle CPU %": Goal(5, by_itself=True),
     },
-    "many-200": {"running s": Goal(0.3), "MB a task": Goal(6, by_itself=True), "idle CPU %": Goal(1)},
+    "density-shared": {"MB a task": Goal(6, by_itself=True), "idle CPU %": Goal(5, by_itself=True)},
+    **{case: {"running s": Goal(0.3), "MB a task": Goal(6, by_itself=True), "idle CPU %": Goal(1)} for case in MANY},
     "first-record": {"s": Goal(5, by_itself=True)},
     "query": _rate(1.0),
     "query-latency": {"p50 ms": Goal(1)},

@@ -51,7 +51,7 @@ def run(case: str, setting: Setting, ours: Connect, java: Connect | None, rounds
     elif case in BESIDE:
         reference = BESIDE[case]
         runs[reference] = lambda: CASES[reference](ours, setting)
-    elif java is not None and not (case == "density" and java.pid is None):
+    elif java is not None and not (case.startswith("density") and java.pid is None):
         reference = java.name
         runs[reference] = lambda: CASES[case](java, setting)
     runs[OURS] = lambda: CASES[case](ours, setting)

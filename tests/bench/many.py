@@ -10,6 +10,7 @@ import time
 from functools import partial
 
 from bench.connect import PATIENCE, CaseError, Connect
+from bench.density import SHARED
 from bench.processes import busy, megabytes
 from bench.setting import Setting
 
@@ -17,13 +18,15 @@ _SECONDS = 10
 _REBALANCES = re.compile(r"^kafka_connect_worker_rebalance_completed_rebalances_total (\S+)$", re.MULTILINE)
 
 
-def many(most: int, cluster: Connect, setting: Setting) -> dict[str, float]:
-    """So many connectors with a task each, or as many as there are records if those are fewer."""
+def many(most: int, more: dict[str, str], cluster: Connect, setting: Setting) -> dict[str, float]:
+    """So many connectors with a task each, or as many as there are records if those are fewer; ``more`` of their
+    configuration.
+    """
     if cluster.pid is None:
         raise CaseError(f"many: the process of the worker at {cluster.url} can't be seen from here")
     topic, file = setting.create_topic(setting.name("many")), setting.folder / setting.name("many")
     file.write_text("one\n")
-    config = {"connector.class": "FileStreamSource", "tasks.max": "1", "topic": topic, "file": str(file)}
+    config = {"connector.class": "FileStreamSource", "tasks.max": "1", "topic": topic, "file": str(file), **more}
     first, *others = [setting.name("many") for _ in range(min(most, setting.records) + 1)]
     cluster.put(first, config)  # Spark starts, where there is one
     cluster.running(first, time.perf_counter())
@@ -89,4 +92,8 @@ def _all_gone(cluster: Connect, names: list[str], since: float) -> float:
     raise CaseError(f"{cluster.name}: not all of {len(names)} connectors are gone")
 
 
-CASES = {f"many-{count}": partial(many, count) for count in (200, 500)}
+CASES = {
+    f"many-{count}{suffix}": partial(many, count, more)
+    for count in (200, 500)
+    for suffix, more in (("", {}), ("-shared", SHARED))
+}
