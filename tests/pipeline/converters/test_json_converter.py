@@ -30,6 +30,7 @@ from penstock.api.schema import (
 )
 from penstock.java.numbers import float_text
 from penstock.pipeline.converters.scalar_nodes import wrapped
+from penstock.pipeline.converters.simple_header import SimpleHeaderConverter
 from pipeline.converters.json_values import converter
 
 ROW = struct(("a", INT64), ("b", STRING))
@@ -139,6 +140,20 @@ def test_a_schema_that_is_given_twice_is_the_last_one():
     schemas, values = read(converter(), *envelope(INT32_JSON, b"1"), twice, *envelope(INT32_JSON, b"2"))
     assert values == [1, None, 2]
     assert [schema.type.value for schema in schemas] == ["int32", "string", "int32"]
+
+
+def test_a_struct_whose_default_is_null_has_none():
+    head = b'{"type":"struct","optional":true,"default":null,"fields":[{"field":"a","type":"int32"}]}'
+    schemas, values = read(converter(), *envelope(head, b'{"a":1}', b"null"))
+    assert schemas == [struct(("a", INT32)).with_(optional=True)] * 2
+    assert list(values) == [{"a": 1}, None]
+
+
+@pytest.mark.parametrize(("text", "payload"), [('[1,"a"]', b'[1,"a"]'), ("[]", b"[]"), ("[null]", b"[null]")])
+def test_a_header_whose_elements_have_no_type_in_common_is_written(text, payload):
+    schema, value = SimpleHeaderConverter().to_connect_header("t", "h", text.encode())
+    head = b'{"type":"array","items":null,"optional":false}'
+    assert write(converter(), [schema] * 2, [value] * 2) == envelope(head, payload, payload)
 
 
 def test_a_bad_record_in_a_batch_raises():

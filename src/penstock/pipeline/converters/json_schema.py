@@ -21,7 +21,9 @@ def show_schema(schema: Schema, show_value: Callable[[Schema, Any], Any]) -> dic
     """The JSON of a schema; ``show_value`` gives that of a default."""
     shown: dict[str, Any] = {"type": _NAMES[schema.type]}
     if schema.type is SchemaType.ARRAY:
-        shown["items"] = show_schema(_part(schema.value_schema), show_value)
+        # Java's Values makes an array of mixed elements that way; a map without is an error there, too.
+        items = schema.value_schema
+        shown["items"] = None if items is None else show_schema(items, show_value)
     elif schema.type is SchemaType.MAP:
         shown["keys"] = show_schema(_part(schema.key_schema), show_value)
         shown["values"] = show_schema(_part(schema.value_schema), show_value)
@@ -43,7 +45,7 @@ def show_schema(schema: Schema, show_value: Callable[[Schema, Any], Any]) -> dic
 
 def _part(schema: Schema | None) -> Schema:
     if schema is None:
-        raise DataError("A schema of an array or a map without element type can't be expressed in JSON")
+        raise DataError("A schema of a map without element type can't be expressed in JSON")
     return schema
 
 
@@ -71,7 +73,7 @@ def read_schema(node: Node, read_value: Callable[[Schema, Node], Any]) -> Schema
     if "default" not in members:
         return schema
     default = read_value(schema, members["default"])
-    if schema.type is SchemaType.STRUCT:
+    if schema.type is SchemaType.STRUCT and default is not None:
         # Java compares the schema of the default with the builder it was made by, which are never equal.
         raise SchemaBuilderError("Invalid default value") from DataError("Struct schemas do not match.")
     if default is None and not schema.optional:
