@@ -33,6 +33,10 @@ MOST = 1.25
 """How much more, as a factor, a process may take in the last third of its time than in the second; in the first it is
 still warming up.
 """
+OF_SPARKS_CLEANER = "block-manager-"
+"""What Spark calls the threads that forget a job's data: two pools of at most 100, which keep each for a minute. They
+fill up when Java collects garbage, so that a Java which lives for some minutes seems to grow.
+"""
 KEPT = 12
 """Looks for which a pool of threads keeps what it does not need: a minute."""
 
@@ -127,15 +131,18 @@ class Resources:
                 for kind, process in every:
                     name = f"process {process.pid} of worker {worker.name}"
                     with suppress(psutil.NoSuchProcess, FileNotFoundError):
-                        sample = _sample(process, tasks)
+                        taken = _taken(process)
+                        sample = _sample(process, taken["names"], tasks)
                         self._lives.setdefault(process, Life(kind, name)).samples.append(sample)
                         line = {"look": self._looks, "name": name, "kind": kind, **sample._asdict()}
-                        file.write(json.dumps({**line, **_taken(process)}) + "\n")
+                        file.write(json.dumps({**line, **taken}) + "\n")
 
 
-def _sample(process: psutil.Process, tasks: int) -> Sample:
+def _sample(process: psutil.Process, threads: Mapping[str, int], tasks: int) -> Sample:
+    """Without the ``threads`` of Spark's pools for its cleaner."""
+    counted = sum(count for name, count in threads.items() if not name.startswith(OF_SPARKS_CLEANER))
     with process.oneshot():
-        return Sample(process.memory_info().rss >> 20, process.num_fds(), process.num_threads(), tasks)
+        return Sample(process.memory_info().rss >> 20, process.num_fds(), counted, tasks)
 
 
 def _taken(process: psutil.Process) -> dict[str, Counter[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -185,3 +186,27 @@ def test_the_processes_of_a_worker_are_watched_until_they_end(tmp_path: Path) ->
     [first, _] = map(json.loads, looks.read_text().splitlines())
     assert (first["look"], first["names"]) == (1, {"sleep": 1})
     assert sum(first["leads"].values()) == first["file_descriptors"]
+
+
+NAMED = """
+import pathlib, sys, threading
+for name in ("block-manager-a", "block-manager-s", "dispatcher"):
+    thread = threading.Thread(target=threading.Event().wait, daemon=True)
+    thread.start()
+    pathlib.Path(f"/proc/self/task/{thread.native_id}/comm").write_text(name)
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+def test_threads_of_sparks_cleaner_do_not_count(tmp_path: Path) -> None:
+    worker = WorkerProcess("", tmp_path)
+    resources = Resources([worker], looks := tmp_path / "looks.jsonl")
+    command, pipe = [sys.executable, "-c", NAMED], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as worker.process:
+        assert worker.process.stdout is not None
+        worker.process.stdout.readline()
+        resources.look()
+        worker.process.kill()
+    assert resources.lives[0].samples[0].threads == 2
+    assert json.loads(looks.read_text())["names"]["block-manager-a"] == 1
