@@ -6,7 +6,7 @@ import pytest
 
 from penstock.api.batch import Batch
 from penstock.api.errors import DataError, SchemaBuilderError
-from penstock.api.schema import STRING, TIMESTAMP, struct
+from penstock.api.schema import STRING, TIMESTAMP, array, map_of, struct
 from penstock.pipeline import transforms
 from penstock.pipeline.trace import headline
 from penstock.values.logical import moment_of
@@ -34,6 +34,21 @@ def test_a_required_field_that_was_left_null_is_found_when_the_struct_is_copied(
     assert batch.values == [{"a": moment_of(1), "left_null": None}]
     with pytest.raises(DataError, match=r'null used for required field: "left_null", schema type: INT32'):
         applied(transform(), batch, **config)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "what"),
+    [
+        (array(STRING), ["a", None], "element of array"),
+        (array(array(STRING)), [["a"], [None]], "element of array element of array"),
+        (map_of(STRING, STRING), {"a": None}, "value of map"),
+    ],
+)
+def test_a_struct_takes_no_list_in_with_a_null_that_its_schema_has_not(schema, value, what):
+    expected = f'Invalid value: null used for required {what} field: "f", schema type: STRING'
+    with pytest.raises(DataError) as caught:
+        applied(transforms.HoistFieldValue(), Batch.of("t", [value], value_schema=schema), field="f")
+    assert str(caught.value) == expected
 
 
 @pytest.mark.parametrize(
