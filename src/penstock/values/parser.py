@@ -32,11 +32,10 @@ from penstock.api.schema import (
     SchemaType,
     array,
     decimal,
-    map_of,
 )
 from penstock.java.big_decimal import big_decimal
 from penstock.java.dates import DateFormat
-from penstock.java.numbers import float32_of
+from penstock.java.numbers import float32_of, float_text
 from penstock.values.logical import DAY, day_of, moment_of, time_of
 from penstock.values.text import DATE_FORMAT, TIME_FORMAT, TIMESTAMP_FORMAT
 
@@ -234,17 +233,16 @@ class _ValueParser:
 
     def _array(self) -> SchemaAndValue:
         tokens, common = self.tokens, _Common()
-        items: list[Any] = []
+        items: list[SchemaAndValue | None] = []
         while tokens.has_next():
             if tokens.take("]"):
-                if common.schema is None:
-                    return Schema(SchemaType.ARRAY), items
-                return array(common.schema), [self.convert(common.schema, None, item) for item in items]
+                kind = Schema(SchemaType.ARRAY) if common.schema is None else array(common.schema)
+                return kind, [self._aligned(common.schema, item) for item in items]
             if tokens.take(","):
                 raise DataError(f"Unable to parse an empty array element: {self.text}")
             item = self.parse(True)
             common.merge(item)
-            items.append(None if item is None else item[1])
+            items.append(item)
             position = tokens.mark()
             if tokens.take("]"):
                 tokens.rewind(position)
@@ -256,10 +254,13 @@ class _ValueParser:
 
     def _map(self) -> SchemaAndValue:
         tokens, keys, values = self.tokens, _Common(), _Common()
-        entries: dict[Any, Any] = {}
+        entries: dict[Any, tuple[SchemaAndValue, SchemaAndValue | None]] = {}
         while tokens.has_next():
             if tokens.take("}"):
-                return self._aligned(keys.schema, values.schema, entries)
+                # Without a type of its keys the map has none of its values either.
+                kind = Schema(SchemaType.MAP, key_schema=keys.schema, value_schema=keys.schema and values.schema)
+                inside = kind.value_schema
+                return kind, {self._aligned(keys.schema, k): self._aligned(inside, v) for k, v in entries.values()}
             if tokens.take(","):
                 raise DataError(f"Unable to parse a map entry with no key or value: {self.text}")
             key = self.parse(True)
@@ -269,7 +270,7 @@ class _ValueParser:
                 raise DataError(f"Map entry is missing ':' at {tokens.i} in {self.text}")
             value = self.parse(True)
             try:
-                entries[key[1]] = None if value is None else value[1]
+                entries[key[1]] = key, value
             except TypeError:
                 raise DataError(f"Containers are no keys of maps here: {self.text}") from None
             tokens.take(",")
@@ -279,13 +280,30 @@ class _ValueParser:
             raise DataError(f"Map is missing element after ',': {self.text}")
         raise DataError(f"Map is missing terminating '}}': {self.text}")
 
-    def _aligned(self, keys: Schema | None, values: Schema | None, entries: dict[Any, Any]) -> SchemaAndValue:
-        convert = self.convert
-        if keys is None:
-            return Schema(SchemaType.MAP), entries
-        if values is None:
-            return Schema(SchemaType.MAP, key_schema=keys), {convert(keys, None, k): v for k, v in entries.items()}
-        return map_of(keys, values), {convert(keys, None, k): convert(values, None, v) for k, v in entries.items()}
+    def _aligned(self, schema: Schema | None, found: SchemaAndValue | None) -> Any:
+        """An element as one of this schema."""
+        if schema is None:
+            return _alone(found)
+        return self.convert(schema, None, None if found is None else found[1])
+
+
+def _alone(found: SchemaAndValue | None) -> Any:
+    """A value that loses its schema. A Float becomes the number with the digits that Java shows of it."""
+    if found is None:
+        return None
+    schema, value = found
+    if schema is None:
+        return value
+    # As in Java, what is in containers of containers need not be as the schema says.
+    match value:
+        case float() if schema.type is SchemaType.FLOAT32:
+            return float(float_text(value))
+        case list() if schema.type is SchemaType.ARRAY:
+            return [_alone((schema.value_schema, item)) for item in value]
+        case dict() if schema.type is SchemaType.MAP:
+            keys, values = schema.key_schema, schema.value_schema
+            return {_alone((keys, key)): _alone((values, item)) for key, item in value.items()}
+    return value
 
 
 def _begins_number(token: str) -> bool:

@@ -156,6 +156,15 @@ def test_a_header_whose_elements_have_no_type_in_common_is_written(text, payload
     assert write(converter(), [schema] * 2, [value] * 2) == envelope(head, payload, payload)
 
 
+def test_a_map_whose_values_have_no_type_in_common_is_written_but_not_one_whose_keys_have_none():
+    schema, value = SimpleHeaderConverter().to_connect_header("t", "h", b'{"a":1,"b":"c"}')
+    head = b'{"type":"map","keys":{"type":"string","optional":false},"values":null,"optional":false}'
+    assert write(converter(), [schema], [value]) == envelope(head, b'{"a":1,"b":"c"}')
+    schema, value = SimpleHeaderConverter().to_connect_header("t", "h", b"{}")
+    with pytest.raises(DataError, match="without a type of its keys"):
+        write(converter(), [schema], [value])
+
+
 def test_a_bad_record_in_a_batch_raises():
     with pytest.raises(DataError, match="failed due to serialization error"):
         read(converter(), *envelope(INT32_JSON, b"1"), b"{")

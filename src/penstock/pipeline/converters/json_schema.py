@@ -21,12 +21,12 @@ def show_schema(schema: Schema, show_value: Callable[[Schema, Any], Any]) -> dic
     """The JSON of a schema; ``show_value`` gives that of a default."""
     shown: dict[str, Any] = {"type": _NAMES[schema.type]}
     if schema.type is SchemaType.ARRAY:
-        # Java's Values makes an array of mixed elements that way; a map without is an error there, too.
-        items = schema.value_schema
-        shown["items"] = None if items is None else show_schema(items, show_value)
+        shown["items"] = _show_part(schema.value_schema, show_value)
     elif schema.type is SchemaType.MAP:
-        shown["keys"] = show_schema(_part(schema.key_schema), show_value)
-        shown["values"] = show_schema(_part(schema.value_schema), show_value)
+        if schema.key_schema is None:
+            raise DataError("A schema of a map without a type of its keys can't be expressed in JSON")
+        shown["keys"] = show_schema(schema.key_schema, show_value)
+        shown["values"] = _show_part(schema.value_schema, show_value)
     elif schema.type is SchemaType.STRUCT:
         shown["fields"] = [show_schema(field.schema, show_value) | {"field": field.name} for field in schema.fields]
     shown["optional"] = schema.optional
@@ -43,10 +43,9 @@ def show_schema(schema: Schema, show_value: Callable[[Schema, Any], Any]) -> dic
     return shown
 
 
-def _part(schema: Schema | None) -> Schema:
-    if schema is None:
-        raise DataError("A schema of a map without element type can't be expressed in JSON")
-    return schema
+def _show_part(schema: Schema | None, show_value: Callable[[Schema, Any], Any]) -> dict[str, Any] | None:
+    """None for that of elements without a type in common, as Java's ``Values`` makes it of a header's text."""
+    return None if schema is None else show_schema(schema, show_value)
 
 
 def read_schema(node: Node, read_value: Callable[[Schema, Node], Any]) -> Schema | None:
