@@ -1,15 +1,22 @@
 from __future__ import annotations
 
+import gc
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.topic_settings import TopicSettings
-from penstock.kafka.admin import TopicSpec, TopicTimeoutError
+from penstock.kafka.admin import TopicSpec, TopicTimeoutError, offsets_at, partition_counts, topic_configs
+from penstock.kafka.clients import new_admin
 from penstock.kafka.log.topic import LogTopic
 from penstock.pipeline.source.topic_creation import create
 
@@ -61,3 +68,42 @@ def test_a_topic_that_a_quota_defers_is_asked_for_again() -> None:
         create(admin, TopicSettings("t", 1, 1))
     with pytest.raises(TopicTimeoutError):
         LogTopic(spec=TopicSpec("t"), setting="config.storage.topic", purpose="x").ensure(admin, "User:a")
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Python's collector does not come by."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        lambda admin: offsets_at(admin, "t", [0], OffsetSpec.latest(), 0.2),
+        lambda admin: partition_counts(admin, ["t"], 0.2),
+        lambda admin: topic_configs(admin, "t", 0.2),
+    ],
+)
+@pytest.mark.usefixtures("uncollected")
+def test_a_client_that_is_let_go_after_a_failed_request_ends(request_of: Callable[[AdminClient], Any]) -> None:
+    before = clients()
+    for _ in range(3):
+        with pytest.raises((KafkaException, ConnectError)):
+            request_of(new_admin({"bootstrap.servers": "127.0.0.1:1"}))
+    for _ in range(50):
+        if not clients() - before:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{len(clients() - before)} clients are still there")
+
+
+def clients() -> set[str]:
+    """The threads of this process that are librdkafka's main one of a client."""
+    found = set()
+    for thread in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if (thread / "comm").read_text() == "rdk:main\n":
+                found.add(thread.name)
+    return found

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
@@ -100,7 +100,7 @@ def create_topic(admin: AdminClient, spec: TopicSpec, timeout: float = TIMEOUT) 
     """Create the topic unless it exists. Raises ConnectError."""
     new = NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.configs))
     try:
-        _wait(admin.create_topics([new], operation_timeout=timeout, request_timeout=timeout)[spec.name], timeout)
+        answer(admin.create_topics([new], operation_timeout=timeout, request_timeout=timeout)[spec.name], timeout)
     except (KafkaException, FutureTimeout) as e:
         return _not_created(spec, e)
     log.info("Created topic %s", _described(spec))
@@ -137,7 +137,7 @@ def topic_configs(admin: AdminClient, topic: str, timeout: float = TIMEOUT) -> d
     """All settings of a topic, none if it does not exist or we may not see them. Raises ConnectError."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
     try:
-        entries = _wait(admin.describe_configs([resource], request_timeout=timeout)[resource], timeout)
+        entries = answer(admin.describe_configs([resource], request_timeout=timeout)[resource], timeout)
     except KafkaException as e:
         if code_of(e) in (*_NOT_ALLOWED, BrokerError.UNKNOWN_TOPIC_OR_PART):
             return {}
@@ -160,7 +160,7 @@ def topic_limits(admin: AdminClient, topics: Iterable[str], timeout: float = TIM
     found = {}
     for resource, future in admin.describe_configs(resources, request_timeout=timeout).items():
         try:
-            configs = _wait(future, timeout)
+            configs = answer(future, timeout)
             compacted = "compact" in configs["cleanup.policy"].value
             found[resource.name] = TopicLimit(int(configs["max.message.bytes"].value), compacted)
         except KafkaException as e:
@@ -190,7 +190,7 @@ def partition_counts(admin: AdminClient, topics: Iterable[str], timeout: float =
     counts: dict[str, int] = {}
     for name, future in admin.describe_topics(TopicCollection(names), request_timeout=timeout).items():
         try:
-            counts[name] = len(_wait(future, timeout).partitions)
+            counts[name] = len(answer(future, timeout).partitions)
         except KafkaException as e:
             if code_of(e) == BrokerError.UNKNOWN_TOPIC_OR_PART:
                 continue
@@ -217,7 +217,7 @@ def offsets_at(
         return {}
     isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
     futures = admin.list_offsets(asked, isolation_level=isolation, request_timeout=timeout)
-    offsets = {where.partition: _wait(future, timeout).offset for where, future in futures.items()}
+    offsets = {where.partition: answer(future, timeout).offset for where, future in futures.items()}
     if min(offsets.values()) < 0:
         # librdkafka's answer, without an error, while the leaders can't be reached.
         raise KafkaException(BrokerError(BrokerError._TIMED_OUT, f"The offsets of topic {topic} are not known"))
@@ -239,6 +239,13 @@ def cluster_id(admin: AdminClient, timeout: float = TIMEOUT) -> str:
     return found or ""
 
 
-def _wait(future: Future[T], timeout: float) -> Any:
-    # librdkafka keeps its own timeout; this one is for the case that it does not.
-    return future.result(timeout + 5)
+def answer(future: Future[T], timeout: float) -> T:
+    """What an admin client's request is answered with, which librdkafka gives up after ``timeout``. Raises what the
+    future has, as KafkaException, but not the same object: that one would hold the frames that it has passed, and with
+    them the future and the client, until Python's collector comes by, and the client its threads and connections.
+    """
+    patience = timeout + 5  # for the case that librdkafka does not give up
+    error = future.exception(patience)
+    if error is not None:
+        raise type(error)(*error.args)
+    return future.result()

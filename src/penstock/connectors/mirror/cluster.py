@@ -32,7 +32,7 @@ from confluent_kafka.admin import (
 from kafka import errors as group_errors
 from penstock.api.errors import KafkaError
 from penstock.api.sink import TopicPartition
-from penstock.kafka.admin import code_of, sentence
+from penstock.kafka.admin import answer, code_of, sentence
 from penstock.kafka.offsets.groups import GroupOffsets
 
 log = logging.getLogger(__name__)
@@ -61,8 +61,8 @@ def topic_settings(admin: AdminClient, topics: Iterable[str], timeout: float) ->
     resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
     if not resources:
         return {}
-    answers = admin.describe_configs(resources, request_timeout=timeout)
-    return {resource.name: list(future.result(timeout + 5).values()) for resource, future in answers.items()}
+    asked = admin.describe_configs(resources, request_timeout=timeout)
+    return {resource.name: list(answer(future, timeout).values()) for resource, future in asked.items()}
 
 
 def create_topics(admin: AdminClient, topics: list[NewTopic], timeout: float) -> None:
@@ -100,7 +100,7 @@ def alter_settings(
         return None
     for resource, future in admin.incremental_alter_configs(resources, request_timeout=timeout).items():
         try:
-            future.result(timeout + 5)
+            answer(future, timeout)
         except KafkaException as error:
             if code_of(error) in (BrokerError.UNSUPPORTED_VERSION, BrokerError._UNSUPPORTED_FEATURE):
                 return error
@@ -114,7 +114,7 @@ _DELETE = AlterConfigOpType.DELETE
 def topic_rights(admin: AdminClient, timeout: float) -> list[AclBinding] | None:
     """ACLs of topics; None if the cluster has no authorizer."""
     try:
-        found: list[AclBinding] = admin.describe_acls(ANY_TOPIC_RIGHTS, request_timeout=timeout).result(timeout + 5)
+        found: list[AclBinding] = answer(admin.describe_acls(ANY_TOPIC_RIGHTS, request_timeout=timeout), timeout)
     except KafkaException as error:
         if code_of(error) == BrokerError.SECURITY_DISABLED:
             return None
@@ -131,8 +131,8 @@ def grant(admin: AdminClient, rights: Sequence[AclBinding], timeout: float) -> N
 
 def groups(admin: AdminClient, timeout: float) -> list[str]:
     """The consumer groups of the cluster."""
-    answer = admin.list_consumer_groups(request_timeout=timeout).result(timeout + 5)
-    return [group.group_id for group in answer.valid]
+    found = answer(admin.list_consumer_groups(request_timeout=timeout), timeout)
+    return [group.group_id for group in found.valid]
 
 
 def committed(offsets: GroupOffsets, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
@@ -146,7 +146,7 @@ def committed(offsets: GroupOffsets, group: str, timeout: float) -> dict[TopicPa
 def is_idle(admin: AdminClient, group: str, timeout: float) -> bool:
     """Whether the group exists and has no members."""
     try:
-        description = admin.describe_consumer_groups([group], request_timeout=timeout)[group].result(timeout + 5)
+        description = answer(admin.describe_consumer_groups([group], request_timeout=timeout)[group], timeout)
     except KafkaException as error:
         if code_of(error) == BrokerError.GROUP_ID_NOT_FOUND:
             return False
@@ -171,7 +171,7 @@ def commit(target: GroupOffsets, group: str, offsets: Committed) -> None:
 def _done(future: Future[Any], timeout: float, problem: str, name: str, expected: int | None = None) -> bool:
     """Whether it succeeded; a failure is logged, unless it is the expected one."""
     try:
-        future.result(timeout + 5)
+        answer(future, timeout)
     except KafkaException as error:
         if expected is None or code_of(error) != expected:
             log.warning(problem, name, sentence(error))

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from penstock.api.errors import ConnectError
-from penstock.kafka.admin import TopicTimeoutError, offsets_at, partition_counts, sentence
+from penstock.kafka.admin import TopicTimeoutError, answer, offsets_at, partition_counts, sentence
 from penstock.kafka.clients import new_admin
 from penstock.kafka.log.outages import RETRIES, Outage, Outages
 from penstock.kafka.log.progress import EndLookups, Ends, OnDone, ReadProgress
@@ -149,7 +149,7 @@ class TopicLog:
         attempt = 0
         while not self._closing.is_set():
             try:
-                self._admin.describe_cluster(request_timeout=2).result(3)  # fails sooner than the other requests
+                answer(self._admin.describe_cluster(request_timeout=2), 2)  # fails sooner than the other requests
                 self.partitions = self.topic.ensure(self._admin, self._principal)
             except (TopicTimeoutError, TimeoutError, KafkaException) as e:
                 self._admin.poll(0)

@@ -20,7 +20,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
 from penstock.java.parsing import whole_number
 from penstock.java.text import java_text
-from penstock.kafka.admin import code_of, sentence
+from penstock.kafka.admin import answer, code_of, sentence
 from penstock.kafka.background import NO_DEADLINE, Deadline, OnAnswer, in_background
 from penstock.kafka.client_settings import connector_admin, consumer_group
 from penstock.kafka.clients import new_admin
@@ -152,10 +152,11 @@ class SinkConnectorOffsets:
             ]
             if written:
                 request = [ConsumerGroupTopicPartitions(group, written)]
-                future = admin.alter_consumer_group_offsets(request, request_timeout=deadline.within(_TIMEOUT))[group]
-                for answer in future.result().topic_partitions:
-                    if answer.error is not None:
-                        raise KafkaException(answer.error)
+                timeout = deadline.within(_TIMEOUT)
+                future = admin.alter_consumer_group_offsets(request, request_timeout=timeout)[group]
+                for each in answer(future, timeout).topic_partitions:
+                    if each.error is not None:
+                        raise KafkaException(each.error)
             forgotten = [partition for partition, offset in changes.items() if offset is None]
             if forgotten:
                 deadline.check()
@@ -195,7 +196,7 @@ def _committed(settings: Settings, group: str, name: str) -> dict[TopicPartition
 def _reset(admin: AdminClient, group: str, name: str, deadline: Deadline) -> None:
     timeout = deadline.within(_TIMEOUT)
     try:
-        admin.delete_consumer_groups([group], request_timeout=timeout)[group].result()
+        answer(admin.delete_consumer_groups([group], request_timeout=timeout)[group], timeout)
     except KafkaException as e:
         code = code_of(e)
         if code == BrokerError.GROUP_ID_NOT_FOUND:

@@ -17,7 +17,7 @@ from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.topic_settings import TopicSettings
 from penstock.core.topic_creation.groups import TopicCreation
 from penstock.java.text import java_text
-from penstock.kafka.admin import is_unreached, sentence
+from penstock.kafka.admin import answer, is_unreached, sentence
 from penstock.kafka.security.authorization import missing_right
 from penstock.pipeline.broker_errors import broker_error
 
@@ -91,7 +91,7 @@ def exists(admin: AdminClient, topic: str, principal: Principal | None = None) -
     """Whether the topic exists; asking does not create it."""
     future = admin.describe_topics(ck.TopicCollection([topic]), request_timeout=WAIT_SECONDS)[topic]
     try:
-        future.result(60)
+        answer(future, WAIT_SECONDS)
     except (ck.KafkaException, FutureTimeout) as e:
         if _code(e) in _UNKNOWN:
             return False
@@ -109,9 +109,8 @@ def create(admin: AdminClient, settings: TopicSettings, principal: Principal | N
     configs = {name: java_text(value) for name, value in settings.configs.items()}
     new = NewTopic(settings.name, settings.partitions, settings.replication_factor, config=configs)
     try:
-        admin.create_topics([new], operation_timeout=WAIT_SECONDS, request_timeout=WAIT_SECONDS)[settings.name].result(
-            60
-        )
+        asked = admin.create_topics([new], operation_timeout=WAIT_SECONDS, request_timeout=WAIT_SECONDS)
+        answer(asked[settings.name], WAIT_SECONDS)
     except (ck.KafkaException, FutureTimeout) as e:
         if _code(e) == ck.KafkaError.TOPIC_ALREADY_EXISTS:
             return False
