@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,8 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.sending.sender import LossPolicy, Sender
 from penstock.pipeline.source.sending.topic_limits import TopicLimits
-from penstock.pipeline.task import TaskControl
+from penstock.pipeline.source.transactions import unsent
+from penstock.pipeline.task import FencedError, TaskControl
 from support.tasks.runs import MemoryHost
 from support.waiting import SECONDS, until
 
@@ -25,10 +27,10 @@ def nobody() -> Any:
     raise AssertionError("no broker is asked")
 
 
-def sending() -> tuple[Sender, Producer]:
+def sending(losses: LossPolicy = LossPolicy()) -> tuple[Sender, Producer]:
     host, metrics = MemoryHost(), Metrics(lambda values: None, ())
     errors = ErrorHandler(ErrorSettings(), metrics, lambda seconds: False)
-    sender = Sender(TaskRuntime(TaskId("c", 0), TaskControl(), host, metrics, errors), LossPolicy())
+    sender = Sender(TaskRuntime(TaskId("c", 0), TaskControl(), host, metrics, errors), losses)
     producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "on_delivery": sender.failed})
     sender.attach(producer, 1_048_576, TopicLimits(nobody, 1_000_000))
     return sender, producer
@@ -118,3 +120,27 @@ def test_what_has_not_arrived_is_given_up_at_the_end_and_is_no_failure() -> None
     until(lambda: producer.poll(0.1) >= 0 and not len(producer), "the end of the records", SECONDS)
     assert not sender.lost
     sender.check()
+
+
+class Failed:
+    """librdkafka when a transaction has failed: records are refused without a reason, the next step with it."""
+
+    def produce(self, *given: Any) -> None:
+        raise KafkaException(KafkaError(KafkaError._STATE))
+
+    def begin_transaction(self) -> None:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    def poll(self, seconds: float) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(
+    "send", [lambda sender: sender.put("t", None, b"1"), lambda sender: sender.send(Batch.of("t", [b"1"]))]
+)
+def test_the_reason_why_a_transaction_has_failed_is_found_out(send: Callable[[Sender], None]) -> None:
+    sender, _ = sending(LossPolicy(failure=lambda error: unsent(TaskId("c", 0), error)))
+    producer: Any = Failed()
+    sender.attach(producer, 1_048_576, TopicLimits(nobody, 1_000_000))
+    with pytest.raises(FencedError, match="the brokers have not answered in time"):
+        send(sender)

@@ -186,8 +186,7 @@ class Sender:
             except BufferError:
                 self._wait()
             except ck.KafkaException as e:
-                if e.args[0].code() == ck.KafkaError._FATAL:
-                    self._unusable(e.args[0])
+                self._check_usable(e.args[0])
                 raise
 
     def _send_in_parts(self, batch: Batch, delivered: Sequence[Delivered | None] | None) -> None:
@@ -257,8 +256,7 @@ class Sender:
     ) -> None:
         """Fail, or skip, a record that the producer did not take."""
         error: ck.KafkaError = refusal.args[0]
-        if error.code() == ck.KafkaError._FATAL:
-            self._unusable(error)
+        self._check_usable(error)
         record = batch.select((row,))
         cause = broker_error(error)
         if error.code() == ck.KafkaError.MSG_SIZE_TOO_LARGE:
@@ -277,11 +275,20 @@ class Sender:
         if delivered is not None and (refused_one := delivered[row]) is not None:
             refused_one(error, None)
 
-    def _unusable(self, error: ck.KafkaError) -> None:
-        """Raises why the producer takes no record any more: it has told so of an earlier one, or is about to."""
-        give_up = time.monotonic() + REASON_SECONDS
-        while self._failure is None and time.monotonic() < give_up:
-            self.poll(0.1)
+    def _check_usable(self, error: ck.KafkaError) -> None:
+        """Raises why the producer takes no record any more, if this error says that much and no more."""
+        match error.code():
+            case ck.KafkaError._FATAL:  # it has told the reason of an earlier record, or is about to
+                give_up = time.monotonic() + REASON_SECONDS
+                while self._failure is None and time.monotonic() < give_up:
+                    self.poll(0.1)
+            case ck.KafkaError._STATE:  # the transaction has failed: the next step of one is refused with the reason
+                try:
+                    self.producer.begin_transaction()
+                except ck.KafkaException as e:
+                    error = e.args[0]
+            case _:
+                return
         self._broken(error)
         self.check()
 
