@@ -130,7 +130,7 @@ class Resources:
                 tasks = sum(kind == "task" for kind, _ in every)
                 for kind, process in every:
                     name = f"process {process.pid} of worker {worker.name}"
-                    with suppress(psutil.NoSuchProcess, FileNotFoundError):
+                    with suppress(psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
                         taken = _taken(process)
                         sample = _sample(process, taken["names"], tasks)
                         self._lives.setdefault(process, Life(kind, name)).samples.append(sample)
