@@ -15,7 +15,15 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.topic_settings import TopicSettings
-from penstock.kafka.admin import TopicSpec, TopicTimeoutError, offsets_at, partition_counts, topic_configs
+from penstock.kafka.admin import (
+    TopicSpec,
+    TopicTimeoutError,
+    answer,
+    is_unreached,
+    offsets_at,
+    partition_counts,
+    topic_configs,
+)
 from penstock.kafka.clients import new_admin
 from penstock.kafka.log.topic import LogTopic
 from penstock.pipeline.source.topic_creation import create
@@ -68,6 +76,12 @@ def test_a_topic_that_a_quota_defers_is_asked_for_again() -> None:
         create(admin, TopicSettings("t", 1, 1))
     with pytest.raises(TopicTimeoutError):
         LogTopic(spec=TopicSpec("t"), setting="config.storage.topic", purpose="x").ensure(admin, "User:a")
+
+
+def test_a_request_that_is_never_answered_has_timed_out() -> None:
+    with pytest.raises(KafkaException) as caught:
+        answer(Future(), -5)
+    assert is_unreached(caught.value)
 
 
 @pytest.fixture

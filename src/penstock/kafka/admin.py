@@ -86,7 +86,7 @@ def code_of(error: BaseException | None) -> int | None:
 
 def is_unreached(error: BaseException) -> bool:
     """Whether the brokers could not be reached, or not answer now, so that a retry makes sense."""
-    return isinstance(error, FutureTimeout | TimeoutError) or code_of(error) in _UNREACHED
+    return isinstance(error, TimeoutError) or code_of(error) in _UNREACHED
 
 
 def sentence(error: BaseException) -> str:
@@ -101,13 +101,13 @@ def create_topic(admin: AdminClient, spec: TopicSpec, timeout: float = TIMEOUT) 
     new = NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.configs))
     try:
         answer(admin.create_topics([new], operation_timeout=timeout, request_timeout=timeout)[spec.name], timeout)
-    except (KafkaException, FutureTimeout) as e:
+    except KafkaException as e:
         return _not_created(spec, e)
     log.info("Created topic %s", _described(spec))
     return Creation.NEW
 
 
-def _not_created(spec: TopicSpec, error: Exception) -> Creation:
+def _not_created(spec: TopicSpec, error: KafkaException) -> Creation:
     code = code_of(error)
     if code == BrokerError.TOPIC_ALREADY_EXISTS:
         return Creation.EXISTS
@@ -240,12 +240,14 @@ def cluster_id(admin: AdminClient, timeout: float = TIMEOUT) -> str:
 
 
 def answer(future: Future[T], timeout: float) -> T:
-    """What an admin client's request is answered with, which librdkafka gives up after ``timeout``. Raises what the
-    future has, as KafkaException, but not the same object: that one would hold the frames that it has passed, and with
-    them the future and the client, until Python's collector comes by, and the client its threads and connections.
+    """What an admin client's request is answered with, which librdkafka gives up after ``timeout``. Raises the
+    future's KafkaException, but not the same object: that one would hold the frames that it has passed, and with them
+    the future and the client, until Python's collector comes by, and the client its threads and connections.
     """
-    patience = timeout + 5  # for the case that librdkafka does not give up
-    error = future.exception(patience)
+    try:
+        error = future.exception(timeout + 5)
+    except FutureTimeout:  # librdkafka has not given up
+        error = KafkaException(BrokerError(BrokerError._TIMED_OUT))
     if error is not None:
         raise type(error)(*error.args)
     return future.result()

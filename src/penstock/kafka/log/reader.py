@@ -85,7 +85,7 @@ class LogReader:
         readable: Callable[[Iterable[int]], Ends],
     ) -> None:
         """``readable`` asks the brokers, briefly, up to where these partitions can be read now; it raises
-        KafkaException or TimeoutError.
+        KafkaException.
         """
         self._topic, self._clients, self._reads = topic, clients, reads
         self._on_records, self._outage, self._readable = on_records, outage, readable
@@ -113,7 +113,7 @@ class LogReader:
         """
         try:
             ends = self._readable(still)
-        except (KafkaException, TimeoutError):
+        except KafkaException:
             return False
         return any(at < ends[partition] for partition, at in still.items())
 

@@ -114,7 +114,7 @@ class TopicLog:
         while not self._closing.is_set():
             try:
                 return offsets_at(self._admin, self.name, range(self.partitions), spec, _TIMEOUT)
-            except (KafkaException, TimeoutError) as e:
+            except KafkaException as e:
                 # A topic that was just created may be unknown to a broker for a moment, a deleted one stays unknown.
                 if attempt == len(RETRIES) and self._is_gone():
                     self._gone = True
@@ -151,7 +151,7 @@ class TopicLog:
             try:
                 answer(self._admin.describe_cluster(request_timeout=2), 2)  # fails sooner than the other requests
                 self.partitions = self.topic.ensure(self._admin, self._principal)
-            except (TopicTimeoutError, TimeoutError, KafkaException) as e:
+            except (TopicTimeoutError, KafkaException) as e:
                 self._admin.poll(0)
                 attempt = self._outage.pause(attempt, sentence(e), report=True)
                 continue
@@ -191,14 +191,14 @@ class TopicLog:
     def _brokers_answer(self) -> bool:
         try:
             return bool(self._readable([0]))
-        except (KafkaException, TimeoutError):
+        except KafkaException:
             return False
 
     def _readable(self, partitions: Iterable[int]) -> Ends:
         committed = self.clients.read_committed
         try:
             return offsets_at(self._admin, self.name, partitions, OffsetSpec.latest(), _GLANCE, committed=committed)
-        except (KafkaException, TimeoutError):
+        except KafkaException:
             self._admin = self._new_admin()
             raise
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import TimeoutError as FutureTimeout
 
 import confluent_kafka as ck
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -17,7 +16,7 @@ from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.topic_settings import TopicSettings
 from penstock.core.topic_creation.groups import TopicCreation
 from penstock.java.text import java_text
-from penstock.kafka.admin import answer, is_unreached, sentence
+from penstock.kafka.admin import answer, is_unreached
 from penstock.kafka.security.authorization import missing_right
 from penstock.pipeline.broker_errors import broker_error
 
@@ -92,7 +91,7 @@ def exists(admin: AdminClient, topic: str, principal: Principal | None = None) -
     future = admin.describe_topics(ck.TopicCollection([topic]), request_timeout=WAIT_SECONDS)[topic]
     try:
         answer(future, WAIT_SECONDS)
-    except (ck.KafkaException, FutureTimeout) as e:
+    except ck.KafkaException as e:
         if _code(e) in _UNKNOWN:
             return False
         if is_unreached(e):
@@ -111,7 +110,7 @@ def create(admin: AdminClient, settings: TopicSettings, principal: Principal | N
     try:
         asked = admin.create_topics([new], operation_timeout=WAIT_SECONDS, request_timeout=WAIT_SECONDS)
         answer(asked[settings.name], WAIT_SECONDS)
-    except (ck.KafkaException, FutureTimeout) as e:
+    except ck.KafkaException as e:
         if _code(e) == ck.KafkaError.TOPIC_ALREADY_EXISTS:
             return False
         if is_unreached(e):
@@ -130,15 +129,16 @@ def create(admin: AdminClient, settings: TopicSettings, principal: Principal | N
     return True
 
 
-def _code(error: Exception) -> int | None:
-    return error.args[0].code() if isinstance(error, ck.KafkaException) else None
+def _code(error: ck.KafkaException) -> int:
+    code: int = error.args[0].code()
+    return code
 
 
-def _cause(error: Exception) -> Exception:
-    return broker_error(error.args[0]) if isinstance(error, ck.KafkaException) else RetriableError(sentence(error))
+def _cause(error: ck.KafkaException) -> Exception:
+    return broker_error(error.args[0])
 
 
-def _refusal(error: Exception, principal: Principal | None, right: str, topic: str) -> Exception:
+def _refusal(error: ck.KafkaException, principal: Principal | None, right: str, topic: str) -> Exception:
     """The broker's refusal, with the principal and the right that it lacks if they are known."""
     cause = _cause(error)
     missing = None if principal is None else missing_right(_code(error), principal(), right, topic)
