@@ -24,7 +24,9 @@ from penstock.core.model.events import (
     ConnectorStopped,
 )
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
+from penstock.core.topic_creation.groups import check_topic_creation
 from penstock.hosts.jvm.plugins.connector import JavaSourceConnector
+from penstock.java.regex import compile_regex
 from penstock.worker import connectors
 from penstock.worker.connectors import Connectors, ConnectorSetup
 from support.waiting import until
@@ -139,7 +141,7 @@ class Runs:
 
     @staticmethod
     def _check(connector: Connector, config: Mapping[str, str]) -> None:
-        pass
+        check_topic_creation(config, compile_regex)
 
     def start(self, name: str, run: int, block: str = "", **config: str) -> None:
         self.connectors.start(name, run, {"connector.class": "Blocking", "block": block, **config}, STARTED)
@@ -303,6 +305,22 @@ def test_what_was_never_started_is_not_told_to_stop(runs: Runs) -> None:
     runs.connectors.stop(1)
     until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
     assert Noting.ends == []
+
+
+@pytest.mark.parametrize("target", [PAUSED, STOPPED])
+def test_a_connector_that_begins_as_paused_or_stopped_fails_for_what_it_could_not_start_with(
+    runs: Runs, target: str
+) -> None:
+    """Java: Worker.startConnector makes a SourceConnectorConfig, whatever the target state."""
+    invalid = {"connector.class": "Noting", "topic.creation.groups": "g", "topic.creation.default.partitions": "1"}
+    runs.connectors.start("a", 1, invalid, target)
+    until(lambda: runs.of("a"), "its failure", 120)
+    assert isinstance(runs.of("a")[0], ConnectorFailed)
+    assert "topic.creation" in runs.of("a")[0].trace
+    runs.connectors.change_state(1, STOPPED)
+    runs.connectors.stop(1)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
+    assert not [e for e in runs.of("a") if isinstance(e, ConnectorPaused | ConnectorStopped)]
 
 
 def test_a_config_provider_may_supply_the_number_of_tasks(runs: Runs) -> None:

@@ -201,6 +201,7 @@ class _Run:
                 self._start()
                 self.deliver(ConnectorRunning(self.name, self.number, version))
             else:
+                self._check_before_suspended()
                 self._suspend(target)
                 kind = ConnectorPaused if target == PAUSED else ConnectorStopped
                 self.deliver(kind(self.name, self.number, version))
@@ -214,6 +215,13 @@ class _Run:
                 self.connector = self.setup.new(self.raw)
             self.connector.context = self
         return self.connector
+
+    def _check_before_suspended(self) -> None:
+        """One that begins as paused or stopped has to have a right configuration, too (Java: Worker.startConnector)."""
+        if self.version is None:
+            connector = self._instance()
+            self.setup.check(connector, self._resolved(to_start=False))
+            self.version = connector.version()
 
     def _start(self) -> None:
         if not self.started:
