@@ -42,7 +42,8 @@ from penstock.worker.configuration.configurations import Configurations, check_c
 from penstock.worker.configuration.permissions import WorkerPermissions
 from penstock.worker.configuration.reloads import Reloads
 from penstock.worker.configuration.rules import herder_settings, worker_rules
-from penstock.worker.connectors import Connectors, ConnectorSetup
+from penstock.worker.connectors.connectors import Connectors
+from penstock.worker.connectors.run import ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts

@@ -27,7 +27,7 @@ from penstock.core.model.messages import Elsewhere, LocalRequest, Refused, Reply
 from penstock.core.model.records import ConfigTopicRecord, StatusTopicRecord
 from penstock.core.model.tasks import OffsetsReported, SparkFigures, TaskMetrics
 from penstock.worker.background import Background
-from penstock.worker.connectors import Connectors
+from penstock.worker.connectors.connectors import Connectors
 from penstock.worker.local import LocalAnswers
 from penstock.worker.task_launcher import TaskLauncher
 

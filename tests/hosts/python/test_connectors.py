@@ -22,7 +22,8 @@ from penstock.java.text import java_class_name
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import trace
 from penstock.plugins import Plugins
-from penstock.worker.connectors import Connectors, ConnectorSetup
+from penstock.worker.connectors.connectors import Connectors
+from penstock.worker.connectors.run import ConnectorSetup
 from support.waiting import until
 
 CONFIG = {"name": "n", "connector.class": "one_source.Source", "topic": "t", "own.thing": "x"}

@@ -1,8 +1,7 @@
-"""Runs connectors, each run on a thread of its own (Java: WorkerConnector).
+"""One run of a connector, on a thread of its own (Java: WorkerConnector).
 
-A connector is user code that may block, raise or never return, so nothing here waits for it: commands are put in its
-queue, and their outcomes are delivered as events. A call that takes long is reported with its stack. A run that does
-not stop in time is abandoned and reported as ended; if its plugin has an environment of its own, its process ends.
+The worker puts commands into its queue, and is told what came of each by events. What a connector raises makes it
+FAILED, with its trace; it is never the worker's.
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ import json
 import logging
 import queue
 import secrets
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,27 +32,21 @@ from penstock.core.model.events import (
     ReconfigurationWanted,
 )
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
-from penstock.hosts.jvm.plugins.connector import JavaConnector, answers
+from penstock.hosts.jvm.plugins.connector import JavaConnector
 from penstock.hosts.python.connector import EnvironmentConnector
 from penstock.observe import log_context
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
-from penstock.pipeline.trace import stack, trace
+from penstock.pipeline.trace import trace
 from penstock.settings import with_references
 from penstock.worker.background import as_exception
-from penstock.worker.tasks_max import TooManyTasks, check_tasks_max, tasks_max
+from penstock.worker.connectors.slow_calls import SlowCalls
+from penstock.worker.connectors.tasks_max import TooManyTasks, check_tasks_max, tasks_max
 
 log = logging.getLogger(__name__)
 
 Deliver = Callable[[Any], None]
 SourceOffsets = list[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]
 """Pairs of source partition and source offset."""
-
-LONG_S = 10.0
-"""A call of a connector's method that takes longer is reported; seconds."""
-METRICS_S = 1.0
-"""How long all JVMs together may take to answer for the metrics of their connectors; seconds."""
-LOOK_S = 1.0
-"""Between two looks at the calls under way; seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +77,7 @@ def _digest(config: Mapping[str, str]) -> bytes:
 
 
 @dataclass(slots=True)
-class _Call:
-    """A call of a plugin that has not returned yet."""
-
-    what: str
-    since: float
-    thread: int
-    reported: bool = False
-
-    def described(self) -> str:
-        seconds = time.monotonic() - self.since
-        return f"{self.what} has not returned for {seconds:.0f} s. It is at\n{stack(self.thread)}"
-
-
-@dataclass(slots=True)
-class _Run:
+class ConnectorRun:
     """One run: its thread, and the context that its connector is given."""
 
     name: str
@@ -119,11 +96,13 @@ class _Run:
     """None until its class and its configuration have been checked."""
     ended: bool = False
     """``ConnectorEnded`` has been delivered."""
-    call: _Call | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    calls: SlowCalls = field(init=False)
     metrics: MetricsOfPlugins = field(init=False)
 
     def __post_init__(self) -> None:
+        self.calls = SlowCalls(
+            self.name, lambda described: self.deliver(ConnectorDelayed(self.name, self.number, described))
+        )
         self.metrics = MetricsOfPlugins({"connector": self.name})
 
     # -- ConnectorContext
@@ -143,45 +122,6 @@ class _Run:
 
     def source_offsets(self) -> SourceOffsets:
         return self.setup.offsets(self.name, self.setup.resolve(self.raw))
-
-    # -- calls that take long
-
-    def look(self) -> None:
-        """Report a call that takes long, once."""
-        with self.lock:
-            call = self.call
-            if call is None or call.reported or time.monotonic() - call.since < LONG_S:
-                return
-            call.reported, described = True, call.described()
-            self.deliver(ConnectorDelayed(self.name, self.number, described))
-        with log_context(self.name):
-            log.warning("%s", described)
-
-    def where(self) -> str:
-        with self.lock:
-            return "" if self.call is None else f": {self.call.described()}"
-
-    @contextmanager
-    def calling(self, method: str) -> Iterator[None]:
-        with self._within(f"{method}() of the connector"):
-            yield
-
-    def _resolved(self, to_start: bool) -> dict[str, str]:
-        with self._within("The resolution of the connector's configuration"):
-            return self.setup.resolve_to_start(self.name, self.raw) if to_start else self.setup.resolve(self.raw)
-
-    @contextmanager
-    def _within(self, what: str) -> Iterator[None]:
-        with self.lock:
-            self.call = _Call(what, time.monotonic(), threading.get_ident())
-        try:
-            yield
-        finally:
-            with self.lock:
-                reported = self.call is not None and self.call.reported
-                self.call = None
-                if reported:
-                    self.deliver(ConnectorDelayed(self.name, self.number, None))
 
     # -- on its thread
 
@@ -211,10 +151,19 @@ class _Run:
 
     def _instance(self) -> Connector:
         if self.connector is None:
-            with self.calling("__init__"):
+            with self._calling("__init__"):
                 self.connector = self.setup.new(self.raw)
             self.connector.context = self
         return self.connector
+
+    @contextmanager
+    def _calling(self, method: str) -> Iterator[None]:
+        with self.calls.within(f"{method}() of the connector"):
+            yield
+
+    def _resolved(self, to_start: bool) -> dict[str, str]:
+        with self.calls.within("The resolution of the connector's configuration"):
+            return self.setup.resolve_to_start(self.name, self.raw) if to_start else self.setup.resolve(self.raw)
 
     def _check_before_suspended(self) -> None:
         """One that begins as paused or stopped has to have a right configuration, too (Java: Worker.startConnector)."""
@@ -230,7 +179,7 @@ class _Run:
             self.version = connector.version()
             self.setup.prepare(config)
             self.begun = True
-            with self.calling("start"):
+            with self._calling("start"):
                 connector.start(config)
             self.started = True
 
@@ -240,7 +189,7 @@ class _Run:
         if connector is None or not self.begun:
             return
         self.begun = self.started = False
-        with self.calling("stop"):
+        with self._calling("stop"):
             if runs or not isinstance(connector, JavaConnector):
                 connector.stop()
             else:
@@ -287,7 +236,7 @@ class _Run:
         connector, config = self._instance(), self._resolved(to_start=False)
         if "${" in self.raw.get("tasks.max", ""):  # the herder can't resolve references to config providers
             max_tasks = tasks_max(config)
-        with self.calling("task_configs"):
+        with self._calling("task_configs"):
             made = task_configs(connector.task_configs(max_tasks))
         check_tasks_max(self.name, len(made), max_tasks, config)
         own = {"task.class": self.setup.task_class_name(task_class(connector.task_class()))}
@@ -306,59 +255,3 @@ class _Run:
         if not self.ended:
             self.ended = True
             self.deliver(ConnectorEnded(self.name, self.number))
-
-
-class Connectors:
-    """All runs on this worker. Methods are called by the worker's loop and return at once."""
-
-    def __init__(self, setup: ConnectorSetup, deliver: Deliver, stop_timeout: float) -> None:
-        self._setup, self._deliver, self._stop_timeout = setup, deliver, stop_timeout
-        self._runs: dict[int, _Run] = {}
-        threading.Thread(target=self._look, name="connectors-watch", daemon=True).start()
-
-    def start(self, name: str, number: int, config: Mapping[str, str], target: str) -> None:
-        run = self._runs[number] = _Run(name, number, config, self._setup, self._deliver)
-        run.commands.put(lambda: run.turn(target))
-        threading.Thread(target=run.work, name=f"connector-{name}", daemon=True).start()
-
-    def change_state(self, number: int, target: str) -> None:
-        if run := self._runs.get(number):
-            run.commands.put(lambda: run.turn(target))
-
-    def make_task_configs(self, token: int, number: int, max_tasks: int) -> None:
-        if run := self._runs.get(number):
-            run.commands.put(lambda: run.task_configs(token, max_tasks))
-        else:
-            self._deliver(Completed(token))
-
-    def plugin_metrics(self) -> list[dict[str, Any]]:
-        """Those of all connectors, from any thread; they are plugins' code, and should answer at once. What JVMs have
-        not answered after a moment is left out.
-        """
-        runs = list(self._runs.values())
-        asked = [run.connector.ask_metrics() for run in runs if isinstance(run.connector, JavaConnector)]
-        own = [metric for run in runs for metric in run.metrics.read()]
-        return own + answers(asked, METRICS_S)
-
-    def stop(self, number: int) -> None:
-        run = self._runs.pop(number, None)
-        if run is None:
-            return
-        run.commands.put(lambda: False)
-        give_up = threading.Timer(self._stop_timeout, self._give_up, (run,))
-        give_up.daemon = True
-        give_up.start()
-
-    @staticmethod
-    def _give_up(run: _Run) -> None:
-        if not run.ended:
-            log.error("Connector %s did not stop in time; its thread is abandoned%s", run.name, run.where())
-            run.report_end()
-            if isinstance(run.connector, EnvironmentConnector):
-                run.connector.give_up()
-
-    def _look(self) -> None:
-        while True:
-            time.sleep(LOOK_S)
-            for run in list(self._runs.values()):
-                run.look()
