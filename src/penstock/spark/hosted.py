@@ -27,7 +27,8 @@ from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link, Reception
 from penstock.spark.channel import Message, RefusedError
-from penstock.spark.run.hosted_run import Gate, HostedRun, Shared
+from penstock.spark.run.gate import Gate
+from penstock.spark.run.hosted_run import HostedRun, Shared
 from penstock.spark.run.sharing import TaskProcesses
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor

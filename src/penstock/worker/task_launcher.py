@@ -22,7 +22,7 @@ from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, 
 from penstock.kafka.admin import NoAnswerError
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.pipeline.trace import stack, trace
-from penstock.spark.run.hosted_run import Gate, NotConfirmedError
+from penstock.spark.run.gate import Gate, NotConfirmedError
 from penstock.threads import ConnectorThreads
 from penstock.worker.specs import Specs
 
@@ -183,7 +183,7 @@ class TaskLauncher:
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """``spark.run.hosted_run.Gate`` of one run."""
+    """``spark.run.gate.Gate`` of one run."""
 
     launcher: TaskLauncher
     spec: TaskSpec

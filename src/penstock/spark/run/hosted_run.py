@@ -7,28 +7,27 @@ cancelled job was seen to work on for seconds). Only then ``TaskEnded`` is said,
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
-from penstock.core.model.tasks import (
-    TaskId,
-)
+from penstock.core.model.tasks import TaskId
 from penstock.embedded import EmbeddedError
 from penstock.kafka.group.removal import MemberRemoval
-from penstock.pipeline.task import CommittedOffsets, TaskSpec
+from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link
 from penstock.spark.channel import Message, RefusedError
+from penstock.spark.run import reasons
+from penstock.spark.run.gate import Gate, NotConfirmedError
 from penstock.spark.run.group_member import RunGroupMember
 from penstock.spark.run.reports import TaskReports
 from penstock.spark.run.sharing import Company, SharedProcess, TaskProcesses
 from penstock.spark.run.task_process import SETTLING, TaskProcess
 from penstock.spark.settings import HostSettings
-from penstock.spark.supervisor import JAVA_ENDS, JobEnd
-from penstock.spark.task_exit import ExitStatuses, OutOfMemoryKills, crashed_on_executor, lost_with_executor
+from penstock.spark.supervisor import JobEnd
+from penstock.spark.task_exit import ExitStatuses, OutOfMemoryKills, lost_with_executor
 from penstock.threads import in_thread
 
 log = logging.getLogger(__name__)
@@ -54,20 +53,6 @@ class Shared:
     """Where tasks run on this machine."""
     out_of_memory: OutOfMemoryKills
     removal: MemberRemoval
-
-
-class NotConfirmedError(Exception):
-    """A run of a task is not to begin: it is not wanted here any more, or that can't be found out."""
-
-
-class Gate(Protocol):
-    """What a run passes before it begins its work; the futures raise NotConfirmedError if it is not to begin."""
-
-    def admit(self) -> concurrent.futures.Future[TaskSpec]:
-        """Called when the task's process is ready: what it is admitted with."""
-
-    def committed_offsets(self) -> concurrent.futures.Future[CommittedOffsets]:
-        """Called with exactly once, when the task's producer has fenced all older ones."""
 
 
 class HostedRun:
@@ -314,9 +299,7 @@ class HostedRun:
                 self._process.left()
                 return
         if not (done or lost):
-            reason = await self._reason(link, job, silent)
-            if process.shared and not silent:
-                reason = self._reason_shared(process, *reason)
+            reason = reasons.silent(link, lease) if silent else await self._reason(link, job, process)
         seen = await self._process.over(0.0 if silent else SETTLING, lease)
         if self._query and job is not None:
             await asyncio.wait({job}, timeout=self._shared.settings.graceful + PATIENCE)
@@ -330,33 +313,16 @@ class HostedRun:
         if not (done or lost):
             self.reports.lost(*reason)
 
-    def _reason_shared(self, process: SharedProcess, reason: str, died: bool) -> tuple[str, bool]:
-        """The same for one that was not alone: it is not known to have ended the process."""
-        if process.ended_by not in ("", self._group):
-            by = f"run {process.ended_by} of another task in it, which did not end"
-            return f"The process was ended because of {by}", False
+    async def _reason(self, link: Link, job: asyncio.Future[JobEnd] | None, process: SharedProcess) -> reasons.Reason:
+        reason, died = await reasons.ended(link, job, self._process, self._query)
+        if not process.shared:
+            return reason, died
+        if (by_another := reasons.ended_by_another(process, self._group)) is not None:
+            return by_another
         if not died:
             return reason, False
         self._processes.alone.add(self.id)
-        return f"{reason}. Other tasks were in it, and this one starts again in a process of its own", False
-
-    async def _reason(self, link: Link, job: asyncio.Future[JobEnd] | None, silent: bool) -> tuple[str, bool]:
-        """Why the task ended without a word, and whether its process ended by itself."""
-        where = f"process {link.who.get('pid')} on {link.who.get('host')}"
-        if silent:
-            lease = self._shared.settings.lease
-            return f"No heartbeat of the task ({where}) for {lease:g} s: it is frozen or cut off", False
-        if job is not None:
-            # A query's job ends with Java, which is given its own time to end.
-            await asyncio.wait({job}, timeout=SETTLING + 2 * JAVA_ENDS if self._query else SETTLING)
-            if job.done() and job.result().driver_died:
-                return f"The task ended with Spark ({where}): {job.result().error}", False
-        error = job.result().error if job is not None and job.done() else None
-        if lost_with_executor(error):
-            return f"The task ended with its executor ({where}): {error}", False
-        seen = await self._process.ended_how()
-        how, died = ("it was killed, or it crashed", crashed_on_executor(error)) if seen is None else seen
-        return f"The process of the task ended without a word ({where}): {how}", died
+        return reasons.in_company(reason)
 
     def _heard(self, message: Message) -> None:
         self.reports.heard(message)
