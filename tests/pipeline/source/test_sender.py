@@ -17,7 +17,7 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.sending.sender import LossPolicy, Sender
 from penstock.pipeline.source.sending.topic_limits import TopicLimits
-from penstock.pipeline.source.transactions import unsent
+from penstock.pipeline.source.transaction_errors import unsent
 from penstock.pipeline.task import FencedError, TaskControl
 from support.tasks.runs import MemoryHost
 from support.waiting import SECONDS, until

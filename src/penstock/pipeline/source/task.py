@@ -44,7 +44,8 @@ from penstock.pipeline.source.sending.sender import LONG_STATISTICS_SECONDS, STA
 from penstock.pipeline.source.sending.topic_limits import TopicLimits
 from penstock.pipeline.source.topic_creation import TopicCreator, creates_topics
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
-from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets, unsent
+from penstock.pipeline.source.transaction_errors import unsent
+from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins

@@ -21,9 +21,8 @@ from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
-from penstock.core.model.tasks import TaskId
 from penstock.kafka.clients import init_transactions
-from penstock.pipeline.broker_errors import broker_error, is_away, is_fenced
+from penstock.pipeline.broker_errors import broker_error, is_away
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import Ending, Part
 from penstock.pipeline.source.offset_log import OffsetCopies
@@ -37,7 +36,7 @@ from penstock.pipeline.source.sending.delivery_tracking import (
 )
 from penstock.pipeline.source.sending.sender import ContactLostError, Delivered, Put, Sender
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries, TransactionEnd
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.source.transaction_errors import failure, unsent
 from penstock.values.repeated import distinct
 
 log = logging.getLogger(__name__)
@@ -49,12 +48,6 @@ IDLE_SECONDS = 3600.0
 """Until the next tick while there is nothing that must be committed."""
 ABORT_SECONDS = 30.0
 """How long to wait for the records of a transaction before it is aborted, and then for the abort."""
-_TIMED_OUT = (
-    "The task {} was unable to finish writing records to Kafka before its producer transaction expired, or a newer "
-    "run of it has taken its place. If it was too slow: tune the connector's producer configuration for higher "
-    "throughput, increase its transaction.timeout.ms, decrease the interval (with transaction.boundary=interval), "
-    "or use transaction.boundary=poll."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +106,7 @@ class ExactlyOnce:
                 late = is_away(e.args[0]) and time.monotonic() < give_up
                 if not (late or e.args[0].retriable()) or self._control.halted.wait(BEGIN_AGAIN_SECONDS):
                     otherwise = "Failed to initialize the transactional producer"
-                    raise _failure(self._id, e.args[0], otherwise) from broker_error(e.args[0])
+                    raise failure(self._id, e.args[0], otherwise) from broker_error(e.args[0])
 
     @property
     def context(self) -> TransactionBoundaries | None:
@@ -364,21 +357,3 @@ def _called(function: Callable[[], None]) -> Future[None]:
     else:
         call.set_result(None)
     return call
-
-
-def unsent(task: TaskId, error: ck.KafkaError) -> ConnectError:
-    """The error for a transaction that can't be ended, or a record that can't be sent in it."""
-    return _failure(task, error, f"Failed to flush offsets and/or records for task {task}")
-
-
-def _failure(task: TaskId, error: ck.KafkaError, otherwise: str) -> ConnectError:
-    """Another run, or the same one once the brokers answer again, continues after a FencedError.
-
-    Java's producer has no limit of time in Connect; librdkafka's gives up when the transaction's time is over, by which
-    the brokers, when they are back, have aborted it.
-    """
-    if is_fenced(error):
-        return FencedError(_TIMED_OUT.format(task))
-    if is_away(error):
-        return FencedError(f"{otherwise}: the brokers have not answered in time")
-    return ConnectError(otherwise)

@@ -1,0 +1,35 @@
+"""What a task with exactly once raises when its transaction can't go on: lost if another run may go on, failed else."""
+
+from __future__ import annotations
+
+import confluent_kafka as ck
+
+from penstock.api.errors import ConnectError
+from penstock.core.model.tasks import TaskId
+from penstock.pipeline.broker_errors import is_away, is_fenced
+from penstock.pipeline.task import FencedError
+
+_TIMED_OUT = (
+    "The task {} was unable to finish writing records to Kafka before its producer transaction expired, or a newer "
+    "run of it has taken its place. If it was too slow: tune the connector's producer configuration for higher "
+    "throughput, increase its transaction.timeout.ms, decrease the interval (with transaction.boundary=interval), "
+    "or use transaction.boundary=poll."
+)
+
+
+def unsent(task: TaskId, error: ck.KafkaError) -> ConnectError:
+    """The error for a transaction that can't be ended, or a record that can't be sent in it."""
+    return failure(task, error, f"Failed to flush offsets and/or records for task {task}")
+
+
+def failure(task: TaskId, error: ck.KafkaError, otherwise: str) -> ConnectError:
+    """Another run, or the same one once the brokers answer again, continues after a FencedError.
+
+    Java's producer has no limit of time in Connect; librdkafka's gives up when the transaction's time is over, by which
+    the brokers, when they are back, have aborted it.
+    """
+    if is_fenced(error):
+        return FencedError(_TIMED_OUT.format(task))
+    if is_away(error):
+        return FencedError(f"{otherwise}: the brokers have not answered in time")
+    return ConnectError(otherwise)
