@@ -80,6 +80,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
         "penstock.pipeline.chain",
         "penstock.pipeline.conversion",
         "penstock.spark.task",
+        "penstock.spark.run.task_link",
         "penstock.spark.run.hosted_run",
         "penstock.spark.run.reports",
     ),

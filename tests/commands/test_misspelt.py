@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from commands.conftest import CONFIG, Run
-from penstock.http.client import Client, WorkerError
+from penstock.http.client import Client
+from penstock.http.client_errors import WorkerError
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 

@@ -11,7 +11,8 @@ import pytest
 from commands.conftest import CONFIG
 from penstock.core.model import messages as m
 from penstock.http.app import Timeouts, make_router
-from penstock.http.client import Client, WorkerError
+from penstock.http.client import Client
+from penstock.http.client_errors import WorkerError
 from penstock.trial import put as module
 from penstock.trial.put import Put
 from support.rest.cluster import RestCluster, Submitted

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.hosts.jvm.levels import JVMS
 from penstock.pipeline.task import TaskControl
-from penstock.spark.task import Steering
+from penstock.spark.run.task_link import Steering
 from support.tasks.runs import eventually
 
 LOGGER = "of.a.jvm"

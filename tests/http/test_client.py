@@ -8,7 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from penstock.http.client import Client, ResourceNotFoundError, UnreachableError, WorkerError
+from penstock.http.client import Client
+from penstock.http.client_errors import ResourceNotFoundError, UnreachableError, WorkerError
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
 

@@ -15,7 +15,7 @@ import pytest
 
 from penstock.spark import task
 from penstock.spark.channel import TaskChannel
-from penstock.spark.task import LogRelay
+from penstock.spark.run.task_link import LogRelay
 from support.spark.meeting import meeting
 
 

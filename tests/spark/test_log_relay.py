@@ -11,7 +11,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.observe import TextLines
 from penstock.pipeline.telemetry.traces import current_ids
 from penstock.spark.run.reports import TaskReports
-from penstock.spark.task import LogRelay
+from penstock.spark.run.task_link import LogRelay
 
 
 class Channel:

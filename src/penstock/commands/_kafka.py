@@ -54,7 +54,7 @@ def kafka_errors() -> Iterator[None]:
     from confluent_kafka import KafkaException
 
     from penstock.api.errors import ConnectError
-    from penstock.http.client import ClientError
+    from penstock.http.client_errors import ClientError
     from penstock.kafka.admin import sentence
 
     try:
@@ -69,7 +69,7 @@ def reader(settings: Mapping[str, str], group: str) -> Consumer:
     """A consumer of committed records without an assignment. Raises UnreachableError if no broker answers."""
     from confluent_kafka import KafkaException
 
-    from penstock.http.client import UnreachableError
+    from penstock.http.client_errors import UnreachableError
     from penstock.kafka.admin import sentence
     from penstock.kafka.clients import SILENT, new_consumer
 

@@ -25,7 +25,8 @@ def client(url: str, user: str | None) -> Iterator[Client]:
     """Prompts for the password if ``user`` has none. The sentence on a connector that is not there, which ends the
     block, gets the name that was probably meant.
     """
-    from penstock.http.client import Client, ResourceNotFoundError
+    from penstock.http.client import Client
+    from penstock.http.client_errors import ResourceNotFoundError
 
     if user and ":" not in user:
         user = f"{user}:{typer.prompt(f'Password of {user}', hide_input=True, err=True)}"
@@ -39,7 +40,7 @@ def client(url: str, user: str | None) -> Iterator[Client]:
 def _meant(worker: Client, missing: str | None) -> str:
     """The question which connector is meant by a name that none has; empty if nothing is like it."""
     from penstock.core.config.unknown.similar_names import question, similar
-    from penstock.http.client import ClientError
+    from penstock.http.client_errors import ClientError
 
     try:
         known = [] if missing is None else worker.connectors()
@@ -54,7 +55,7 @@ def each(chosen: Chosen, url: str, user: str | None, act: Callable[[Client, str]
 
     After a refused request it continues with the next connector, and ends with the exit status of the first refusal.
     """
-    from penstock.http.client import ResourceNotFoundError, WorkerError
+    from penstock.http.client_errors import ResourceNotFoundError, WorkerError
 
     status = 0
     with client(url, user) as worker:
@@ -99,7 +100,8 @@ def complain(problem: object) -> None:
 
 def complete_connector(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of connectors with this prefix, for the shell; none if the worker does not answer at once."""
-    from penstock.http.client import Client, ClientError
+    from penstock.http.client import Client
+    from penstock.http.client_errors import ClientError
 
     given: dict[str, Any] = ctx.params
     url = given.get("url") or os.environ.get("PENSTOCK_URL") or URL

@@ -65,7 +65,7 @@ def apply(
     from penstock.declarative.rollout import Rollout
     from penstock.declarative.selection import Selector
     from penstock.declarative.variables import variables
-    from penstock.http.client import ClientError
+    from penstock.http.client_errors import ClientError
 
     if roll_back and not wait:
         raise typer.BadParameter("--rollback needs --wait: only then is it known whether a change is healthy.")
@@ -142,7 +142,7 @@ def _plan(worker: Client, resources: list[Resource], selector: Selector | None, 
 def _step(run: Rollout, step: Step, dry_run: bool, output: Output) -> int:
     """Show and carry out one step; returns the exit status."""
     from penstock.declarative.plan import Change
-    from penstock.http.client import ClientError, WorkerError
+    from penstock.http.client_errors import ClientError, WorkerError
 
     if output is Output.TABLE:
         _show(step)

@@ -189,7 +189,7 @@ def _place(text: str, queue: str) -> tuple[int, int]:
 
 @contextmanager
 def _queue(connector: str, url: str, user: str | None, bootstrap: str | None, command_config: Any) -> Iterator[Queue]:
-    from penstock.http.client import ClientError
+    from penstock.http.client_errors import ClientError
     from penstock.kafka.letters.queue import queue_setting
     from penstock.kafka.letters.replay import group_of
 
@@ -208,7 +208,7 @@ def _queue(connector: str, url: str, user: str | None, bootstrap: str | None, co
 
 def _check_cluster(consumer: Consumer, wanted: str | None, at: str, config: dict[str, str]) -> None:
     """Check that it is the worker's Kafka cluster, unless the connector writes to another one."""
-    from penstock.http.client import ClientError
+    from penstock.http.client_errors import ClientError
 
     found = consumer.list_topics(timeout=15).cluster_id
     if "producer.override.bootstrap.servers" not in config and wanted and found != wanted:

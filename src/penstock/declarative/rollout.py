@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from penstock.declarative.plan import Change, Step
 from penstock.declarative.resources import INITIAL
-from penstock.http.client import Client, ClientError, ResourceNotFoundError
+from penstock.http.client import Client
+from penstock.http.client_errors import ClientError, ResourceNotFoundError
 
 LOOK_S = 0.5
 SETTLED_S = 3.0

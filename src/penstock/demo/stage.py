@@ -19,7 +19,8 @@ from penstock.demo.problem import DemoError
 from penstock.demo.processes import WorkerProcess
 from penstock.embedded import Broker, daemon
 from penstock.embedded.home import writing
-from penstock.http.client import Client, ClientError, ResourceNotFoundError
+from penstock.http.client import Client
+from penstock.http.client_errors import ClientError, ResourceNotFoundError
 
 PICTURE = "flight-delays.svg"
 PATIENCE = 300

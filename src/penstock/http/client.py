@@ -17,6 +17,14 @@ from urllib.parse import quote, unquote
 
 import httpx
 
+from penstock.http.client_errors import (
+    ClientError,
+    ResourceNotFoundError,
+    UnreachableError,
+    WorkerError,
+    refusal,
+)
+
 DEFAULT_URL = "http://localhost:8083"
 TIMEOUT_S = 100.0
 """Longer than a worker takes to answer that a request has timed out."""
@@ -27,36 +35,6 @@ LATE = "Request timed out"
 """Start of the message of a 500 for a request that the worker goes on with."""
 _LOGIN = re.compile(r"([A-Za-z]+://)([^/?#]*)@")
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
-
-
-class ClientError(Exception):
-    """``exit_status`` is that of a command that ends with this error."""
-
-    exit_status = 1
-
-
-class WorkerError(ClientError):
-    """The worker has refused a request, for the reason that is the text."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status, self.message = status, message
-
-
-class ResourceNotFoundError(WorkerError):
-    """There is no such connector, task, plugin or logger. ``connector``: the one that the request named."""
-
-    exit_status = 3
-
-    def __init__(self, status: int, message: str, connector: str | None = None) -> None:
-        super().__init__(status, message)
-        self.connector = connector
-
-
-class UnreachableError(ClientError):
-    """No worker answers at the URL."""
-
-    exit_status = 4
 
 
 class Client:
@@ -122,7 +100,7 @@ class Client:
             raise UnreachableError(f"No worker can be reached at {self.url}: {_bare(error)}.") from error
         if answer.is_success:
             return self._json(answer) if answer.content else None
-        raise _refusal(answer, connector)
+        raise refusal(answer, connector)
 
     def _json(self, answer: httpx.Response) -> Any:
         try:
@@ -255,7 +233,7 @@ class Client:
             with self._http.stream("GET", url, params=query, timeout=httpx.Timeout(TIMEOUT_S, read=60)) as answer:
                 if not answer.is_success:
                     answer.read()
-                    raise _refusal(answer, name)
+                    raise refusal(answer, name)
                 for line in answer.iter_lines():
                     if line.startswith("event: end"):
                         return
@@ -328,12 +306,6 @@ def _connector(path: Sequence[str]) -> str | None:
     return next(islice(following, 1, None), None)
 
 
-def _refusal(answer: httpx.Response, connector: str | None) -> WorkerError:
-    if answer.status_code == 404:
-        return ResourceNotFoundError(404, _message(answer), connector)
-    return WorkerError(answer.status_code, _message(answer))
-
-
 def _escaped(part: str) -> str:
     return quote(part, safe="") if part.strip(".") else part.replace(".", "%2E")
 
@@ -348,12 +320,3 @@ def _bare(error: Exception) -> str:
 
 def _simple_name(plugin: str) -> str:
     return plugin.rpartition(".")[2]
-
-
-def _message(answer: httpx.Response) -> str:
-    """The message of an error document, otherwise the text that was sent, otherwise the status."""
-    try:
-        return str(answer.json()["message"])
-    except (ValueError, KeyError, TypeError):
-        said = "" if "html" in answer.headers.get("content-type", "") else answer.text.strip()
-        return said[:500] or f"HTTP {answer.status_code} {answer.reason_phrase}"

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from penstock.http.client import LATE, Client, UnreachableError
+from penstock.http.client import LATE, Client
+from penstock.http.client_errors import UnreachableError
 from penstock.threads import Threads
 
 PATIENCE_SECONDS = 150

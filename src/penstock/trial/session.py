@@ -17,7 +17,8 @@ from penstock.api.errors import ConfigError
 from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.ports import free_port
 from penstock.embedded.server import properties_text
-from penstock.http.client import Client, ClientError, ResourceNotFoundError, UnreachableError
+from penstock.http.client import Client
+from penstock.http.client_errors import ClientError, ResourceNotFoundError, UnreachableError
 from penstock.scratch import Scratch
 from penstock.trial.log import WorkerLog
 from penstock.trial.mistakes import in_short

@@ -41,7 +41,7 @@ from penstock.values.logical import (
     time_of,
 )
 from penstock.values.numeric import as_double, as_long, cannot, describe, wrapped
-from penstock.values.parser import parse
+from penstock.values.parsing.parser import parse
 from penstock.values.text import to_text
 
 Temporal = dt.date | dt.time | dt.datetime

@@ -37,7 +37,8 @@ from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
 from penstock.preview.process import Previews
 from penstock.preview.request import PreviewRequest
-from penstock.spark.task import Steering, class_of
+from penstock.spark.run.task_link import Steering
+from penstock.spark.task import class_of
 from support.waiting import until
 
 SOURCE = {"connector.class": "one_source.Source", "name": "n"}

@@ -13,7 +13,8 @@ import pytest
 from penstock.core.model import messages as m
 from penstock.core.model.records import TaskStatus
 from penstock.core.model.tasks import TaskId
-from penstock.http.client import Client, WorkerError
+from penstock.http.client import Client
+from penstock.http.client_errors import WorkerError
 from penstock.http.routes import logs
 from penstock.worker.monitoring.log_lines import LogLines
 from support.rest.cluster import RestCluster

@@ -27,8 +27,9 @@ from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.run.stall_watch import watch_stalls
+from penstock.spark.run.task_link import ChannelHost, LogRelay, Steering
 from penstock.spark.run.task_threads import OfTask, inherit_task
-from penstock.spark.task import ChannelHost, LogRelay, Steering, named, plugins, resolver
+from penstock.spark.task import named, plugins, resolver
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

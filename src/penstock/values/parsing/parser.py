@@ -8,7 +8,6 @@ then.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -37,15 +36,8 @@ from penstock.java.big_decimal import big_decimal
 from penstock.java.dates import DateFormat
 from penstock.java.numbers import float32_of, float_text
 from penstock.values.logical import DAY, day_of, moment_of, time_of
+from penstock.values.parsing.tokens import BLANK, NO_SCALAR, Tokens
 from penstock.values.text import DATE_FORMAT, TIME_FORMAT, TIMESTAMP_FORMAT
-
-_DELIMITERS = frozenset(':,{}[]"')
-_TOKEN = re.compile(r'(?:[^:,{}\[\]"\\]+|\\.)+\\?|.', re.DOTALL)
-"""A delimiter, or all that comes before the next one that no backslash escapes."""
-_BLANK = "".join(map(chr, range(33)))
-"""What ``String.trim`` removes."""
-_NO_SCALAR = frozenset((*_DELIMITERS, *_BLANK, *"ntf"))
-"""What no number begins with, nor a text that can be nothing else: ``null``, ``true`` and ``false`` can."""
 
 _NUMBERS = (
     SchemaType.INT8,
@@ -72,71 +64,9 @@ def parse(text: str | None, convert: Convert) -> SchemaAndValue:
     """
     if text is None:
         return None, None
-    if not text or (text[0] not in _NO_SCALAR and not _begins_number(text)):
+    if not text or (text[0] not in NO_SCALAR and not _begins_number(text)):
         return STRING, text
     return _ValueParser(text, convert).parse(False) or (None, None)
-
-
-class _Tokens:
-    """The text as tokens: delimiters, unless escaped by a backslash, and what is between them."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.i = 0
-        self.next_token: str | None = None
-        self.previous: str | None = None
-
-    def mark(self) -> int:
-        return self.i - len(self.next_token or "")
-
-    def rewind(self, position: int) -> None:
-        self.i = position
-        self.next_token = self.previous = None
-
-    def has_next(self) -> bool:
-        return self.next_token is not None or self.i < len(self.text)
-
-    def has_scalar(self) -> bool:
-        """Whether the next token is one, quickly: False if that is not sure."""
-        return self.next_token is None and self.text[self.i] not in _NO_SCALAR
-
-    def next(self) -> str:
-        if self.next_token is not None:
-            self.previous, self.next_token = self.next_token, None
-        else:
-            self.previous = self._consume()
-        return self.previous
-
-    def next_several(self, count: int) -> str | None:
-        """The text of so many tokens; None, and none of them taken, if there are fewer."""
-        start = self.mark()
-        for _ in range(count):
-            if not self.has_next():
-                self.rewind(start)
-                return None
-            self.next()
-        return self.text[start : self.i]
-
-    def take(self, expected: str) -> bool:
-        """Take the next token if it is this one but for blanks around it; blank tokens before it are dropped."""
-        if self.next_token is None:
-            if not self.has_next():
-                return False
-            self.next_token = self._consume()
-        while not self.next_token.strip(_BLANK) and self.i < len(self.text):
-            self.next_token = self._consume()
-        if self.next_token.strip(_BLANK) != expected:
-            return False
-        self.next_token = None
-        return True
-
-    def _consume(self) -> str:
-        start = self.i
-        if self.text[start : start + 1] in _DELIMITERS:
-            self.i += 1
-        elif (found := _TOKEN.match(self.text, start)) is not None:
-            self.i = found.end()
-        return self.text[start : self.i]
 
 
 @dataclass(slots=True)
@@ -167,7 +97,7 @@ def _merged(previous: Schema, new: Schema) -> Schema | None:
 class _ValueParser:
     def __init__(self, text: str, convert: Convert) -> None:
         self.text = text
-        self.tokens = _Tokens(text)
+        self.tokens = Tokens(text)
         self.convert = convert
 
     def parse(self, embedded: bool) -> SchemaAndValue | None:
@@ -193,9 +123,9 @@ class _ValueParser:
             except DataError:
                 tokens.rewind(start)
         token = tokens.next()
-        if not token.strip(_BLANK):
+        if not token.strip(BLANK):
             return STRING, token
-        return self._scalar(embedded, token.strip(_BLANK))
+        return self._scalar(embedded, token.strip(BLANK))
 
     def _is_literal(self, embedded: bool, literal: str) -> bool:
         start = self.tokens.mark()

@@ -1,0 +1,51 @@
+"""What a client of the REST interface raises; each text is a sentence for the person at the terminal."""
+
+from __future__ import annotations
+
+import httpx
+
+
+class ClientError(Exception):
+    """``exit_status`` is that of a command that ends with this error."""
+
+    exit_status = 1
+
+
+class WorkerError(ClientError):
+    """The worker has refused a request, for the reason that is the text."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+class ResourceNotFoundError(WorkerError):
+    """There is no such connector, task, plugin or logger. ``connector``: the one that the request named."""
+
+    exit_status = 3
+
+    def __init__(self, status: int, message: str, connector: str | None = None) -> None:
+        super().__init__(status, message)
+        self.connector = connector
+
+
+class UnreachableError(ClientError):
+    """No worker answers at the URL."""
+
+    exit_status = 4
+
+
+def refusal(answer: httpx.Response, connector: str | None) -> WorkerError:
+    """The error for this answer; ``connector`` is the one that the request named."""
+    if answer.status_code == 404:
+        return ResourceNotFoundError(404, message_of(answer), connector)
+    return WorkerError(answer.status_code, message_of(answer))
+
+
+def message_of(answer: httpx.Response) -> str:
+    """The message of an error document, otherwise the text that was sent, otherwise the status."""
+    try:
+        return str(answer.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        said = "" if "html" in answer.headers.get("content-type", "") else answer.text.strip()
+        return said[:500] or f"HTTP {answer.status_code} {answer.reason_phrase}"

@@ -1,0 +1,1 @@
+"""``Values.parseString``: which value a text most probably stands for."""
