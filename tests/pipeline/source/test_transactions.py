@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from faults.broker import FaultyBroker
 from faults.proxy import Proxy
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
+from penstock.embedded.ports import free_port
 from penstock.kafka.clients import init_transactions, new_producer
 from penstock.kafka.offsets.topic import worker_offsets
 from penstock.pipeline.source import transactions
@@ -336,15 +337,30 @@ def test_a_task_that_starts_while_the_brokers_are_away_waits_for_them(
         assert kafka.values(topic) == [b"a"]
 
 
+def test_a_task_that_is_stopped_while_no_broker_answers_has_not_failed(
+    monkeypatch: pytest.MonkeyPatch, offsets_topic: str
+) -> None:
+    begun = threading.Event()
+
+    def begin(producer: Producer, timeout: float) -> None:
+        begun.set()
+        init_transactions(producer, timeout)
+
+    monkeypatch.setattr(transactions, "init_transactions", begin)
+    once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
+    away = TaskRun(stepping(), f"127.0.0.1:{free_port()}", {}, **once)
+    eventually(begun.is_set)
+    away.stop()
+    away.check()
+    assert away.host.states == []
+
+
 def test_a_task_that_reaches_no_broker_when_it_starts_is_lost(
     monkeypatch: pytest.MonkeyPatch, offsets_topic: str
 ) -> None:
     monkeypatch.setattr(transactions, "BEGIN_SECONDS", 0)
     once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
-    nobody = socket.create_server(("127.0.0.1", 0))
-    port = nobody.getsockname()[1]
-    nobody.close()
-    away = TaskRun(stepping(), f"127.0.0.1:{port}", {}, **once)
+    away = TaskRun(stepping(), f"127.0.0.1:{free_port()}", {}, **once)
     trace = away.failure()
     assert isinstance(away.error, FencedError), trace
     assert "Failed to initialize the transactional producer: the brokers have not answered in time" in trace

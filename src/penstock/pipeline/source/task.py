@@ -115,7 +115,8 @@ def run_source_task(
         stack.callback(commit.close)
         transaction = None
         if isinstance(commit, ExactlyOnce):
-            commit.begin()
+            if not commit.begin():
+                return
             offsets.load(host.committed_offsets())
             transaction = commit.context
         creator = TopicCreator(_admin(spec, id), _rules(spec), task.settings_for_new_topic, lambda: _principal(spec))

@@ -91,8 +91,8 @@ class ExactlyOnce:
         """In the open transaction."""
         self._started = 0.0
 
-    def begin(self) -> None:
-        """Called once before the task starts: fences older producers of this task.
+    def begin(self) -> bool:
+        """Called once before the task starts: fences older producers of this task. False if it was stopped meanwhile.
 
         Raises FencedError if no broker has answered by the end of ``BEGIN_SECONDS``.
         """
@@ -101,12 +101,14 @@ class ExactlyOnce:
             try:
                 init_transactions(self._sender.producer, 5.0)
                 self._boundaries.restart()
-                return
+                return True
             except ck.KafkaException as e:
                 late = is_away(e.args[0]) and time.monotonic() < give_up
-                if not (late or e.args[0].retriable()) or self._control.halted.wait(BEGIN_AGAIN_SECONDS):
+                if not (late or e.args[0].retriable()):
                     otherwise = "Failed to initialize the transactional producer"
                     raise failure(self._id, e.args[0], otherwise) from broker_error(e.args[0])
+                if self._control.halted.wait(BEGIN_AGAIN_SECONDS):
+                    return False
 
     @property
     def context(self) -> TransactionBoundaries | None:
