@@ -19,7 +19,7 @@ from support.spark.host import Gate, Spec, id_of, process_of, without_waiting
 
 pytestmark = pytest.mark.integration
 
-TWO = {"penstock.tasks.per.process": "2"}
+ONE, TWO = {"penstock.tasks.per.process": "1"}, {"penstock.tasks.per.process": "2"}
 
 
 def shared(make: Spec, loop: str = "tick", **config: str) -> TaskSpec:
@@ -48,6 +48,22 @@ def test_two_tasks_share_a_process_and_are_stopped_paused_and_failed_alone(hoste
     hosted.stop(id_of(one))
     assert not any(isinstance(event, TaskLost) for event in hosted.events.until(TaskEnded, id_of(one)))
     assert not alive(process)
+
+
+def test_further_tasks_of_many_share_a_process_without_a_limit(
+    hosted: Any, spec: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosted._processes, "_many", 1)
+    first, second, third, alone = spec(), spec(), spec(), replace(spec(), worker_config=ONE)
+    for each in (first, second, third, alone):
+        hosted.run(each)
+        hosted.events.until(TaskRunning, id_of(each))
+    processes = [process_of(hosted, each) for each in (first, second, third, alone)]
+    assert processes[1] == processes[2]
+    assert len(set(processes)) == 3
+    for each in (first, second, third, alone):
+        hosted.stop(id_of(each))
+        hosted.events.until(TaskEnded, id_of(each))
 
 
 def test_a_task_logs_for_its_own_connector(hosted: Any, spec: Spec, caplog: pytest.LogCaptureFixture) -> None:

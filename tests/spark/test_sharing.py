@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConfigError
+from penstock.hosts.jvm.plugins.connector import JavaConnector
 from penstock.spark.channel import Message
 from penstock.spark.run import sharing
 from penstock.spark.run.sharing import Company, TaskProcesses
@@ -62,7 +63,7 @@ def of(worker: Mapping[str, str], connector: Mapping[str, str], **more: Any) -> 
 
 
 def test_a_connectors_own_limit_counts_instead_of_the_workers() -> None:
-    assert of({}, {}) is None
+    assert of({}, {}) == Company("loops:Ticker", sharing.SHARED_BY_MANY, wanted=False)
     assert of(TWO, {}) == Company("loops:Ticker", 2)
     assert of(TWO, {"penstock.tasks.per.process": "1"}) is None
     assert of({}, {"penstock.tasks.per.process": "9"}) == Company("loops:Ticker", 9)
@@ -77,6 +78,13 @@ def test_a_limit_that_is_none_is_refused(given: str) -> None:
 def test_queries_and_tasks_with_an_environment_of_their_own_share_none() -> None:
     assert of(TWO, {}, kind="query") is None
     assert of(TWO, {}, environment={"folder": "/e"}) is None
+    assert of({}, {}, environment={"folder": "/e"}) is None
+
+
+def test_tasks_of_jars_share_only_where_that_is_asked_for() -> None:
+    jar = f"{JavaConnector.__module__}:Task"
+    assert of({}, {}, task_class=jar) is None
+    assert of(TWO, {}, task_class=jar) == Company(jar, 2)
 
 
 def test_who_comes_into_which_process() -> None:
@@ -126,6 +134,30 @@ def test_who_comes_into_which_process() -> None:
         assert driver.cancelled == ["c"]
         driver.jobs["c"].set_result(JobEnd("killed"))
         assert (await jobs["b"]).error == "killed"
+
+    asyncio.run(story())
+
+
+def test_without_a_limit_only_further_tasks_of_many_share() -> None:
+    async def story() -> None:
+        driver: Any = Application()
+        processes = TaskProcesses(driver, many=2)
+        by_default, pair = Company("m:Task", 2, wanted=False), Company("m:Task", 2)
+        for group in "abcd":  # b begins a process of its own, although a's might have room
+            processes.submit(group, group, {"who": group}, by_default)
+        assert driver.payloads == {"a": {"who": "a"}, "b": {"who": "b"}, "c": {"who": "c", "shared": True}}
+        assert not processes.has_others("a")
+        # One that asks for it shares at once, with those alone that ask for as much.
+        for group in "ef":
+            processes.submit(group, group, {"who": group}, pair)
+        assert list(driver.payloads) == ["a", "b", "c", "e"]
+        # As soon as there are few again a task is alone.
+        for group in "bcdef":
+            processes.leave(group)
+        processes.submit("g", "g", {"who": "g"}, by_default)
+        processes.submit("h", "h", {"who": "h"}, by_default)
+        assert driver.payloads["g"] == {"who": "g"}
+        assert driver.payloads["h"] == {"who": "h", "shared": True}
 
     asyncio.run(story())
 

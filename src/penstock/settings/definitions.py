@@ -25,7 +25,7 @@ from penstock.core.config.connector import (
     TASKS_PER_PROCESS,
     TASKS_PER_PROCESS_MEANING,
 )
-from penstock.core.config.permissions.plugin_limits import define_worker_limits
+from penstock.core.config.permissions.plugin_limits import define_worker_limits, unless_absent
 from penstock.core.config.restarts import RESTART_POLICIES, RESTART_POLICY, RESTART_POLICY_MEANING
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 from penstock.settings.documentation import documented, of_https
@@ -160,8 +160,8 @@ def _worker_config() -> ConfigDef:
     config.define(
         TASKS_PER_PROCESS,
         ConfigType.INT,
-        1,
-        at_least(1),
+        None,
+        unless_absent(1),
         Importance.LOW,
         f"{TASKS_PER_PROCESS_MEANING} A connector's own setting of this name counts instead.",
     )

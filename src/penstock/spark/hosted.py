@@ -15,6 +15,7 @@ import asyncio
 import concurrent.futures
 import logging
 import socket
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Mapping
@@ -29,7 +30,7 @@ from penstock.spark.admission import Link, Reception
 from penstock.spark.channel import Message, RefusedError
 from penstock.spark.run.gate import Gate
 from penstock.spark.run.hosted_run import HostedRun, Shared
-from penstock.spark.run.sharing import TaskProcesses
+from penstock.spark.run.sharing import MANY, TaskProcesses
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
 from penstock.spark.task_exit import FOLDER, ExitStatuses, OutOfMemoryKills
@@ -144,7 +145,8 @@ class HostedTasks:
     # From here on everything runs in the thread of the event loop.
 
     def _begin(self, listening: socket.socket, address: tuple[str, int]) -> None:
-        self._processes = TaskProcesses(DriverSupervisor(self._conf, self._deliver))
+        many = MANY if self.settings.local else sys.maxsize
+        self._processes = TaskProcesses(DriverSupervisor(self._conf, self._deliver), many)
         capacity = self._capacity
         free = asyncio.Semaphore(capacity)
         own = identity()

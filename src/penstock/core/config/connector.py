@@ -30,6 +30,7 @@ from penstock.core.config.converter import (
     ConverterDefault,
     define_converter,
 )
+from penstock.core.config.permissions.plugin_limits import unless_absent
 
 TRANSFORMS = "Transforms"
 PREDICATES = "Predicates"
@@ -43,7 +44,8 @@ JAVA_OPTIONS = "penstock.java.opts"
 TASKS_PER_PROCESS = "penstock.tasks.per.process"
 TASKS_PER_PROCESS_MEANING = (
     "How many tasks of the same class may share a process. With 1 each has one of its own. Tasks that share one need "
-    "less memory, but also share Python's interpreter lock, and are lost together if their process ends."
+    "less memory, but also share Python's interpreter lock, and are lost together if their process ends. If it is not "
+    "set, only tasks of a worker that has many of them share one, on a Spark that runs on its machine."
 )
 _MEMORY_OPTION = re.compile(
     r"-X(?:ms|mx|mn|ss)\d+[kKmMgG]?"
@@ -132,8 +134,8 @@ def define_tasks_per_process(config: ConfigDef, props: Mapping[str, str | None])
         config.define(
             TASKS_PER_PROCESS,
             ConfigType.INT,
-            1,
-            validator=at_least(1),
+            None,
+            validator=unless_absent(1),
             importance=Importance.LOW,
             documentation=f"{TASKS_PER_PROCESS_MEANING} By default the worker's setting of this name.",
             group=COMMON,

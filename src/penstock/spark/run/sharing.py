@@ -1,5 +1,7 @@
 """Which tasks share a process (``penstock.tasks.per.process``), and how one more comes into it.
 
+Without the setting a task has a process of its own while there are few of them; of many, further ones share.
+
 Spark knows the first task of a process: its job is that of the process. Another one is brought into it over the channel
 of a task that runs there; the process has a thread for each and ends with the last. Each is admitted by its own key,
 and has a channel and a lease of its own, as if it were alone. With a limit of one, a process has no other task.
@@ -8,6 +10,7 @@ and has a channel and a lease of its own, as if it were alone. With a limit of o
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -27,6 +30,12 @@ OVERDUE = 60
 """Looks after which a process that is due is given up; on a busy machine it may take a minute to start."""
 DOUBLINGS = 5
 """How often that is doubled at most, once after each kill that did not help: importing plugins may take long."""
+MANY = max(32, 2 * (os.cpu_count() or 1))
+"""Processes of tasks on this machine from which on further tasks share, where nobody has said how many may."""
+SHARED_BY_MANY = 8
+"""How many share one then; figures for both are in docs/decisions/hosted-tasks.md."""
+OF_JARS = "penstock.hosts.jvm."
+"""Modules of the tasks of jars, which share only where that is asked for: most of their memory is that of a JVM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,8 @@ class Company:
 
     task_class: str
     most: int
+    wanted: bool = True
+    """Whether the limit is that of the setting; else it counts only where there are many processes."""
 
     @classmethod
     def of(cls, spec: TaskSpec) -> Self | None:
@@ -42,16 +53,18 @@ class Company:
 
         Raises ConfigError: a worker that does not know the setting may have taken a connector with any value of it.
         """
-        given = spec.connector_config.get(TASKS_PER_PROCESS) or spec.worker_config.get(TASKS_PER_PROCESS) or "1"
+        given = spec.connector_config.get(TASKS_PER_PROCESS) or spec.worker_config.get(TASKS_PER_PROCESS)
         try:
-            most = parse_type(TASKS_PER_PROCESS, given, ConfigType.INT)
+            most = parse_type(TASKS_PER_PROCESS, given, ConfigType.INT) if given else SHARED_BY_MANY
         except ConfigError:
             most = 0
         if most < 1:
             raise ConfigError(TASKS_PER_PROCESS, given, "Must be a whole number of at least 1")
         if most == 1 or spec.kind == "query" or spec.environment is not None:
             return None
-        return cls(spec.task_class, most)
+        if not given and spec.task_class.startswith(OF_JARS):
+            return None
+        return cls(spec.task_class, most, bool(given))
 
 
 @dataclass(slots=True, eq=False)
@@ -110,8 +123,9 @@ class SharedProcess:
 class TaskProcesses:
     """The processes of one Spark application, for the runs of tasks."""
 
-    def __init__(self, driver: DriverSupervisor) -> None:
-        self.driver = driver
+    def __init__(self, driver: DriverSupervisor, many: int = MANY) -> None:
+        """``many``: the number of processes from which on tasks share without the setting."""
+        self.driver, self._many = driver, many
         self.alone: set[TaskId] = set()
         """Tasks that were in a shared process when it crashed: one of them may crash again."""
         self._of: dict[str, SharedProcess] = {}
@@ -127,6 +141,8 @@ class TaskProcesses:
     ) -> asyncio.Future[JobEnd]:
         """As ``DriverSupervisor.submit``; ``company``: None for one that is alone."""
         self.leave(group)
+        if company is not None and not company.wanted and len(set(self._of.values())) < self._many:
+            company = None
         process = None if company is None else next((p for p in self._of.values() if p.has_room(company)), None)
         if process is not None:
             member = _Member(payload, asyncio.get_running_loop().create_future())
