@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.hosts.jvm.plugins.connector import JavaConnector
+from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
 from penstock.spark.channel import Message
 from penstock.spark.run import sharing
 from penstock.spark.run.sharing import Company, TaskProcesses
@@ -82,7 +82,7 @@ def test_queries_and_tasks_with_an_environment_of_their_own_share_none() -> None
 
 
 def test_tasks_of_jars_share_only_where_that_is_asked_for() -> None:
-    jar = f"{JavaConnector.__module__}:Task"
+    jar = f"{JavaSourceTask.__module__}:{JavaSourceTask.__qualname__}"  # how a jar's is named
     assert of({}, {}, task_class=jar) is None
     assert of(TWO, {}, task_class=jar) == Company(jar, 2)
 

@@ -38,11 +38,11 @@ class UnreachableError(ClientError):
 def refusal(answer: httpx.Response, connector: str | None) -> WorkerError:
     """The error for this answer; ``connector`` is the one that the request named."""
     if answer.status_code == 404:
-        return ResourceNotFoundError(404, message_of(answer), connector)
-    return WorkerError(answer.status_code, message_of(answer))
+        return ResourceNotFoundError(404, _message(answer), connector)
+    return WorkerError(answer.status_code, _message(answer))
 
 
-def message_of(answer: httpx.Response) -> str:
+def _message(answer: httpx.Response) -> str:
     """The message of an error document, otherwise the text that was sent, otherwise the status."""
     try:
         return str(answer.json()["message"])

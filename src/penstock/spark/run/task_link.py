@@ -1,4 +1,4 @@
-"""A hosted task's end of the channel to its worker: what it is told, what it says, and its log lines."""
+"""A hosted task's end of the channel to its worker: the worker's messages, its own, and its log lines."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One run of a connector, on a thread of its own (Java: WorkerConnector).
 
-The worker puts commands into its queue, and is told what came of each by events. What a connector raises makes it
+The worker puts commands into its queue and gets their outcomes as events. What a connector raises makes it
 FAILED, with its trace; it is never the worker's.
 """
 
