@@ -44,10 +44,19 @@ _UNREACHED = (
     BrokerError.NOT_CONTROLLER,
     BrokerError.LEADER_NOT_AVAILABLE,
     BrokerError.NOT_LEADER_FOR_PARTITION,
+    BrokerError.FENCED_LEADER_EPOCH,  # what the client knows of the leader is old
+    BrokerError.UNKNOWN_LEADER_EPOCH,  # what the broker knows is
+    BrokerError.REPLICA_NOT_AVAILABLE,
+    BrokerError.OFFSET_NOT_AVAILABLE,
+    BrokerError.KAFKA_STORAGE_ERROR,
+    BrokerError.NETWORK_EXCEPTION,
     BrokerError.COORDINATOR_NOT_AVAILABLE,
     BrokerError.COORDINATOR_LOAD_IN_PROGRESS,
     BrokerError.NOT_COORDINATOR,
+    BrokerError.UNSTABLE_OFFSET_COMMIT,
 )
+"""Those of brokers are retriable for Java's clients. librdkafka does not call them so, where it returns one of an admin
+client, or one of several partitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,11 @@ def code_of(error: BaseException | None) -> int | None:
 def is_unreached(error: BaseException) -> bool:
     """Whether the brokers could not be reached, or not answer now, so that a retry makes sense."""
     return isinstance(error, TimeoutError) or code_of(error) in _UNREACHED
+
+
+def may_pass(error: BrokerError) -> bool:
+    """Whether the same request may succeed a little later: the error is retriable for Java's clients, too."""
+    return bool(error.retriable()) or error.code() in _UNREACHED
 
 
 def sentence(error: BaseException) -> str:

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.sink.loop import SinkLoop
-from penstock.pipeline.sink.partitions import names
+from penstock.pipeline.sink.partitions import names, positions
 from penstock.pipeline.sink.puts.pending import PendingBatch
+from penstock.pipeline.task import FencedError
 from support.tasks.sink_loop import FIRST, SECOND, Commits, fetched, pending, sink_loop
 
 
@@ -150,3 +151,26 @@ def test_a_task_that_has_gone_back_stays_there_though_an_earlier_commit_is_answe
     loop._commit([FIRST])
     loop.offsets.answered(None, [ClientPartition(*FIRST, 7)])
     assert loop.offsets.committed == {FIRST: 7, SECOND: 50}
+
+
+class Refused:
+    """A consumer that can't read the group's offsets."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+    def committed(self, partitions: list[ClientPartition], timeout: float) -> list[ClientPartition]:
+        raise KafkaException(KafkaError(self.code))
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (KafkaError._TIMED_OUT, FencedError),
+        (KafkaError.COORDINATOR_LOAD_IN_PROGRESS, FencedError),
+        (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaException),
+    ],
+)
+def test_a_task_is_lost_where_its_offsets_can_not_be_read_for_now(code: int, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        positions(Refused(code), [ClientPartition("t", 0)], "latest")  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, Message
 from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
 from penstock.api.columns import Late
 from penstock.api.sink import TopicPartition
+from penstock.kafka.admin import may_pass
 from penstock.pipeline.broker_errors import broker_error
 
 log = logging.getLogger(__name__)
@@ -24,14 +25,10 @@ log = logging.getLogger(__name__)
 _TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 _TRANSIENT = frozenset(
     {
-        ck.KafkaError._TRANSPORT,
-        ck.KafkaError._TIMED_OUT,
         ck.KafkaError._MAX_POLL_EXCEEDED,
         ck.KafkaError.UNKNOWN_TOPIC_OR_PART,
         ck.KafkaError._UNKNOWN_TOPIC,
         ck.KafkaError._UNKNOWN_PARTITION,
-        ck.KafkaError.LEADER_NOT_AVAILABLE,
-        ck.KafkaError.NOT_LEADER_FOR_PARTITION,
     }
 )
 
@@ -70,7 +67,7 @@ def _is_error(message: Message, ends: dict[TopicPartition, int]) -> bool:
         if topic is not None and partition is not None and offset is not None:
             ends[TopicPartition(topic, partition)] = offset
         return True
-    if error.fatal() or (error.code() not in _TRANSIENT and not error.retriable()):
+    if error.fatal() or (error.code() not in _TRANSIENT and not may_pass(error)):
         raise broker_error(error, f"topic {message.topic()}" if message.topic() else "")
     log.warning("While fetching from topic %s: %s", message.topic(), error.str())
     return True

@@ -10,6 +10,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.errors import KafkaError
 from penstock.api.sink import OffsetAndMetadata, TopicPartition
+from penstock.kafka.admin import may_pass
 from penstock.pipeline.broker_errors import is_away
 from penstock.pipeline.task import FencedError
 
@@ -59,16 +60,16 @@ def positions(consumer: Consumer, partitions: list[ClientPartition], reset: str)
 
     Java asks the consumer for its positions when partitions are assigned, and commits them with the first other offset,
     so that partitions without records have a committed offset too. librdkafka knows a position only after a first
-    record. Raises NoOffsetError, and KafkaException if the group's offsets can't be read, but FencedError if no broker
-    answers.
+    record. Raises NoOffsetError, and KafkaException if the group's offsets can't be read, but FencedError if that
+    may pass.
     """
     if not partitions:
         return {}
     try:
         found = consumer.committed(partitions, timeout=SECONDS)
     except KafkaException as e:
-        if is_away(e.args[0]):
-            raise FencedError("The group's offsets could not be read: the brokers have not answered in time") from e
+        if is_away(e.args[0]) or may_pass(e.args[0]):
+            raise FencedError(f"The group's offsets can't be read now: {e.args[0].str()}") from e
         raise
     new = [each for each in found if each.offset < 0 and each.error is None]
     if new and reset == "error":

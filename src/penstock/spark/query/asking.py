@@ -16,6 +16,7 @@ from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka import KafkaException
 
 from penstock.api.errors import ConnectError, RetriableError
+from penstock.kafka.admin import may_pass
 from penstock.pipeline.broker_errors import is_away
 
 log = logging.getLogger(__name__)
@@ -24,14 +25,6 @@ T = TypeVar("T")
 SECONDS = 30.0
 """How long to retry while no broker answers."""
 PAUSE_SECONDS = 0.5
-_SOON = (
-    BrokerError.UNSTABLE_OFFSET_COMMIT,
-    BrokerError.COORDINATOR_LOAD_IN_PROGRESS,
-    BrokerError.COORDINATOR_NOT_AVAILABLE,
-    BrokerError.NOT_COORDINATOR,
-    BrokerError.REQUEST_TIMED_OUT,
-)
-"""Codes of brokers that librdkafka's admin client returns without a hint that they are retriable."""
 
 
 class AbortedError(RetriableError):
@@ -40,11 +33,7 @@ class AbortedError(RetriableError):
 
 def failed(what: str, error: BrokerError) -> ConnectError:
     """The error to raise, from ``broker_error``: a RetriableError if the brokers may recover."""
-    return (RetriableError if _retriable(error) or is_away(error) else ConnectError)(what)
-
-
-def _retriable(error: BrokerError) -> bool:
-    return bool(error.retriable()) or error.code() in _SOON
+    return (RetriableError if may_pass(error) or is_away(error) else ConnectError)(what)
 
 
 def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
@@ -86,7 +75,7 @@ def _tried(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
             error = e.args[0]
             if aborted():
                 raise _aborted(what) from None
-            if not _retriable(error) or time.monotonic() > until:
+            if not may_pass(error) or time.monotonic() > until:
                 raise
             log.warning("The brokers are asked again, before %s: %s", what, error.str())
             time.sleep(PAUSE_SECONDS)

@@ -57,3 +57,14 @@ def test_no_answer_is_no_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.spark.query.asking.SECONDS", -1)
     with pytest.raises(RetriableError):
         topics(Ranges(None, Answer(None))).starts(MANY[:1], {("t", 0): 15})
+
+
+@pytest.mark.parametrize("code", [KafkaError.FENCED_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION])
+def test_a_partition_whose_leader_has_changed_is_asked_for_again(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.spark.query.asking.PAUSE_SECONDS", 0.01)
+    consumer = Ranges(None, Answer(KafkaError(code)))
+    assert topics(consumer).starts(MANY[:1], {}) == {("t", 0): 10}
+    assert len(consumer.calls) == 4
+    monkeypatch.setattr("penstock.spark.query.asking.SECONDS", -1)
+    with pytest.raises(RetriableError, match=r"^The offsets of t-0 can't be read$"):
+        topics(Ranges(None, Answer(KafkaError(code)))).starts(MANY[:1], {})
