@@ -54,6 +54,7 @@ _SENTENCES = {
 """Java's messages for these codes."""
 _TOPIC_NAME = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 _FENCED = (ck.KafkaError.INVALID_PRODUCER_EPOCH, ck.KafkaError._FENCED, ck.KafkaError.PRODUCER_FENCED)
+_FORGOTTEN = (ck.KafkaError.INVALID_PRODUCER_ID_MAPPING, ck.KafkaError.UNKNOWN_PRODUCER_ID)
 _AWAY = (
     ck.KafkaError._TRANSPORT,
     ck.KafkaError._ALL_BROKERS_DOWN,
@@ -104,6 +105,14 @@ def keyless_record(topic: str, partition: int) -> str:
 def is_fenced(error: ck.KafkaError) -> bool:
     """Whether this producer is fenced: by a newer one with its transactional id, or by a transaction's timeout."""
     return error.code() in _FENCED
+
+
+def is_forgotten(error: ck.KafkaError) -> bool:
+    """Whether the brokers know no more of this producer, which has to claim its transactional id once more.
+
+    They forget an id ``transactional.id.expiration.ms`` (seven days) after its last transaction.
+    """
+    return error.code() in _FORGOTTEN
 
 
 def is_away(error: ck.KafkaError) -> bool:

@@ -13,7 +13,6 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from faults.broker import FaultyBroker
 from faults.proxy import Proxy
 from penstock.api.record import SourceRecord
-from penstock.api.source import SourceTask
 from penstock.embedded.ports import free_port
 from penstock.kafka.clients import init_transactions, new_producer
 from penstock.kafka.offsets.topic import worker_offsets
@@ -21,36 +20,13 @@ from penstock.pipeline.source import transactions
 from penstock.pipeline.task import FencedError
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
+from support.tasks.steps import Steps, records, stepping
 from support.waiting import SECONDS, Inbox, answer
 
 pytestmark = pytest.mark.integration
 
 CONNECTOR = {"transaction.boundary": "connector"}
 FOREVER = {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "600000"}
-
-
-class Steps(SourceTask):
-    """Each poll takes the next of ``steps``: records, None, or a function that is given the task and gives either."""
-
-    steps: list[Any]
-
-    def poll(self) -> list[SourceRecord] | None:
-        step = self.steps.pop(0) if self.steps else None
-        return step(self) if callable(step) else step
-
-    def idle(self) -> float:
-        return 0.02
-
-
-def stepping(*steps: Any, **members: Any) -> Any:
-    return type("Task", (Steps,), {"steps": list(steps), "__module__": __name__, **members})
-
-
-def records(topic: str, *values: Any, start: int = 0) -> list[SourceRecord]:
-    return [
-        SourceRecord(topic=topic, value=value, source_partition={"p": 0}, source_offset={"o": start + i + 1})
-        for i, value in enumerate(values)
-    ]
 
 
 def run(task: Any, kafka: Kafka, offsets_topic: str, config: dict[str, str] | None = None, **spec: Any) -> TaskRun:

@@ -6,7 +6,7 @@ import confluent_kafka as ck
 
 from penstock.api.errors import ConnectError
 from penstock.core.model.tasks import TaskId
-from penstock.pipeline.broker_errors import is_away, is_fenced
+from penstock.pipeline.broker_errors import is_away, is_fenced, is_forgotten
 from penstock.pipeline.task import FencedError
 
 _TIMED_OUT = (
@@ -26,10 +26,16 @@ def failure(task: TaskId, error: ck.KafkaError, otherwise: str) -> ConnectError:
     """Another run, or the same one once the brokers answer again, continues after a FencedError.
 
     Java's producer has no limit of time in Connect; librdkafka's gives up when the transaction's time is over, by which
-    the brokers, when they are back, have aborted it.
+    the brokers, when they are back, have aborted it. A task that was idle for days fails in Java, too: nothing of its
+    transaction is there, so a new run can begin it again.
     """
     if is_fenced(error):
         return FencedError(_TIMED_OUT.format(task))
     if is_away(error):
         return FencedError(f"{otherwise}: the brokers have not answered in time")
+    if is_forgotten(error):
+        return FencedError(
+            f"{otherwise}: the brokers have forgotten its transactional id, as they do transactional.id.expiration.ms "
+            "after the last transaction"
+        )
     return ConnectError(otherwise)
