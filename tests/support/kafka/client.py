@@ -61,6 +61,19 @@ class Kafka:
         gone = str(before and before.topic_id)
         until(lambda: str((now := self._described(name)) and now.topic_id) != gone, f"{name} is gone", READ_SECONDS)
 
+    def renew_topic(self, name: str) -> None:
+        """Delete the topic and create it again, empty and with one partition."""
+        self.delete_topic(name)
+        until(lambda: self._created(name), f"{name} is there again", READ_SECONDS)
+
+    def _created(self, name: str) -> bool:
+        """A broker may not be done with the deletion yet."""
+        try:
+            self.create_topic(name)
+        except KafkaException:
+            return name in self.topics()
+        return True
+
     def _usable(self, name: str) -> bool:
         """A broker learns of a new topic a little later than the client that created it."""
         found = self._described(name)

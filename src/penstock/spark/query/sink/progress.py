@@ -23,6 +23,8 @@ from typing import Any, Self
 
 import orjson
 
+from penstock.api.errors import RetriableError
+
 Partition = tuple[str, int]
 
 
@@ -71,6 +73,18 @@ class Span:
 
     start: Mapping[Partition, int]
     end: Mapping[Partition, int]
+
+    def check(self) -> None:
+        """Raises RetriableError if a topic has become shorter: a new run of the query finds where to begin in it.
+
+        Spark goes on at its new end, and would never read its records up to there.
+        """
+        for partition, end in self.end.items():
+            if end < (start := self.start[partition]):
+                raise RetriableError(
+                    f"{partition[0]}-{partition[1]} ends at offset {end}, before the next record to be read, {start}: "
+                    "the topic has been created again, or its brokers have lost records"
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,9 @@ class SinkQuery:
     def _progress(self, partitions: list[Partition]) -> Progress:
         """Where to continue, by the group and by what the target knows. Raises ConnectError if they contradict."""
         progress = self._input.group.read(partitions)
+        if not progress.offsets and self._version is not None:
+            # Brokers delete the offsets of topics that are deleted; what this run has written is known without them.
+            return Progress(self._version, {})
         later = self._writer.later(progress.version.next())
         if later is None:
             return progress
@@ -299,6 +302,7 @@ class SinkQuery:
                 records.sparkSession.conf.unset(LOCAL_FILES)
                 end = self._end_of(number)
                 span = Span({partition: self._position[partition] for partition in end}, end)
+                span.check()
                 self._write(records, span)
                 self._position |= end
             except BaseException as error:
