@@ -68,9 +68,11 @@ def positions(consumer: Consumer, partitions: list[ClientPartition], reset: str)
     try:
         found = consumer.committed(partitions, timeout=SECONDS)
     except KafkaException as e:
-        if is_away(e.args[0]) or may_pass(e.args[0]):
-            raise FencedError(f"The group's offsets can't be read now: {e.args[0].str()}") from e
-        raise
+        error = e.args[0]
+        if not (is_away(error) or may_pass(error)):
+            raise
+        reason = "the brokers have not answered in time" if is_away(error) else error.str()
+        raise FencedError(f"The group's offsets could not be read: {reason}") from e
     new = [each for each in found if each.offset < 0 and each.error is None]
     if new and reset == "error":
         without = ", ".join(f"{each.topic}-{each.partition}" for each in new)
