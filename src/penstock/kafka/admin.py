@@ -57,6 +57,8 @@ _UNREACHED = (
 )
 """Those of brokers are retriable for Java's clients. librdkafka does not call them so, where it returns one of an admin
 client, or one of several partitions."""
+_UNKNOWN = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC, BrokerError._UNKNOWN_PARTITION)
+"""A broker that has just started does not know all of its topics yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def is_unreached(error: BaseException) -> bool:
 
 def may_pass(error: BrokerError) -> bool:
     """Whether the same request may succeed a little later: the error is retriable for Java's clients, too."""
-    return bool(error.retriable()) or error.code() in _UNREACHED
+    return bool(error.retriable()) or error.code() in (*_UNREACHED, *_UNKNOWN)
 
 
 def sentence(error: BaseException) -> str:

@@ -23,14 +23,6 @@ from penstock.pipeline.broker_errors import broker_error
 log = logging.getLogger(__name__)
 
 _TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
-_TRANSIENT = frozenset(
-    {
-        ck.KafkaError._MAX_POLL_EXCEEDED,
-        ck.KafkaError.UNKNOWN_TOPIC_OR_PART,
-        ck.KafkaError._UNKNOWN_TOPIC,
-        ck.KafkaError._UNKNOWN_PARTITION,
-    }
-)
 
 
 def fetch(
@@ -67,7 +59,7 @@ def _is_error(message: Message, ends: dict[TopicPartition, int]) -> bool:
         if topic is not None and partition is not None and offset is not None:
             ends[TopicPartition(topic, partition)] = offset
         return True
-    if error.fatal() or (error.code() not in _TRANSIENT and not may_pass(error)):
+    if error.fatal() or not (error.code() == ck.KafkaError._MAX_POLL_EXCEEDED or may_pass(error)):
         raise broker_error(error, f"topic {message.topic()}" if message.topic() else "")
     log.warning("While fetching from topic %s: %s", message.topic(), error.str())
     return True

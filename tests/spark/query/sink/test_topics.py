@@ -59,8 +59,12 @@ def test_no_answer_is_no_offset(monkeypatch: pytest.MonkeyPatch) -> None:
         topics(Ranges(None, Answer(None))).starts(MANY[:1], {("t", 0): 15})
 
 
-@pytest.mark.parametrize("code", [KafkaError.FENCED_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION])
-def test_a_partition_whose_leader_has_changed_is_asked_for_again(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "code", [KafkaError.FENCED_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError._UNKNOWN_PARTITION]
+)
+def test_a_partition_whose_broker_has_changed_or_just_started_is_asked_for_again(
+    code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("penstock.spark.query.asking.PAUSE_SECONDS", 0.01)
     consumer = Ranges(None, Answer(KafkaError(code)))
     assert topics(consumer).starts(MANY[:1], {}) == {("t", 0): 10}
