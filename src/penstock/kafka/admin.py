@@ -39,6 +39,8 @@ _UNREACHED = (
     BrokerError._TRANSPORT,
     BrokerError._ALL_BROKERS_DOWN,
     BrokerError._RESOLVE,
+    BrokerError._WAIT_COORD,
+    BrokerError._MSG_TIMED_OUT,
     BrokerError.REQUEST_TIMED_OUT,
     BrokerError.THROTTLING_QUOTA_EXCEEDED,  # of topics made in a time (KIP-599); Java's client asks again by itself
     BrokerError.NOT_CONTROLLER,

@@ -11,7 +11,7 @@ from penstock.embedded.broker import Broker
 from penstock.pipeline.task import FencedError
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
-from support.tasks.steps import Steps, records, stepping
+from support.tasks.scripted_source import ScriptedSource, records, scripted
 
 pytestmark = pytest.mark.integration
 
@@ -29,18 +29,18 @@ def test_a_task_that_was_idle_for_too_long_is_lost_and_not_failed() -> None:
         once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
         config = {"producer.override.transaction.timeout.ms": "1500"}
 
-        def later(task: Steps) -> list[SourceRecord]:
+        def later(task: ScriptedSource) -> list[SourceRecord]:
             time.sleep(6)
             return records(topic, "b", start=1)
 
-        idle = TaskRun(stepping(records(topic, "a"), later), broker.bootstrap, config, **once)
+        idle = TaskRun(scripted(records(topic, "a"), later), broker.bootstrap, config, **once)
         eventually(lambda: idle.error)
         idle.join()
         assert isinstance(idle.error, FencedError), idle.failure()
         assert "transactional.id.expiration.ms" in str(idle.error)
         again = {**once, "run": 2}
         with TaskRun(
-            stepping(records(topic, "b", start=1)), broker.bootstrap, config, connector=idle.connector, **again
+            scripted(records(topic, "b", start=1)), broker.bootstrap, config, connector=idle.connector, **again
         ):
             eventually(lambda: kafka.values(topic) == [b"a", b"b"])
         eventually(lambda: kafka.values(offsets_topic) == [b'{"o":1}', b'{"o":2}'])

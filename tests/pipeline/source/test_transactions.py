@@ -20,7 +20,7 @@ from penstock.pipeline.source import transactions
 from penstock.pipeline.task import FencedError
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
-from support.tasks.steps import Steps, records, stepping
+from support.tasks.scripted_source import ScriptedSource, records, scripted
 from support.waiting import SECONDS, Inbox, answer
 
 pytestmark = pytest.mark.integration
@@ -36,7 +36,7 @@ def run(task: Any, kafka: Kafka, offsets_topic: str, config: dict[str, str] | No
 
 def test_each_poll_is_a_transaction(kafka: Kafka, topic: str, offsets_topic: str) -> None:
     """Its mark takes one place in the log; the next poll may be under way while it is written."""
-    task = stepping(records(topic, "a", "b"), records(topic, "c", start=2), records(topic, "d", start=3))
+    task = scripted(records(topic, "a", "b"), records(topic, "c", start=2), records(topic, "d", start=3))
     with run(task, kafka, offsets_topic):
         eventually(lambda: [(r.offset, r.value) for r in kafka.read_all(topic)][3:] == [(5, b"d")])
     assert [r.offset for r in kafka.read_all(topic)] == [0, 1, 3, 5]
@@ -54,7 +54,7 @@ def test_offsets_that_fill_the_producers_buffer_wait_for_room_in_it(
     small = {"buffer.memory": str(1 << 20)}
     config = {f"producer.override.{key}": value for key, value in small.items()}
     worker = {f"producer.{key}": value for key, value in small.items()} | {"offset.flush.interval.ms": "200"}
-    with run(stepping(many), kafka, offsets_topic, config, exactly_once=exactly_once, worker=worker):
+    with run(scripted(many), kafka, offsets_topic, config, exactly_once=exactly_once, worker=worker):
         eventually(lambda: len(kafka.values(offsets_topic)) == 3000)
     assert len(kafka.values(topic)) == 3000
 
@@ -62,7 +62,7 @@ def test_offsets_that_fill_the_producers_buffer_wait_for_room_in_it(
 def test_a_wish_of_a_poll_without_records_ends_the_open_transaction(
     kafka: Kafka, topic: str, offsets_topic: str
 ) -> None:
-    task = stepping(records(topic, "a"), lambda task: task.context.transaction.commit_transaction())
+    task = scripted(records(topic, "a"), lambda task: task.context.transaction.commit_transaction())
     with run(task, kafka, offsets_topic, CONNECTOR):
         eventually(lambda: kafka.values(topic) == [b"a"])
         eventually(lambda: kafka.values(offsets_topic))
@@ -72,11 +72,11 @@ def test_a_wish_of_a_poll_without_records_ends_the_open_transaction(
 def test_a_wish_for_a_record_waits_for_it(kafka: Kafka, topic: str, offsets_topic: str) -> None:
     first, second = records(topic, "a"), records(topic, "b", "c", start=1)
 
-    def wish(task: Steps) -> list[SourceRecord]:
+    def wish(task: ScriptedSource) -> list[SourceRecord]:
         task.context.transaction.commit_transaction(after=second[0])  # type: ignore[union-attr]
         return first
 
-    with run(stepping(wish, second), kafka, offsets_topic, CONNECTOR):
+    with run(scripted(wish, second), kafka, offsets_topic, CONNECTOR):
         eventually(lambda: kafka.values(topic) == [b"a", b"b"])
         eventually(lambda: kafka.values(topic, "read_uncommitted") == [b"a", b"b", b"c"])
     assert kafka.values(topic) == [b"a", b"b"]
@@ -84,15 +84,15 @@ def test_a_wish_for_a_record_waits_for_it(kafka: Kafka, topic: str, offsets_topi
 
 
 def test_an_aborted_batch_is_not_read_again(kafka: Kafka, topic: str, offsets_topic: str) -> None:
-    def abort(task: Steps) -> list[SourceRecord]:
+    def abort(task: ScriptedSource) -> list[SourceRecord]:
         task.context.transaction.abort_transaction()  # type: ignore[union-attr]
         return records(topic, "thrown away")
 
-    def commit(task: Steps) -> list[SourceRecord]:
+    def commit(task: ScriptedSource) -> list[SourceRecord]:
         task.context.transaction.commit_transaction()  # type: ignore[union-attr]
         return records(topic, "kept", start=1)
 
-    task = stepping(abort, commit)
+    task = scripted(abort, commit)
     with run(task, kafka, offsets_topic, CONNECTOR):
         eventually(lambda: kafka.values(topic) == [b"kept"])
     eventually(lambda: len(kafka.values(offsets_topic)) > 1)
@@ -102,7 +102,7 @@ def test_an_aborted_batch_is_not_read_again(kafka: Kafka, topic: str, offsets_to
 def test_a_boundary_at_a_record_that_is_filtered_counts(kafka: Kafka, topic: str, offsets_topic: str) -> None:
     batch = records(topic, "a", None, "c")
 
-    def wish(task: Steps) -> list[SourceRecord]:
+    def wish(task: ScriptedSource) -> list[SourceRecord]:
         task.context.transaction.commit_transaction(after=batch[1])  # type: ignore[union-attr]
         return batch
 
@@ -114,19 +114,19 @@ def test_a_boundary_at_a_record_that_is_filtered_counts(kafka: Kafka, topic: str
         "predicates": "p",
         "predicates.p.type": f"{transforms}predicates.RecordIsTombstone",
     }
-    with run(stepping(wish), kafka, offsets_topic, CONNECTOR | drop):
+    with run(scripted(wish), kafka, offsets_topic, CONNECTOR | drop):
         eventually(lambda: kafka.values(topic) == [b"a"])
         eventually(lambda: len(kafka.values(topic, "read_uncommitted")) == 2)
     assert kafka.values(topic) == [b"a"]
 
 
 def test_contradicting_wishes_fail_the_task(kafka: Kafka, topic: str, offsets_topic: str) -> None:
-    def both(task: Steps) -> list[SourceRecord]:
+    def both(task: ScriptedSource) -> list[SourceRecord]:
         task.context.transaction.commit_transaction()  # type: ignore[union-attr]
         task.context.transaction.abort_transaction()  # type: ignore[union-attr]
         return records(topic, "a")
 
-    trace = run(stepping(both), kafka, offsets_topic, CONNECTOR).failure()
+    trace = run(scripted(both), kafka, offsets_topic, CONNECTOR).failure()
     assert "The task asked to commit and to abort the same transaction" in trace
     assert (kafka.values(topic), kafka.values(offsets_topic)) == ([], [])
 
@@ -138,14 +138,14 @@ def test_a_task_is_notified_of_each_commit_before_it_is_polled_again(
 
     def poll(self: Any) -> Any:
         told.append("poll")
-        return self.steps.pop(0) if self.steps else None
+        return self.batches.pop(0) if self.batches else None
 
     def commit(self: Any) -> None:
         # A broker answers to a commit a little before readers see it.
         count = told.count("poll")
         told.append(eventually(lambda: len(found := kafka.values(topic)) >= min(count, 2) and found))
 
-    task = stepping(records(topic, "a"), records(topic, "b", start=1), poll=poll, commit=commit)
+    task = scripted(records(topic, "a"), records(topic, "b", start=1), poll=poll, commit=commit)
     with run(task, kafka, offsets_topic):
         eventually(lambda: len(told) >= 4)
     assert told[:4] == ["poll", [b"a"], "poll", [b"a", b"b"]]
@@ -153,7 +153,7 @@ def test_a_task_is_notified_of_each_commit_before_it_is_polled_again(
 
 def test_without_exactly_once_there_is_no_transaction_to_define(kafka: Kafka, topic: str) -> None:
     seen: list[Any] = []
-    task = stepping(lambda task: seen.append(task.context.transaction))
+    task = scripted(lambda task: seen.append(task.context.transaction))
     with TaskRun(task, kafka.bootstrap, CONNECTOR):
         eventually(lambda: seen)
     assert seen == [None]
@@ -165,7 +165,7 @@ def test_a_record_that_is_lost_fails_the_task_whatever_is_tolerated(
 ) -> None:
     """A transaction without one of its records would be no exactly once."""
     config = {"producer.override.max.request.size": "2000", "errors.tolerance": tolerance}
-    task = run(stepping(records(topic, "a", "x" * 3000, "c")), kafka, offsets_topic, config)
+    task = run(scripted(records(topic, "a", "x" * 3000, "c")), kafka, offsets_topic, config)
     lines = task.failure().splitlines()
     assert lines[:2] == [
         "org.apache.kafka.connect.errors.ConnectException: Failed to flush offsets and/or records for task "
@@ -173,13 +173,13 @@ def test_a_record_that_is_lost_fails_the_task_whatever_is_tolerated(
         "Caused by: org.apache.kafka.common.errors.RecordTooLargeException: The message is 3086 bytes when serialized "
         "which is larger than 2000, which is the value of the max.request.size configuration.",
     ]
-    assert f"topic {topic}, source partition {{'p': 0}}, source offset {{'o': 2}}" in lines[2]
+    assert f"topic {topic}, source partition {{'p': 'p'}}, source offset {{'o': 2}}" in lines[2]
     assert (kafka.values(topic), kafka.values(offsets_topic)) == ([], [])
 
 
 def test_a_record_that_the_broker_refuses_aborts_the_transaction(kafka: Kafka, offsets_topic: str) -> None:
     small = kafka.create_topic(config={"max.message.bytes": "500"})
-    trace = run(stepping(records(small, "a", "x" * 3000)), kafka, offsets_topic).failure()
+    trace = run(scripted(records(small, "a", "x" * 3000)), kafka, offsets_topic).failure()
     assert trace.startswith(
         "org.apache.kafka.connect.errors.ConnectException: Failed to flush offsets and/or records for task "
     )
@@ -191,7 +191,7 @@ def test_a_record_that_the_broker_refuses_aborts_the_transaction(kafka: Kafka, o
 def test_skipped_records_are_tolerated(kafka: Kafka, topic: str, offsets_topic: str) -> None:
     cast = {"transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value"}
     config = {**cast, "transforms.c.spec": "int32", "errors.tolerance": "all"}
-    with run(stepping(records(topic, "1", "x", "3")), kafka, offsets_topic, config):
+    with run(scripted(records(topic, "1", "x", "3")), kafka, offsets_topic, config):
         eventually(lambda: kafka.values(topic) == [b"1", b"3"])
     # A commit is seen in one topic a little before it is in the other.
     assert eventually(lambda: kafka.values(offsets_topic)) == [b'{"o":3}']
@@ -213,12 +213,12 @@ def test_a_transaction_that_takes_too_long_loses_the_task_with_advice(kafka: Kaf
     """What it wrote is aborted by the broker, which takes a place in the log."""
     topic, offsets_topic = kafka.create_topic(), kafka.create_topic()
 
-    def late(task: Steps) -> list[SourceRecord]:
+    def late(task: ScriptedSource) -> list[SourceRecord]:
         eventually(lambda: end_of(kafka, topic) == 2)
         return records(topic, "b", start=1)
 
     config = {**FOREVER, "producer.override.transaction.timeout.ms": "4000"}
-    slow = run(stepping(records(topic, "a"), late), kafka, offsets_topic, config)
+    slow = run(scripted(records(topic, "a"), late), kafka, offsets_topic, config)
     eventually(lambda: slow.error)
     trace = slow.failure()
     assert isinstance(slow.error, FencedError)
@@ -259,16 +259,16 @@ def test_a_producer_that_was_fenced_before_it_is_given_more_loses_the_task(
     """librdkafka takes no record then, and says no more than that the error is fatal."""
     group = new_name("g")
 
-    def fence(task: Steps) -> list[SourceRecord]:
+    def fence(task: ScriptedSource) -> list[SourceRecord]:
         newer = new_producer({"bootstrap.servers": bootstrap, "transactional.id": f"{group}-c-0"})
         init_transactions(newer, SECONDS)
         return records(topic, "b", start=1)
 
-    def wait(task: Steps) -> list[SourceRecord]:
+    def wait(task: ScriptedSource) -> list[SourceRecord]:
         time.sleep(1.0)  # the broker refuses b, and nobody asks the producer meanwhile
         return records(topic, "c", start=2)
 
-    task = stepping(records(topic, "a"), fence, wait)
+    task = scripted(records(topic, "a"), fence, wait)
     fenced = run(task, kafka, offsets_topic, FOREVER, connector="c", group_id=group)
     fenced.started()
     assert "a newer run of it has taken its place" in fenced.failure()
@@ -284,19 +284,19 @@ def test_brokers_that_are_away_for_longer_than_a_transaction_lose_the_task_and_n
         topic, offsets_topic = kafka.create_topic(), kafka.create_topic()
         once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
 
-        def later(task: Steps) -> list[SourceRecord]:
+        def later(task: ScriptedSource) -> list[SourceRecord]:
             eventually(lambda: kafka.values(offsets_topic) == [b'{"o":1}'])
             broker.proxy.cut(3 * seconds)
             return records(topic, "b", start=1)
 
-        away = TaskRun(stepping(records(topic, "a"), later), broker.proxied, config, **once)
+        away = TaskRun(scripted(records(topic, "a"), later), broker.proxied, config, **once)
         eventually(lambda: away.error)
         away.join()
         assert isinstance(away.error, FencedError), away.failure()
         time.sleep(2 * seconds)
         again = {**once, "run": 2}
         connector = away.connector
-        with TaskRun(stepping(records(topic, "b", start=1)), broker.proxied, config, connector=connector, **again):
+        with TaskRun(scripted(records(topic, "b", start=1)), broker.proxied, config, connector=connector, **again):
             eventually(lambda: kafka.values(topic) == [b"a", b"b"])
         eventually(lambda: kafka.values(offsets_topic) == [b'{"o":1}', b'{"o":2}'])
 
@@ -308,7 +308,7 @@ def test_a_task_that_starts_while_the_brokers_are_away_waits_for_them(
     with Proxy(int(kafka.bootstrap.split(":")[1])) as proxy:
         proxy.cut(6)
         once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
-        with TaskRun(stepping(records(topic, "a")), f"127.0.0.1:{proxy.port}", {}, **once):
+        with TaskRun(scripted(records(topic, "a")), f"127.0.0.1:{proxy.port}", {}, **once):
             eventually(lambda: kafka.values(topic))
         assert kafka.values(topic) == [b"a"]
 
@@ -324,7 +324,7 @@ def test_a_task_that_is_stopped_while_no_broker_answers_has_not_failed(
 
     monkeypatch.setattr(transactions, "init_transactions", begin)
     once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
-    away = TaskRun(stepping(), f"127.0.0.1:{free_port()}", {}, **once)
+    away = TaskRun(scripted(), f"127.0.0.1:{free_port()}", {}, **once)
     eventually(begun.is_set)
     away.stop()
     away.check()
@@ -336,7 +336,7 @@ def test_a_task_that_reaches_no_broker_when_it_starts_is_lost(
 ) -> None:
     monkeypatch.setattr(transactions, "BEGIN_SECONDS", 0)
     once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
-    away = TaskRun(stepping(), f"127.0.0.1:{free_port()}", {}, **once)
+    away = TaskRun(scripted(), f"127.0.0.1:{free_port()}", {}, **once)
     trace = away.failure()
     assert isinstance(away.error, FencedError), trace
     assert "Failed to initialize the transactional producer: the brokers have not answered in time" in trace

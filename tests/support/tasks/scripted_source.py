@@ -9,7 +9,9 @@ from penstock.api.source import SourceTask
 
 
 class ScriptedSource(SourceTask):
-    """``poll`` returns the class's ``batches`` one after another; an exception among them is raised."""
+    """``poll`` returns the class's ``batches`` one after another; an exception among them is raised, and a function
+    called with the task, for what it returns.
+    """
 
     batches: list[Any]
 
@@ -17,7 +19,7 @@ class ScriptedSource(SourceTask):
         batch = self.batches.pop(0) if self.batches else None
         if isinstance(batch, Exception):
             raise batch
-        return batch
+        return batch(self) if callable(batch) else batch
 
     def idle(self) -> float:
         return 0.02
@@ -37,10 +39,10 @@ def scripted(*batches: Any, base: type[ScriptedSource] = ScriptedSource, **membe
     return type("Task", (base,), {"batches": list(batches), "acknowledged": [], "__module__": __name__, **members})
 
 
-def record(topic: str, partition: str, offset: int, value: str = "v") -> SourceRecord:
+def record(topic: str, partition: str, offset: int, value: Any = "v") -> SourceRecord:
     return SourceRecord(topic=topic, value=value, source_partition={"p": partition}, source_offset={"o": offset})
 
 
-def records(topic: str, *values: str, partition: str = "p", start: int = 0) -> list[SourceRecord]:
+def records(topic: str, *values: Any, partition: str = "p", start: int = 0) -> list[SourceRecord]:
     """Records of one source partition, with consecutive offsets after ``start``."""
     return [record(topic, partition, start + i, value) for i, value in enumerate(values, 1)]

@@ -69,7 +69,7 @@ def positions(consumer: Consumer, partitions: list[ClientPartition], reset: str)
         found = consumer.committed(partitions, timeout=SECONDS)
     except KafkaException as e:
         error = e.args[0]
-        if not (is_away(error) or may_pass(error)):
+        if not may_pass(error):
             raise
         reason = "the brokers have not answered in time" if is_away(error) else error.str()
         raise FencedError(f"The group's offsets could not be read: {reason}") from e

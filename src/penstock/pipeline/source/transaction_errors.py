@@ -26,8 +26,8 @@ def failure(task: TaskId, error: ck.KafkaError, otherwise: str) -> ConnectError:
     """Another run, or the same one once the brokers answer again, continues after a FencedError.
 
     Java's producer has no limit of time in Connect; librdkafka's gives up when the transaction's time is over, by which
-    the brokers, when they are back, have aborted it. A task that was idle for days fails in Java, too: nothing of its
-    transaction is there, so a new run can begin it again.
+    the brokers, when they are back, have aborted it. Where they have forgotten the transactional id, nothing of the
+    transaction is there, so that a new run can begin it again.
     """
     if is_fenced(error):
         return FencedError(_TIMED_OUT.format(task))

@@ -17,7 +17,6 @@ from confluent_kafka import KafkaException
 
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.admin import may_pass
-from penstock.pipeline.broker_errors import is_away
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +32,7 @@ class AbortedError(RetriableError):
 
 def failed(what: str, error: BrokerError) -> ConnectError:
     """The error to raise, from ``broker_error``: a RetriableError if the brokers may recover."""
-    return (RetriableError if may_pass(error) or is_away(error) else ConnectError)(what)
+    return (RetriableError if may_pass(error) else ConnectError)(what)
 
 
 def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
