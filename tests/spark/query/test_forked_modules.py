@@ -16,9 +16,9 @@ daemon.import_everything()
 daemon.import_more()
 before = set(sys.modules)
 import pyarrow as pa
-from penstock.spark.query.sink.columns import columns_of
-from penstock.spark.query.sink.plan import Plan
-from penstock.spark.query.sink.row_maker import RowMaker, raw_batch
+from penstock.spark.query.sink.rows.columns import columns_of
+from penstock.spark.query.sink.rows.plan import Plan
+from penstock.spark.query.sink.rows.row_maker import RowMaker, raw_batch
 headers = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 arrow = pa.record_batch({
     "key": pa.array([None], pa.binary()), "value": pa.array([b"v"]), "topic": pa.array(["t"]),

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.spark.query.safe import Safe
-from penstock.spark.query.sink.rows import Rows
+from penstock.spark.query.sink.rows.pipeline import Rows
 from support.spark.host import make_spec
 
 SPEC = make_spec(password="canary-1")

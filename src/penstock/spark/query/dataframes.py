@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 VIEW = "records"
 """The name of a batch in the setting ``sql``."""
 MODULES = (
-    "pandas,pyarrow.compute,pyarrow.pandas_compat,pyspark.sql.pandas.serializers,penstock.spark.query.sink.rows,"
-    "penstock.spark.query.jdbc.rows,penstock.spark.query.source.sending,penstock.spark.query.source.transport"
+    "pandas,pyarrow.compute,pyarrow.pandas_compat,pyspark.sql.pandas.serializers,"
+    "penstock.spark.query.sink.rows.pipeline,penstock.spark.query.jdbc.rows,"
+    "penstock.spark.query.source.sending,penstock.spark.query.source.transport"
 )
 """What a query's processes are forked with. PyArrow imports pandas when it makes its first array, if pandas is there:
 half a second for each process, and there is one for each partition of each batch.

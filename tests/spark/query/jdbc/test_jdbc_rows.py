@@ -22,8 +22,8 @@ from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.spark.query.jdbc.plan import Plan, Stops, stop_totals, without_stops
 from penstock.spark.query.jdbc.row_maker import RowMaker
 from penstock.spark.query.jdbc.rows import TableRows
-from penstock.spark.query.sink.held_letters import HeldFailures
-from penstock.spark.query.sink.rows import Pipeline
+from penstock.spark.query.sink.rows.held_letters import HeldFailures
+from penstock.spark.query.sink.rows.pipeline import Pipeline
 
 SETTINGS = JdbcSinkSettings.of(
     {

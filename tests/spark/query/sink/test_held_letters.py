@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from penstock.spark.query.sink import held_letters
-from penstock.spark.query.sink.held_letters import HeldProducer
+from penstock.spark.query.sink.rows import held_letters
+from penstock.spark.query.sink.rows.held_letters import HeldProducer
 
 
 class Full:

@@ -10,9 +10,9 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import INT32, INT64, STRING, Schema, array, map_of, struct
-from penstock.spark.query.sink.keys import Keying, Keys, deleted
-from penstock.spark.query.sink.plan import DELETED, PLACE, Plan
-from penstock.spark.query.sink.row_maker import RowMaker, columns_in
+from penstock.spark.query.sink.rows.keys import Keying, Keys, deleted
+from penstock.spark.query.sink.rows.plan import DELETED, PLACE, Plan
+from penstock.spark.query.sink.rows.row_maker import RowMaker, columns_in
 
 KEY = struct(("id", INT32))
 VALUE = struct(("name", STRING.with_(optional=True)), ("id", INT64), ("n", INT64))

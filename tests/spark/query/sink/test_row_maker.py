@@ -14,9 +14,9 @@ from penstock.api.columns import Table
 from penstock.api.schema import FLOAT64, INT64, STRING, struct
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
-from penstock.spark.query.sink.columns import columns_of
-from penstock.spark.query.sink.plan import Plan, RowsError
-from penstock.spark.query.sink.row_maker import RowMaker
+from penstock.spark.query.sink.rows.columns import columns_of
+from penstock.spark.query.sink.rows.plan import Plan, RowsError
+from penstock.spark.query.sink.rows.row_maker import RowMaker
 
 ROW = struct(("id", INT64), ("name", STRING.with_(optional=True)), ("amount", FLOAT64))
 DAY, NOON = date(2026, 11, 26), datetime(2026, 11, 26, 12, 0, 0, 5000, tzinfo=UTC)

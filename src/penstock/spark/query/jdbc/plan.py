@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pyspark.sql import types as t
 
 from penstock.jdbc.columns import Column, Kind, Shape
-from penstock.spark.query.sink.plan import Totals
 from penstock.spark.query.sink.progress import Partition
+from penstock.spark.query.sink.rows.plan import Totals
 
 NEW_SHAPE, STOPPED = "shape ", "stopped "
 """Precede, in the totals, a shape that is not in the plan, and the partition in which a pass stopped at an offset."""

@@ -20,11 +20,11 @@ from penstock.pipeline.trace import trace
 from penstock.spark.query.jdbc.plan import Plan, stop_totals
 from penstock.spark.query.jdbc.row_maker import SINK_CLASS, RowMaker
 from penstock.spark.query.safe import SafeSpec
-from penstock.spark.query.sink.held_letters import HeldFailures
-from penstock.spark.query.sink.plan import RowsError, Totals, lost_host
 from penstock.spark.query.sink.progress import Partition
-from penstock.spark.query.sink.row_maker import raw_batch
-from penstock.spark.query.sink.rows import Pipeline, is_first_try
+from penstock.spark.query.sink.rows.held_letters import HeldFailures
+from penstock.spark.query.sink.rows.pipeline import Pipeline, is_first_try
+from penstock.spark.query.sink.rows.plan import RowsError, Totals, lost_host
+from penstock.spark.query.sink.rows.row_maker import raw_batch
 
 
 @dataclass(frozen=True, slots=True)

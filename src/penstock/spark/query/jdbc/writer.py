@@ -22,8 +22,8 @@ from penstock.spark.query.jdbc.plan import Plan, Stops, without_stops
 from penstock.spark.query.jdbc.rows import RefusedRows, TableRows
 from penstock.spark.query.jdbc.tables import Tables
 from penstock.spark.query.safe import Safe
-from penstock.spark.query.sink.plan import SumOfTotals, reported
 from penstock.spark.query.sink.progress import Partition, Version, later_of
+from penstock.spark.query.sink.rows.plan import SumOfTotals, reported
 from penstock.spark.query.sink.tables.files import folder_name
 from penstock.spark.query.sink.tables.target import Owner
 from penstock.spark.query.sink.writer import RECORDS, NotWrittenError, PipelineError

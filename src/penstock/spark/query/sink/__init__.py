@@ -1,6 +1,5 @@
 """A Spark sink's query.
 
-``task`` runs it. ``rows``, ``row_maker``, ``keys`` and ``columns`` make rows of records, in Spark's Python processes;
-``writer`` writes a batch of them to a table (``tables``). ``offsets`` keeps the position in the topics, whose metadata
-``progress`` reads.
+``task`` runs it. ``rows`` makes rows of records, in Spark's Python processes; ``writer`` writes a batch of them to a
+table (``tables``). ``offsets`` keeps the position in the topics, whose metadata ``progress`` reads.
 """

@@ -24,8 +24,8 @@ from penstock.spark.query.catch_up import LONGEST_INTERVAL, CatchUp
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.progress_report import BUSY, BatchTimes, shares
 from penstock.spark.query.sink.offsets import GroupOffsets
-from penstock.spark.query.sink.plan import RECORD_TIME, TOPIC, TRACE
 from penstock.spark.query.sink.progress import Partition, Progress, Span, Version, new_epoch, root_of
+from penstock.spark.query.sink.rows.plan import RECORD_TIME, TOPIC, TRACE
 from penstock.spark.query.sink.topics import KafkaReader, Topics, from_json
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.spark.query.dataframes import VIEW, declared, full_text, mapped, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.select import check_select
-from penstock.spark.query.sink.columns import merged
-from penstock.spark.query.sink.keys import Keys
-from penstock.spark.query.sink.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, Plan, SumOfTotals, reported
 from penstock.spark.query.sink.progress import Version
-from penstock.spark.query.sink.rows import Rows
+from penstock.spark.query.sink.rows.columns import merged
+from penstock.spark.query.sink.rows.keys import Keys
+from penstock.spark.query.sink.rows.pipeline import Rows
+from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, Plan, SumOfTotals, reported
 from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.tables.target import Target

@@ -35,7 +35,7 @@ from penstock.pipeline.trace import trace
 from penstock.spark.parent import end_when_given_up
 from penstock.spark.query.plugins import plugins_for
 from penstock.spark.query.safe import SafeSpec
-from penstock.spark.query.sink.plan import lost_host
+from penstock.spark.query.sink.rows.plan import lost_host
 
 Records = Callable[[pa.RecordBatch], Batch]
 """Makes records of one row at least; can be pickled."""

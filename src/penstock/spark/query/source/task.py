@@ -32,7 +32,7 @@ from penstock.spark.query.dataframes import VIEW, declared, full_text, root_caus
 from penstock.spark.query.progress_report import source_progress
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.select import check_select
-from penstock.spark.query.sink.plan import reported
+from penstock.spark.query.sink.rows.plan import reported
 from penstock.spark.query.source.checkpoint import Checkpoint, owner_of
 from penstock.spark.query.source.executors import Counts, InExecutors
 from penstock.spark.query.source.partitions import BatchLostError

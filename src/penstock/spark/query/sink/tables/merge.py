@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as f
 
-from penstock.spark.query.sink.plan import DELETED, PLACE
+from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 from penstock.spark.query.sink.settings import SinkSettings
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from penstock.spark.query.folder import folder_of
-from penstock.spark.query.sink.plan import DELETED, PLACE
 from penstock.spark.query.sink.progress import Version, later_of
+from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
 from penstock.spark.query.sink.tables.delta import batches_in_delta
 from penstock.spark.query.sink.tables.evolution import columns_of_table

@@ -35,10 +35,19 @@ from penstock.pipeline.trace import trace
 from penstock.spark.query.plugins import plugins_for
 from penstock.spark.query.progress_report import BUSY
 from penstock.spark.query.safe import SafeSpec
-from penstock.spark.query.sink.held_letters import HeldFailures, HeldProducer
-from penstock.spark.query.sink.keys import Keying, Keys
-from penstock.spark.query.sink.plan import RECORD_TIME, SCHEMA_COLUMN, TOPIC, TRACE, Plan, RowsError, Totals, lost_host
-from penstock.spark.query.sink.row_maker import SINK_CLASS, RowMaker, columns_in, raw_batch
+from penstock.spark.query.sink.rows.held_letters import HeldFailures, HeldProducer
+from penstock.spark.query.sink.rows.keys import Keying, Keys
+from penstock.spark.query.sink.rows.plan import (
+    RECORD_TIME,
+    SCHEMA_COLUMN,
+    TOPIC,
+    TRACE,
+    Plan,
+    RowsError,
+    Totals,
+    lost_host,
+)
+from penstock.spark.query.sink.rows.row_maker import SINK_CLASS, RowMaker, columns_in, raw_batch
 
 
 @dataclass(frozen=True, slots=True)

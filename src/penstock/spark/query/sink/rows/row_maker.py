@@ -17,9 +17,9 @@ from penstock.api.columns import Late, Table
 from penstock.api.errors import DataError
 from penstock.api.schema import SchemaType
 from penstock.pipeline.errors import ErrorHandler, Stage, Step
-from penstock.spark.query.sink.columns import VALUE, columns_of, fitting, merged, text_of, texts
-from penstock.spark.query.sink.keys import deleted
-from penstock.spark.query.sink.plan import CHANGE, EXTRAS, Plan, RowsError
+from penstock.spark.query.sink.rows.columns import VALUE, columns_of, fitting, merged, text_of, texts
+from penstock.spark.query.sink.rows.keys import deleted
+from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, Plan, RowsError
 
 SINK_CLASS = "penstock.connectors.SparkSink"
 _PLAIN: tuple[tuple[tuple[type[t.DataType], ...], set[type]], ...] = (

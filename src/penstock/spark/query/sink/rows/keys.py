@@ -14,7 +14,7 @@ from penstock.api.batch import Batch
 from penstock.api.errors import DataError
 from penstock.api.schema import BOOLEAN, BYTES, FLOAT64, INT64, STRING, Field, Schema, SchemaType, struct
 from penstock.pipeline.errors import Stage, Step
-from penstock.spark.query.sink.columns import VALUE, text_of
+from penstock.spark.query.sink.rows.columns import VALUE, text_of
 
 DELETION = "penstock.deletion"
 """The name of a deletion's schema."""
