@@ -105,7 +105,7 @@ class Safe:
 
     def __init__(self, host: str, may_write: Callable[[], bool] = lambda: True) -> None:
         """``host``: this machine's name for Spark's processes. ``may_write``: without it nothing is given to them."""
-        self._may_write = may_write
+        self.may_write = may_write
         own = "127.0.0.1" if host in ("127.0.0.1", "localhost") else "0.0.0.0"
         self._listening = socket.create_server((own, 0), backlog=1024)
         self._host = host
@@ -164,7 +164,7 @@ class Safe:
                     # The key is random, and long enough that no timing of the look-up tells it.
                     contents = self._contents.get(_exactly(connection, KEY_BYTES))
                     with self._lock:
-                        if contents is None or self._closed or not self._may_write():
+                        if contents is None or self._closed or not self.may_write():
                             return
                         self._connections.pop(plain, None)
                         self._served.add(plain)

@@ -29,10 +29,12 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import FencedError, TaskControl, TaskHost, TaskSpec
 from penstock.pipeline.telemetry.open_traces import open_traces
+from penstock.pipeline.telemetry.traces import TRACES, is_on
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.asking import SECONDS
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.safe import Safe
+from penstock.spark.query.sink.direct import DirectWriter, direct_value, goes_direct
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Pace, Report, SinkQuery, Writer
@@ -78,8 +80,10 @@ def run_sink_query(
             name = f"connector-dlq-adminclient-{spec.connector}-{spec.task}"
             make_queue(make_admin(spec.worker_config, connector, client_id=name), connector)
         # A wrong setting fails the task now, not with the first record.
-        stack.callback(Conversion.build(connector, spec.worker_config, resolve).close)
-        stack.callback(Chain.build(connector, resolve).close)
+        conversion = Conversion.build(connector, spec.worker_config, resolve)
+        stack.callback(conversion.close)
+        chain = Chain.build(connector, resolve)
+        stack.callback(chain.close)
         source = _input(spec, connector, kind.pace, session, lambda: control.aborted, stack)
         owner = Owner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
         own = str(session.sparkContext.getConf().get("spark.driver.host"))
@@ -87,7 +91,7 @@ def run_sink_query(
         metrics = Metrics(host.metrics, TOTALS)
         metrics.traces = open_traces(spec)
         stack.callback(metrics.traces.close)
-        writer = kind.writer(spec, session, owner, safe)
+        writer = kind.writer(spec, session, owner, safe, direct_value(conversion, chain))
         _run(spec, source, writer, kind.retries, control, host, metrics, entered)
 
 
@@ -219,14 +223,18 @@ class _Kind:
 
     pace: Pace
     retries: Retries
-    writer: Callable[[TaskSpec, SparkSession, Owner, Safe], Writer]
+    writer: Callable[[TaskSpec, SparkSession, Owner, Safe, str | None], Writer]
+    """The last argument is that of ``direct_value``."""
 
 
 def _of_spark(connector: dict[str, str]) -> _Kind:
     settings = SinkSettings.of(connector)
 
-    def writer(spec: TaskSpec, session: SparkSession, owner: Owner, safe: Safe) -> Writer:
-        return BatchWriter(safe.keep_spec(spec), settings, session, target_of(settings, owner, session))
+    def writer(spec: TaskSpec, session: SparkSession, owner: Owner, safe: Safe, value: str | None) -> Writer:
+        target = target_of(settings, owner, session)
+        if value is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
+            return DirectWriter(value, settings, session, target, safe.may_write)
+        return BatchWriter(safe.keep_spec(spec), settings, session, target)
 
     return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)
 
@@ -234,7 +242,7 @@ def _of_spark(connector: dict[str, str]) -> _Kind:
 def _of_jdbc(connector: dict[str, str]) -> _Kind:
     settings = JdbcSinkSettings.of(connector)
 
-    def writer(spec: TaskSpec, session: SparkSession, owner: Owner, safe: Safe) -> Writer:
+    def writer(spec: TaskSpec, session: SparkSession, owner: Owner, safe: Safe, _: str | None) -> Writer:
         from penstock.spark.query.jdbc.writer import JdbcWriter
 
         return JdbcWriter(spec, settings, session, owner, safe)

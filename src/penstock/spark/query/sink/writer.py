@@ -10,7 +10,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException
 from pyspark.sql import types as t
@@ -63,6 +63,17 @@ class NotWrittenError(ConnectError):
         self.text = full_text(error)
 
 
+def not_written(error: Exception) -> NoReturn:
+    """Raises the error by which a batch could not be written, or NotWrittenError if another try may help."""
+    if isinstance(error, HOPELESS) and not is_away(error):
+        raise error
+    if LACKING.search(cause := root_cause(error)):
+        raise ConnectError(
+            f"{cause}: its jar has to be in spark.jars of the worker, for jdbc its class in option.driver"
+        ) from error
+    raise NotWrittenError(error) from error
+
+
 class BatchWriter:
     """Writes batches of one run to ``target``. Raises ConfigError for an ``sql`` that is not allowed."""
 
@@ -106,13 +117,7 @@ class BatchWriter:
                     continue
                 if "trace" in report:
                     raise PipelineError(report["trace"]) from None
-                if isinstance(error, HOPELESS) and not is_away(error):
-                    raise
-                if LACKING.search(cause := root_cause(error)):
-                    raise ConnectError(
-                        f"{cause}: its jar has to be in spark.jars of the worker, for jdbc its class in option.driver"
-                    ) from error
-                raise NotWrittenError(error) from error
+                not_written(error)
             return dict(self._totals.value)
 
     def _probe(self, records: DataFrame) -> t.StructType | None:

@@ -1,0 +1,151 @@
+"""Texts and bytes that Spark writes without a Python process: the same rows and figures as by way of one."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.core.model.tasks import TopicSeen
+from penstock.pipeline.chain import Chain
+from penstock.pipeline.conversion import Conversion
+from penstock.pipeline.converters import StringConverter
+from penstock.spark.query.sink.direct import direct_value, goes_direct
+from penstock.spark.query.sink.settings import SinkSettings
+from support.kafka.client import Kafka, Record
+from support.spark import delta
+from support.spark.host import Hosted
+from support.spark.queries import Sink
+from support.tasks.runs import JSON, STRING, resolve
+
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+TEXTS = {"key.converter": STRING, "value.converter": STRING}
+BY_PYTHON = {**TEXTS, "transforms": "same", "transforms.same.type": "org.apache.kafka.connect.transforms.Filter"}
+BY_PYTHON |= {"transforms.same.predicate": "never", "predicates": "never", "predicates.never.pattern": "no such topic"}
+BY_PYTHON |= {"predicates.never.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"}
+"""Texts by way of Python, of whose records none is left out."""
+
+
+@pytest.mark.parametrize(
+    ("config", "direct"),
+    [
+        (TEXTS, True),
+        ({**TEXTS, "key.converter": BYTES, "value.converter": BYTES}, True),
+        ({**TEXTS, "header.converter": STRING}, True),
+        ({**TEXTS, "key.converter.converter.encoding": "UTF-16"}, True),
+        ({**TEXTS, "value.converter.converter.encoding": "ISO-8859-1"}, False),
+        ({**TEXTS, "value.converter": JSON}, False),
+        ({**TEXTS, "key.converter": JSON}, False),
+        ({**TEXTS, "header.converter": JSON}, False),
+        (BY_PYTHON, False),
+    ],
+)
+def test_what_can_fail_or_is_changed_takes_python(config: dict[str, str], direct: bool) -> None:
+    value = direct_value(Conversion.build(config, {}, resolve), Chain.build(config, resolve))
+    assert (value is not None) == direct
+
+
+@pytest.mark.parametrize(
+    ("more", "direct"),
+    [
+        ({"path": "/t"}, True),
+        ({"path": "/t", "format": "text"}, True),
+        ({"path": "/t", "format": "delta"}, True),
+        ({"table": "t", "format": "delta"}, True),
+        ({"table": "t"}, False),
+        ({"path": "/t", "mode": "overwrite"}, False),
+        ({"path": "/t", "sql": "SELECT value FROM records"}, False),
+        ({"path": "/t", "schema": "value STRING"}, False),
+        ({"format": "jdbc", "option.dbtable": "t"}, False),
+        ({"path": "/t", "format": "delta", "insert.mode": "upsert", "pk.fields": "id"}, False),
+    ],
+)
+def test_rows_are_added_as_they_are_and_only_where_a_batch_is_refused_twice(more: dict[str, str], direct: bool) -> None:
+    assert goes_direct(SinkSettings.of(more)) == direct
+
+
+def torn(count: int) -> list[bytes]:
+    """Texts of UTF-8 with bytes missing, too many, or others in their place."""
+    chance, found = random.Random(3), []
+    for _ in range(count):
+        text = bytearray("".join(chance.choice("aé€😀\0￿") for _ in range(6)).encode())
+        for _ in range(chance.randrange(4)):
+            place = chance.randrange(len(text))
+            text[place : place + chance.randrange(2)] = bytes([chance.randrange(256)])
+        found.append(bytes(text))
+    return found
+
+
+def written(one: Sink, *records: Record | bytes | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The rows of these records, and the task's figures, when all have been read."""
+    one.kafka.produce(one.topic, records)
+    one.start()
+    rows = one.wait(sum((each.value if isinstance(each, Record) else each) is not None for each in records))
+    assert one.until(TopicSeen)[-1] == TopicSeen(one.id, 1, one.topic)
+    figures = one.figures(lambda values: values.get("sink-record-read-total") == len(records))
+    one.stop()
+    return rows, figures
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_texts_are_those_of_the_converter(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    values = torn(2000)
+    converter = StringConverter()
+    _, expected = converter.to_connect_batch([], [()] * len(values), list(values))
+    assert sum("�" in text for text in expected) > 500
+    with Sink(hosted, kafka, kafka.create_topic(partitions=2), tmp_path / "table", **TEXTS) as one:
+        rows, _ = written(one, *values)
+    assert sorted(row["value"] for row in rows) == sorted(expected)
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["parquet", "delta"])
+def test_rows_and_figures_are_those_of_python(spark: Hosted, kafka: Kafka, tmp_path: Path, format: str) -> None:
+    records = [
+        Record(f"v{i}" if i % 10 else None, f"k{i}", headers=(("h", b"1"),), timestamp=9000 + i) for i in range(50)
+    ]
+    sink = delta.DeltaSink if format == "delta" else Sink
+    found = []
+    for name, config in (("direct", TEXTS), ("python", BY_PYTHON)):
+        with sink(spark, kafka, kafka.create_topic(), tmp_path / name, format=format, **config) as one:
+            rows, figures = written(one, *records)
+            # Nothing else calls converters.
+            assert bool(figures.get("penstock-stage-convert-seconds-total")) == (name == "python")
+            names = ("sink-record-read-total", "sink-record-send-total", "total-record-failures")
+            found.append(
+                (sorted(row["value"] for row in rows), [set(row) for row in rows], [figures.get(n) for n in names])
+            )
+    assert found[0] == found[1]
+    assert found[0][2][:2] == [50.0, 45.0]
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_bytes_stay_bytes(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    config = {"key.converter": BYTES, "value.converter": BYTES}
+    with Sink(hosted, kafka, kafka.create_topic(), tmp_path / "table", **config) as one:
+        rows, figures = written(one, b"\xff\x00", None, b"")
+    assert sorted(row["value"] for row in rows) == [b"", b"\xff\x00"]
+    assert figures["sink-record-send-total"] == 2
+    assert not figures.get("penstock-stage-convert-seconds-total")
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_batch_that_is_in_the_table_is_not_written_again(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    """The group stands as it does when a run is killed after it has published a batch and before its own commit."""
+    with Sink(hosted, kafka, kafka.create_topic(), tmp_path / "table", batch_max_records="10", **TEXTS) as one:
+        kafka.produce(one.topic, [f"v{i}" for i in range(30)])
+        one.start()
+        one.wait(30)
+        one.written(30)
+        one.stop()
+        ((_, metadata),) = one.committed().values()
+        one.commit({0: (20, {**metadata, "end": 30})})
+        kafka.produce(one.topic, [f"v{i}" for i in range(30, 45)])
+        one.start()
+        assert sorted(row["value"] for row in one.wait(45)) == sorted(f"v{i}" for i in range(45))
