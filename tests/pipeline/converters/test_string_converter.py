@@ -84,9 +84,10 @@ def test_half_of_a_surrogate_pair_is_a_replacement_character_where_there_is_one(
     assert read(data, converter_encoding=charset)[1] == ["\ufffdx"]
 
 
-def test_an_unknown_character_set_is_refused():
-    with pytest.raises(SerializationError, match="Unsupported encoding nope"):
-        converter(converter_encoding="nope")
+@pytest.mark.parametrize("charset", ["nope", "idna", "unicode_escape", "base64"])
+def test_an_unknown_character_set_is_refused(charset):
+    with pytest.raises(SerializationError, match=f"Unsupported encoding {charset}"):
+        converter(converter_encoding=charset)
 
 
 def test_configured_for_headers():

@@ -22,6 +22,8 @@ _JAVA_NAMES = {
     "x-utf-16le-bom": "utf-16", "latin1": "iso-8859-1", "windows-1252": "cp1252", "us-ascii": "ascii",
     "ibm437": "cp437", "windows-31j": "cp932", "x-windows-950": "cp950", "x-windows-874": "cp874", "ibm-thai": "cp838",
 }  # fmt: skip
+_NOT_JAVAS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
+"""Encodings of Python that are no character sets."""
 
 
 class StringConverter(AnyConverter):
@@ -119,7 +121,7 @@ def python_encoding(charset: str) -> str | None:
         found = codecs.lookup(_JAVA_NAMES.get(name, name))
     except LookupError:
         return None
-    return found.name if found._is_text_encoding else None
+    return found.name if found._is_text_encoding and found.name not in _NOT_JAVAS else None
 
 
 def _utf8(text: str) -> bytes:

@@ -6,7 +6,6 @@ would make of them in Python.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -25,26 +24,23 @@ from penstock.spark.query.sink.rows.plan import RECORD_TIME, TOPIC, Totals
 from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.tables.target import Target
-from penstock.spark.query.sink.writer import not_written
+from penstock.spark.query.sink.writer import raise_not_written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FIGURES_SECONDS = 1.0
-"""How long figures of a batch are waited for, which come some milliseconds after it; of a batch that the table had
-already there are none.
-"""
 _HEADERS: tuple[type[HeaderConverter], ...] = (SimpleHeaderConverter, StringConverter)
+_HAS_VALUE = f"{VALUE} IS NOT NULL"
 _TEXT = f"CAST({VALUE} AS STRING)"
 _VALUES: dict[type[Converter], str] = {
     StringConverter: f"CASE WHEN is_valid_utf8({_TEXT}) THEN {_TEXT} ELSE decode({VALUE}, 'UTF-8') END",
     ByteArrayConverter: VALUE,
 }
 """What Spark makes of a value; none of these converters can fail."""
-MALFORMED_REPLACED = "spark.sql.legacy.codingErrorAction"
-"""Whether ``decode`` replaces bytes that are no UTF-8, by as many characters as Java's strings; otherwise it fails.
+REPLACE_MALFORMED = "spark.sql.legacy.codingErrorAction"
+"""The setting by which ``decode`` replaces bytes that are not UTF-8, as Java's strings do; otherwise it fails.
 
-``make_valid_utf8`` replaces half of a surrogate pair by three.
+Not ``make_valid_utf8``: it makes three characters of half a surrogate pair, Java one.
 """
 
 
@@ -58,24 +54,34 @@ def direct_value(conversion: Conversion, chain: Chain) -> str | None:
 
 
 def goes_direct(settings: SinkSettings) -> bool:
-    """Whether rows are just added, unchanged, to a table that refuses batches of a run that has been replaced."""
+    """Whether rows are added, unchanged, to files or to Delta, which refuse a batch that they have.
+
+    Not to a table of the catalog: when Spark creates one, or Delta has the batch, the figures are those of no rows.
+    """
     shaped = settings.sql is not None or settings.schema is not None or settings.keys is not None
-    in_folder = settings.format in IN_FOLDERS and settings.path is not None
-    return not shaped and settings.mode == "append" and (in_folder or settings.format == "delta")
+    in_folder = settings.path is not None and settings.format in {*IN_FOLDERS, "delta"}
+    return not shaped and settings.mode == "append" and in_folder
 
 
 class DirectWriter:
     """Writes batches of one run to ``target``, as ``BatchWriter`` does.
 
-    ``value`` is that of ``direct_value``, ``session`` the task's own.
+    ``value_sql`` is that of ``direct_value``, ``session`` the task's own.
     """
 
     def __init__(
-        self, value: str, settings: SinkSettings, session: SparkSession, target: Target, may_write: Callable[[], bool]
+        self,
+        value_sql: str,
+        settings: SinkSettings,
+        session: SparkSession,
+        target: Target,
+        may_write: Callable[[], bool],
     ) -> None:
-        self._value, self._target, self._may_write = value, target, may_write
+        self._value_sql, self._target, self._may_write = value_sql, target, may_write
         self._evolution = Evolution(settings, session)
-        session.conf.set(MALFORMED_REPLACED, "true")
+        self._found = False
+        """Whether a record had a value; until then the table is left alone."""
+        session.conf.set(REPLACE_MALFORMED, "true")
 
     def later(self, version: Version) -> Version | None:
         """As ``Target.later``."""
@@ -93,21 +99,23 @@ class DirectWriter:
             f.max(f.unix_millis("timestamp")).alias("latest"),
             f.collect_set("topic").alias("topics"),
         )
-        rows = narrowed(read.where(f"{VALUE} IS NOT NULL").selectExpr(f"{self._value} AS {VALUE}"))
+        rows = narrowed(read.where(_HAS_VALUE).selectExpr(f"{self._value_sql} AS {VALUE}"))
         try:
-            self._target.add(self._evolution.kept(rows), version, confirm)
+            self._found = self._found or not records.where(_HAS_VALUE).isEmpty()
+            if self._found:
+                self._target.add(self._evolution.kept(rows), version, confirm)
+            else:
+                rows.write.format("noop").mode("overwrite").save()
         except Exception as error:
-            not_written(error)
+            raise_not_written(error)
         return _totals(figures)
 
 
 def _totals(figures: Observation) -> Totals:
+    """Empty if Spark has read nothing, since the target had the batch: otherwise it has them when a write returns."""
     assert figures._jo is not None
-    coming, until = figures._jo.future(), time.monotonic() + FIGURES_SECONDS
-    while not coming.isCompleted():
-        if time.monotonic() >= until:
-            return {}
-        time.sleep(0.002)
+    if not figures._jo.future().isCompleted():
+        return {}
     found = figures.get
     counts: Totals = {TOPIC + topic: 1.0 for topic in found["topics"]}
     if found["latest"] is not None:

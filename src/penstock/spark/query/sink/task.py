@@ -230,10 +230,10 @@ class _Kind:
 def _of_spark(connector: dict[str, str]) -> _Kind:
     settings = SinkSettings.of(connector)
 
-    def writer(spec: TaskSpec, session: SparkSession, owner: Owner, safe: Safe, value: str | None) -> Writer:
+    def writer(spec: TaskSpec, session: SparkSession, owner: Owner, safe: Safe, value_sql: str | None) -> Writer:
         target = target_of(settings, owner, session)
-        if value is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
-            return DirectWriter(value, settings, session, target, safe.may_write)
+        if value_sql is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
+            return DirectWriter(value_sql, settings, session, target, safe.may_write)
         return BatchWriter(safe.keep_spec(spec), settings, session, target)
 
     return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)

@@ -63,7 +63,7 @@ class NotWrittenError(ConnectError):
         self.text = full_text(error)
 
 
-def not_written(error: Exception) -> NoReturn:
+def raise_not_written(error: Exception) -> NoReturn:
     """Raises the error by which a batch could not be written, or NotWrittenError if another try may help."""
     if isinstance(error, HOPELESS) and not is_away(error):
         raise error
@@ -117,7 +117,7 @@ class BatchWriter:
                     continue
                 if "trace" in report:
                     raise PipelineError(report["trace"]) from None
-                not_written(error)
+                raise_not_written(error)
             return dict(self._totals.value)
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
