@@ -62,6 +62,8 @@ _AWAY = (
     ck.KafkaError._MSG_TIMED_OUT,
     ck.KafkaError._RESOLVE,
     ck.KafkaError._WAIT_COORD,
+    ck.KafkaError._DESTROY_BROKER,  # given up with its requests, since the last answer did not name it
+    ck.KafkaError._NODE_UPDATE,
 )
 
 _OUTSIDE_ERRORS = ("InvalidRecordException",)

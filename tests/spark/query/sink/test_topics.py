@@ -60,7 +60,13 @@ def test_no_answer_is_no_offset(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", [KafkaError.FENCED_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError._UNKNOWN_PARTITION]
+    "code",
+    [
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError._DESTROY_BROKER,
+    ],
 )
 def test_a_partition_whose_broker_has_changed_or_just_started_is_asked_for_again(
     code: int, monkeypatch: pytest.MonkeyPatch
