@@ -6,6 +6,7 @@ import pytest
 
 from penstock.pipeline.errors import ErrorSettings
 from penstock.spark.query.sink.retries import BatchRetries, CountedRetries
+from penstock.spark.query.sink.task import passes
 
 
 def make(timeout: str, longest: str = "60000") -> BatchRetries:
@@ -47,3 +48,18 @@ def test_a_number_of_retries_begins_again_after_a_success() -> None:
     assert retries.over()
     assert not retries.failing
     assert retries.after(0.0) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("java", "passing"),
+    [
+        ("TimeoutException: Timed out waiting for a node assignment. Call: listOffsets", True),
+        ("FencedLeaderEpochException: The leader epoch in the request is older than the epoch on the broker.", True),
+        ("KafkaStorageException: Disk error when trying to access log file on the disk.", True),
+        ("TopicAuthorizationException: Not authorized to access topics: [t]", False),
+        ("SaslAuthenticationException: Authentication failed", False),
+    ],
+)
+def test_a_query_starts_again_after_what_javas_clients_retry(java: str, passing: bool) -> None:
+    text = f"java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.{java}"
+    assert passes(Exception(text)) == passing

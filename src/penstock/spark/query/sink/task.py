@@ -56,6 +56,7 @@ PAUSED_SECONDS = 60.0
 """How often a paused task looks whether its offsets are to be committed again."""
 _PASSING = re.compile(
     r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|LeaderNotAvailable|NotLeaderOrFollower|"
+    r"FencedLeaderEpoch|UnknownLeaderEpoch|OffsetNotAvailable|ReplicaNotAvailable|KafkaStorage|"
     r"CoordinatorNotAvailable|CoordinatorLoadInProgress|NotCoordinator|BrokerNotAvailable|UnknownTopicOrPartition)"
 )
 
