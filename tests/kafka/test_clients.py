@@ -9,7 +9,13 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from penstock.embedded import Broker
-from penstock.kafka.clients import check_resolvable, consumer_config, init_transactions, new_consumer
+from penstock.kafka.clients import (
+    check_resolvable,
+    consumer_config,
+    init_transactions,
+    new_consumer,
+    new_producer,
+)
 
 
 class Slow:
@@ -44,7 +50,8 @@ def test_a_protocol_before_an_address_says_nothing_as_in_java() -> None:
 
 
 @pytest.mark.integration
-def test_a_client_does_not_storm_a_broker_that_has_gone_away() -> None:
+@pytest.mark.parametrize(("kind", "most"), [("consumer", 15), ("producer", 30)])
+def test_a_client_does_not_storm_a_broker_that_has_gone_away(kind: str, most: int) -> None:
     """What is there in its place takes connections and closes them, as a load balancer does."""
     made = 0
 
@@ -59,16 +66,22 @@ def test_a_client_does_not_storm_a_broker_that_has_gone_away() -> None:
             connection.close()
 
     with Broker() as broker:
-        consumer = new_consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g"})
-        consumer.assign([TopicPartition("there-is-none", 0, 0)])
-        consumer.list_topics(timeout=60)
+        client: Any
+        if kind == "consumer":
+            client = new_consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g"})
+            client.assign([TopicPartition("there-is-none", 0, 0)])
+            client.list_topics(timeout=60)
+        else:
+            client = new_producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "t"})
+            init_transactions(client, 60)
         broker.stop()
         with socket.create_server(("127.0.0.1", broker.port)) as listening:
             threading.Thread(target=take, args=(listening,), daemon=True).start()
             began = time.monotonic()
             while time.monotonic() - began < 4:
-                consumer.poll(0.1)
+                client.poll(0.1)
             seconds = time.monotonic() - began
             listening.shutdown(socket.SHUT_RDWR)
-        consumer.close()
-    assert 0 < made < 20 * seconds
+        if kind == "consumer":
+            client.close()
+    assert 0 < made < most * seconds
