@@ -82,11 +82,18 @@ def test_there_is_room_for_the_largest_record() -> None:
     producer.purge(blocking=False)
 
 
+@pytest.mark.parametrize(("config", "first"), [(producer_config, 100), (consumer_config, 250), (admin_config, 250)])
+def test_a_first_wait_is_as_long_as_the_kind_of_client_needs(
+    config: Callable[[dict[str, str]], dict[str, object]], first: int
+) -> None:
+    native = config({})
+    assert (native["reconnect.backoff.ms"], native["reconnect.backoff.max.ms"]) == (first, 1000)
+
+
 @pytest.mark.parametrize("config", [producer_config, consumer_config, admin_config])
 @pytest.mark.parametrize(
     ("java", "waits"),
     [
-        ({}, (250, 1000)),
         ({"reconnect.backoff.ms": "5000"}, (5000, 5000)),
         ({"reconnect.backoff.max.ms": "100"}, (100, 100)),
         ({"reconnect.backoff.ms": "500", "reconnect.backoff.max.ms": "200"}, (200, 200)),
