@@ -17,17 +17,26 @@ from confluent_kafka import KafkaException
 
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.admin import may_pass
+from penstock.pipeline.task import FencedError
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 SECONDS = 30.0
-"""How long to retry while no broker answers."""
+"""How long to retry while no broker answers; no request is given more time than this."""
+HANGS_SECONDS = 5.0
+"""So much later a request has not come back to its time, and never will: librdkafka 2.16 can lose one, such as
+``send_offsets_to_transaction``, when it gives up the broker that was asked.
+"""
 PAUSE_SECONDS = 0.5
 
 
 class AbortedError(RetriableError):
     """The task has been aborted while it waited for brokers."""
+
+
+class HangingError(FencedError):
+    """A client does not come back from a request. This run of the task is lost; the next has clients of its own."""
 
 
 def failed(what: str, error: BrokerError) -> ConnectError:
@@ -40,13 +49,19 @@ def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
 
     It runs in a thread that is left to itself when the task is aborted: it must do no harm if it ends later. A commit
     does none in a transaction, since the next run has fenced it by then.
-    Raises AbortedError, and what ``ask`` raises.
+    Raises AbortedError, HangingError, and what ``ask`` raises.
     """
     answer: Future[T] = Future()
+    began = time.monotonic()
+
+    def once() -> T:
+        nonlocal began
+        began = time.monotonic()
+        return ask()
 
     def find() -> None:
         try:
-            answer.set_result(_tried(what, ask, aborted))
+            answer.set_result(_tried(what, once, aborted))
         except BaseException as e:
             answer.set_exception(e)
 
@@ -59,6 +74,8 @@ def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
                 return answer.result()
             if aborted():
                 raise _aborted(what) from None
+            if time.monotonic() > began + SECONDS + HANGS_SECONDS:
+                raise HangingError(f"A client of the brokers does not come back: it was asked before {what}") from None
 
 
 def _aborted(what: str) -> AbortedError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ from penstock.kafka.offsets.file import OffsetFile
 from penstock.kafka.offsets.groups import committed_offsets
 from penstock.pipeline.task import FencedError
 from penstock.spark.query import asking
-from penstock.spark.query.asking import AbortedError
+from penstock.spark.query.asking import AbortedError, HangingError
 from penstock.spark.query.sink import offsets as group_offsets
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import Partition, Span, requested_root
@@ -274,6 +275,26 @@ def test_a_call_that_hangs_is_left_when_the_task_is_aborted() -> None:
     with pytest.raises(AbortedError, match="aborted before the offsets were sent"):
         asking.asked("the offsets were sent", hangs.wait, aborted.is_set)
     hangs.set()
+
+
+def test_a_call_that_never_ends_loses_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each try has its time: one that follows others is not late because of them."""
+    monkeypatch.setattr(asking, "SECONDS", 1.0)
+    monkeypatch.setattr(asking, "HANGS_SECONDS", 0.5)
+    monkeypatch.setattr(asking, "PAUSE_SECONDS", 0.1)
+    tries, hangs, began = list[float](), threading.Event(), time.monotonic()
+
+    def ask() -> None:
+        tries.append(time.monotonic())
+        if len(tries) < 5:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        hangs.wait()
+
+    with pytest.raises(HangingError, match="does not come back: it was asked before the offsets were sent"):
+        asking.asked("the offsets were sent", ask, lambda: False)
+    hangs.set()
+    assert time.monotonic() - tries[-1] >= 1.5
+    assert tries[-1] > began + 0.4
 
 
 @pytest.mark.parametrize("code", [KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, KafkaError.UNSUPPORTED_VERSION])
