@@ -6,6 +6,7 @@ A query that waited for brokers as long as its clients do could be ended only wi
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -23,11 +24,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 SECONDS = 30.0
-"""How long to retry while no broker answers; no request is given more time than this."""
-HANGS_SECONDS = 5.0
-"""So much later a request has not come back to its time, and never will: librdkafka 2.16 can lose one, such as
-``send_offsets_to_transaction``, when it gives up the broker that was asked.
-"""
+"""How long to retry while no broker answers."""
 PAUSE_SECONDS = 0.5
 
 
@@ -44,8 +41,10 @@ def failed(what: str, error: BrokerError) -> ConnectError:
     return (RetriableError if may_pass(error) else ConnectError)(what)
 
 
-def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
+def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool], longest: float = math.inf) -> T:
     """The answer to ``ask``, called again for SECONDS after errors that are retriable. ``what`` ends a sentence.
+
+    ``longest``: seconds after which a call of ``ask`` that has not come back never will.
 
     It runs in a thread that is left to itself when the task is aborted: it must do no harm if it ends later. A commit
     does none in a transaction, since the next run has fenced it by then.
@@ -74,7 +73,7 @@ def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
                 return answer.result()
             if aborted():
                 raise _aborted(what) from None
-            if time.monotonic() > began + SECONDS + HANGS_SECONDS:
+            if time.monotonic() > began + longest:
                 raise HangingError(f"A client of the brokers does not come back: it was asked before {what}") from None
 
 

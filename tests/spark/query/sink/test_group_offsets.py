@@ -161,11 +161,11 @@ def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continue
         group.begin(version, span)
         asks, asked = list[str](), group_offsets.asked
 
-        def cut_before_the_commit(what: str, ask: Callable[[], Any], aborted: Callable[[], bool]) -> Any:
+        def cut_before_the_commit(what: str, ask: Callable[[], Any], *more: Any) -> Any:
             asks.append(what)
             if len(asks) == 2:  # after the offsets have been sent
                 broker.proxy.cut(8)
-            return asked(what, ask, aborted)
+            return asked(what, ask, *more)
 
         monkeypatch.setattr(group_offsets, "asked", cut_before_the_commit)
         with pytest.raises(FencedError, match="can't be committed in this run"):
@@ -280,7 +280,6 @@ def test_a_call_that_hangs_is_left_when_the_task_is_aborted() -> None:
 def test_a_call_that_never_ends_loses_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each try has its time: one that follows others is not late because of them."""
     monkeypatch.setattr(asking, "SECONDS", 1.0)
-    monkeypatch.setattr(asking, "HANGS_SECONDS", 0.5)
     monkeypatch.setattr(asking, "PAUSE_SECONDS", 0.1)
     tries, hangs, began = list[float](), threading.Event(), time.monotonic()
 
@@ -291,7 +290,7 @@ def test_a_call_that_never_ends_loses_the_run(monkeypatch: pytest.MonkeyPatch) -
         hangs.wait()
 
     with pytest.raises(HangingError, match="does not come back: it was asked before the offsets were sent"):
-        asking.asked("the offsets were sent", ask, lambda: False)
+        asking.asked("the offsets were sent", ask, lambda: False, longest=1.5)
     hangs.set()
     assert time.monotonic() - tries[-1] >= 1.5
     assert tries[-1] > began + 0.4

@@ -28,6 +28,9 @@ from penstock.spark.query.sink.progress import Committed, Note, Partition, Progr
 
 log = logging.getLogger(__name__)
 
+HANGS_SECONDS = 5.0
+"""So much after its time a step of a transaction has not come back, and never will."""
+
 
 @dataclass(slots=True)
 class GroupOffsets:
@@ -64,7 +67,7 @@ class GroupOffsets:
         except KafkaException as e:
             raise failed("No broker answers", e.args[0]) from broker_error(e.args[0])
         try:
-            asked("the transactional id was claimed", lambda: init_transactions(producer, SECONDS), self.aborted)
+            self._transactional("the transactional id was claimed", lambda: init_transactions(producer, SECONDS))
         except KafkaException as e:
             if e.args[0].code() not in FENCING_IMPOSSIBLE:
                 raise failed("The transactional id can't be claimed", e.args[0]) from broker_error(e.args[0])
@@ -153,17 +156,23 @@ class GroupOffsets:
         producer.begin_transaction()
         try:
             what = "the group's offsets were committed"
-            asked(what, lambda: producer.send_offsets_to_transaction(wanted, group, SECONDS), self.aborted)
-            asked(what, lambda: producer.commit_transaction(SECONDS), self.aborted)
+            self._transactional(what, lambda: producer.send_offsets_to_transaction(wanted, group, SECONDS))
+            self._transactional(what, lambda: producer.commit_transaction(SECONDS))
         except KafkaException as e:
             if not is_fenced(e.args[0]):
                 self._abort(producer)
             raise
 
+    def _transactional(self, what: str, ask: Callable[[], object]) -> None:
+        """``ask`` has SECONDS, but librdkafka 2.16 waits in all calls of its transactions for an answer of its own,
+        without a limit, and has been seen to lose one when the connection was reset.
+        """
+        asked(what, ask, self.aborted, SECONDS + HANGS_SECONDS)
+
     def _abort(self, producer: Producer) -> None:
         """A producer that can't abort its transaction begins no other. Raises FencedError."""
         try:
-            asked("the transaction was aborted", lambda: producer.abort_transaction(SECONDS), self.aborted)
+            self._transactional("the transaction was aborted", lambda: producer.abort_transaction(SECONDS))
         except KafkaException as e:
             raise _useless(e.args[0]) from None
 
