@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 _OBJECT_STORES = frozenset({"s3", "s3a", "s3n", "gs", "oss", "cosn", "obs"})
 """Schemes of file systems whose rename is a copy, and whose files appear when they are closed."""
-_CHECKSUM = re.compile(r"\..*\.crc")
-"""What Hadoop adds to a file on a local disk, and does not list."""
 _CONDITIONAL = "fs.option.create.conditional.overwrite"
 
 
@@ -63,9 +60,6 @@ class HadoopFolder:
         self._root = self._new_path(path)
         self._files = self._root.getFileSystem(configuration)
         scheme = str(self._files.getUri().getScheme())
-        whole = self._files.makeQualified(self._root).toUri().getPath()
-        self._local = Path(str(whole)) if scheme == "file" else None
-        """The folder on this disk: each of several calls of Java takes longer than to look there."""
         self.publish: Callable[[str, str], bool] = (
             self.publish_by_link
             if scheme == "file"
@@ -78,9 +72,6 @@ class HadoopFolder:
         return str(self._at(path).toString())
 
     def children(self, path: str) -> list[str]:
-        if self._local is not None:
-            folder = self._local / path
-            return [name for name in os.listdir(folder) if not _CHECKSUM.fullmatch(name)] if folder.exists() else []
         if not self._files.exists(self._at(path)):
             return []
         return [str(status.getPath().getName()) for status in self._files.listStatus(self._at(path))]
@@ -99,8 +90,6 @@ class HadoopFolder:
         return sorted(names)
 
     def read(self, path: str) -> str | None:
-        if self._local is not None:
-            return file.read_text("utf-8") if (file := self._local / path).exists() else None
         if not self._files.exists(self._at(path)):
             return None
         stream = self._files.open(self._at(path))
@@ -122,8 +111,7 @@ class HadoopFolder:
 
     def publish_by_link(self, path: str, text: str) -> bool:
         """On local disks, where Hadoop's rename replaces a file."""
-        assert self._local is not None
-        file = self._local / path
+        file = Path(str(self._at(path).toUri().getPath()))
         file.parent.mkdir(parents=True, exist_ok=True)
         draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
         try:
