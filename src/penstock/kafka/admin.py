@@ -34,20 +34,24 @@ _NOT_ALLOWED = (
     BrokerError.TOPIC_AUTHORIZATION_FAILED,
     BrokerError.UNSUPPORTED_VERSION,
 )
-_UNREACHED = (
+NO_ANSWER = (
     BrokerError._TIMED_OUT,
+    BrokerError._TIMED_OUT_QUEUE,
+    BrokerError._MSG_TIMED_OUT,
     BrokerError._TRANSPORT,
     BrokerError._ALL_BROKERS_DOWN,
+    BrokerError._FAIL,
     BrokerError._RESOLVE,
     BrokerError._WAIT_COORD,
     BrokerError._WAIT_CACHE,
-    BrokerError._MSG_TIMED_OUT,
-    BrokerError._TIMED_OUT_QUEUE,
-    BrokerError._FAIL,
     BrokerError._DESTROY_BROKER,  # a broker that is not among those of the last answer is given up, its requests too
     BrokerError._NODE_UPDATE,  # it has another address now
     BrokerError._UNKNOWN_BROKER,
     BrokerError._OUTDATED,
+)
+"""librdkafka's own errors where no broker has answered; it does not call all of them retriable."""
+_UNREACHED = (
+    *NO_ANSWER,
     BrokerError.REQUEST_TIMED_OUT,
     BrokerError.THROTTLING_QUOTA_EXCEEDED,  # of topics made in a time (KIP-599); Java's client asks again by itself
     BrokerError.NOT_CONTROLLER,

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import confluent_kafka as ck
 
 from penstock.api.errors import KafkaError
+from penstock.kafka.admin import NO_ANSWER
 
 _NAMES = {
     ck.KafkaError.MSG_SIZE_TOO_LARGE: "RecordTooLargeException",
@@ -55,16 +56,6 @@ _SENTENCES = {
 _TOPIC_NAME = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 _FENCED = (ck.KafkaError.INVALID_PRODUCER_EPOCH, ck.KafkaError._FENCED, ck.KafkaError.PRODUCER_FENCED)
 _FORGOTTEN = (ck.KafkaError.INVALID_PRODUCER_ID_MAPPING, ck.KafkaError.UNKNOWN_PRODUCER_ID)
-_AWAY = (
-    ck.KafkaError._TRANSPORT,
-    ck.KafkaError._ALL_BROKERS_DOWN,
-    ck.KafkaError._TIMED_OUT,
-    ck.KafkaError._MSG_TIMED_OUT,
-    ck.KafkaError._RESOLVE,
-    ck.KafkaError._WAIT_COORD,
-    ck.KafkaError._DESTROY_BROKER,  # given up with its requests, since the last answer did not name it
-    ck.KafkaError._NODE_UPDATE,
-)
 
 _OUTSIDE_ERRORS = ("InvalidRecordException",)
 """Errors whose Java class is not in the package ``errors``."""
@@ -119,4 +110,4 @@ def is_forgotten(error: ck.KafkaError) -> bool:
 
 def is_away(error: ck.KafkaError) -> bool:
     """Whether no broker has answered in time; librdkafka does not call all of these errors retriable."""
-    return error.code() in _AWAY
+    return error.code() in NO_ANSWER
