@@ -208,6 +208,14 @@ class Sink(Query):
         finally:
             consumer.close()
 
+    def left_in_batch(self, start: int, end: int, *, next: bool = False) -> dict[str, Any]:
+        """Put the group where a run leaves partition 0 that is killed within a batch of these records: the last one,
+        or the one after it. The metadata before.
+        """
+        _, metadata = self.committed()[0]
+        self.commit({0: (start, {**metadata, "version": metadata["version"] + next, "end": end})})
+        return metadata
+
     def _consumer(self) -> Consumer:
         settings = {
             "bootstrap.servers": self.kafka.bootstrap,

@@ -5,14 +5,14 @@ letters of rows that the database has refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark import Accumulator
 
 from penstock.api.batch import Batch, SinkOrigin
-from penstock.api.errors import ConnectError, DataError
+from penstock.api.errors import DataError
 from penstock.hosts.errors import HostLost
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.pipeline.errors import Stage, Step
@@ -22,7 +22,7 @@ from penstock.spark.query.jdbc.row_maker import SINK_CLASS, RowMaker
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.rows.held_letters import HeldFailures
-from penstock.spark.query.sink.rows.pipeline import Pipeline, is_first_try
+from penstock.spark.query.sink.rows.pipeline import Pipeline
 from penstock.spark.query.sink.rows.plan import RowsError, Totals, lost_host
 from penstock.spark.query.sink.rows.row_maker import raw_batch
 
@@ -50,7 +50,7 @@ class TableRows:
     def _rows(
         self, pipeline: Pipeline, held: HeldFailures, maker: RowMaker, batches: Iterable[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
-        try:
+        with pipeline.one_try():
             for arrow in batches:
                 wanted = self._wanted(arrow, maker.stops)
                 if not wanted.num_rows:
@@ -62,13 +62,6 @@ class TableRows:
                 if made is not None:
                     pipeline.metrics.add("sink-record-send-total", made.num_rows)
                     yield made
-        except Exception:
-            # Spark tries three times more, and finds the same.
-            if is_first_try():
-                with suppress(ConnectError):
-                    pipeline.finish()
-            raise
-        pipeline.finish()
         self.totals.add({**pipeline.totals(), **stop_totals(maker.new, maker.stops)})
 
     def _wanted(self, arrow: pa.RecordBatch, stops: Mapping[Partition, int]) -> pa.RecordBatch:

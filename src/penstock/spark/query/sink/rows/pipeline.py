@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -78,21 +78,12 @@ class Rows:
                 raise RowsError(trace=trace(error)) from error
 
     def _rows(self, pipeline: Pipeline, maker: RowMaker, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        try:
+        with pipeline.one_try():
             for arrow in batches:
                 batch = pipeline.process(raw_batch(arrow))
                 if rows := maker.rows(batch, pipeline.errors):
                     pipeline.metrics.add("sink-record-send-total", rows.num_rows)
                     yield rows
-        except RowsError:
-            raise
-        except Exception:
-            # Spark tries three times more, and finds the same.
-            if is_first_try():
-                with suppress(ConnectError):
-                    pipeline.finish()
-            raise
-        pipeline.finish()
         self.totals.add(pipeline.totals())
 
 
@@ -164,6 +155,21 @@ class Pipeline:
         """Returns when all dead letters are in their queue. Raises ConnectError."""
         if self.queue is not None:
             self.queue.flush()
+
+    @contextmanager
+    def one_try(self) -> Iterator[None]:
+        """Dead letters are in their queue when it is over. Raises ConnectError."""
+        try:
+            yield
+        except RowsError:
+            raise
+        except Exception:
+            # Spark tries three times more, and finds the same.
+            if is_first_try():
+                with suppress(ConnectError):
+                    self.finish()
+            raise
+        self.finish()
 
     def totals(self) -> Totals:
         counts: Totals = {TOPIC + topic: float(n) for topic, n in self.topics.items()}
