@@ -140,7 +140,7 @@ def replay(
 
     All consumers of those topics receive them, not only this connector.
     """
-    from penstock.kafka.clients import SILENT, new_producer
+    from penstock.kafka.clients import AT_GROUPS, SILENT, new_producer
     from penstock.kafka.letters.replay import Replay, check_replay, done_of, group_of, only_topic
 
     with _queue(connector, url, user, bootstrap, command_config) as queue:
@@ -152,7 +152,7 @@ def replay(
         else:
             own = {"transactional.id": group_of(connector), "enable.idempotence": "true", "acks": "all"}
             large = {"max.request.size": str(100 << 20), "buffer.memory": str(256 << 20)}
-            producer = new_producer({**large, **queue.settings, **own}, log_level=SILENT)
+            producer = new_producer({**AT_GROUPS, **large, **queue.settings, **own}, log_level=SILENT)
             sent = list(wanted.send(producer, asked))
     found = {(each.letter.partition, each.letter.offset) for each in sent}
     if output is Output.JSON:

@@ -88,6 +88,13 @@ CONSUMER_DEFAULTS: dict[str, Any] = {
     "queued.max.messages.kbytes": 65_536,
 }
 
+AT_GROUPS = {"metadata.recovery.strategy": "none"}
+"""Defaults for producers that commit the offsets of groups in their transactions.
+
+librdkafka 2.16 remembers a group's coordinator. It gives up all its brokers when none is left (``rebootstrap``), and
+then waits for that coordinator without end, although the same broker is there again.
+"""
+
 SILENT = 2
 """``log_level`` of clients whose users log its errors themselves."""
 

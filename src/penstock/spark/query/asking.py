@@ -42,7 +42,8 @@ def failed(what: str, error: BrokerError) -> ConnectError:
 
 
 def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool], longest: float = math.inf) -> T:
-    """The answer to ``ask``, called again for SECONDS after errors that are retriable. ``what`` ends a sentence.
+    """The answer to ``ask``, called again for SECONDS after errors that may pass, but for those after which a
+    transaction has to be aborted. ``what`` ends a sentence.
 
     ``longest``: seconds after which a call of ``ask`` that has not come back never will.
 
@@ -90,7 +91,7 @@ def _tried(what: str, ask: Callable[[], T], aborted: Callable[[], bool]) -> T:
             error = e.args[0]
             if aborted():
                 raise _aborted(what) from None
-            if not may_pass(error) or time.monotonic() > until:
+            if error.txn_requires_abort() or not may_pass(error) or time.monotonic() > until:
                 raise
             log.warning("The brokers are asked again, before %s: %s", what, error.str())
             time.sleep(PAUSE_SECONDS)

@@ -18,7 +18,7 @@ from penstock.core.config.overrides import CONSUMER, PRODUCER
 from penstock.core.model import messages as m
 from penstock.kafka.admin import sentence
 from penstock.kafka.client_settings import connector_consumer, connector_producer
-from penstock.kafka.clients import SILENT, new_consumer, new_producer
+from penstock.kafka.clients import AT_GROUPS, SILENT, new_consumer, new_producer
 from penstock.kafka.letters.queue import Letter, document, failure, letter_at, letters, queue_setting
 from penstock.kafka.letters.replay import AT_ONCE, Replay, Sent, check_replay, done_of, group_of, only_topic
 
@@ -138,7 +138,7 @@ class DeadLetters:
         settings = connector_producer(self.worker, config, "penstock-dlq")
         del settings["max.in.flight.requests.per.connection"]  # what idempotence does not need
         own = {"transactional.id": group_of(name), "enable.idempotence": "true", "acks": "all"}
-        return {**settings, **own, "max.request.size": MOST_RECORD, "delivery.timeout.ms": "120000"}
+        return {**AT_GROUPS, **settings, **own, "max.request.size": MOST_RECORD, "delivery.timeout.ms": "120000"}
 
     @contextmanager
     def _reader(self, name: str, config: Mapping[str, str]) -> Iterator[Consumer]:

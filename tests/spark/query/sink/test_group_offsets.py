@@ -15,7 +15,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from faults.broker import FaultyBroker
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.connectors import SparkSink
-from penstock.kafka.client_settings import connector_consumer, transactional_producer
+from penstock.kafka.client_settings import connector_consumer
 from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.file import OffsetFile
@@ -24,7 +24,7 @@ from penstock.pipeline.task import FencedError
 from penstock.spark.query import asking
 from penstock.spark.query.asking import AbortedError, HangingError
 from penstock.spark.query.sink import offsets as group_offsets
-from penstock.spark.query.sink.offsets import GroupOffsets
+from penstock.spark.query.sink.offsets import GroupOffsets, committing_producer
 from penstock.spark.query.sink.progress import Partition, Span, requested_root
 from penstock.worker.offsets import Offsets
 from support.kafka.client import Kafka
@@ -61,8 +61,8 @@ def runs(worker: dict[str, str], connector: dict[str, str], stack: ExitStack) ->
         java = connector_consumer(worker, connector, "consumer")
         consumer = new_consumer({**java, "isolation.level": "read_committed"})
         stack.callback(consumer.close)
-        producer = new_producer(
-            transactional_producer(worker, connector, "producer", query_transactional_id("queries", connector["name"]))
+        producer = committing_producer(
+            worker, connector, "producer", query_transactional_id("queries", connector["name"])
         )
         return GroupOffsets(lambda: committed_offsets(java, "lister", java["group.id"], 30), consumer, producer, never)
 
@@ -182,6 +182,28 @@ def claims(group: GroupOffsets) -> bool:
     return group.claimed
 
 
+@pytest.mark.integration
+@pytest.mark.parametrize("restarted", [False, True])
+def test_commits_go_on_when_all_connections_were_lost(
+    tmp_path: Path, connector: dict[str, str], restarted: bool
+) -> None:
+    with FaultyBroker(tmp_path) as broker, ExitStack() as stack:
+        partition = (Kafka(broker.bootstrap).create_topic(), 0)
+        group = runs({"bootstrap.servers": broker.proxied, "group.id": "queries"}, connector, stack)()
+        eventually(lambda: claims(group))
+        version = group.read([partition]).version
+        for offset in range(3):
+            version, span = version.next(), Span({partition: offset}, {partition: offset + 1})
+            group.begin(version, span)
+            if restarted:
+                broker.kill_and_start()
+            else:
+                broker.proxy.reset()
+            time.sleep(1)  # the producer has noticed it
+            group.done(version, span)
+            assert group.read([partition]).offsets == {partition: offset + 1}
+
+
 class SparkSinks:
     """Stands for plugins: every connector is a SparkSink."""
 
@@ -294,6 +316,18 @@ def test_a_call_that_never_ends_loses_the_run(monkeypatch: pytest.MonkeyPatch) -
     hangs.set()
     assert time.monotonic() - tries[-1] >= 1.5
     assert tries[-1] > began + 0.4
+
+
+def test_a_transaction_that_has_to_be_aborted_is_not_asked_again() -> None:
+    tries = list[int]()
+
+    def ask() -> None:
+        tries.append(1)
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, txn_requires_abort=True))
+
+    with pytest.raises(KafkaException, match="Timed out"):
+        asking.asked("the offsets were sent", ask, never)
+    assert len(tries) == 1
 
 
 @pytest.mark.parametrize("code", [KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, KafkaError.UNSUPPORTED_VERSION])

@@ -19,7 +19,8 @@ from confluent_kafka import KafkaError as BrokerError
 
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError, RetriableError
-from penstock.kafka.clients import init_transactions
+from penstock.kafka.client_settings import Settings, transactional_producer
+from penstock.kafka.clients import AT_GROUPS, init_transactions, new_producer
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
 from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.task import FencedError
@@ -28,8 +29,10 @@ from penstock.spark.query.sink.progress import Committed, Note, Partition, Progr
 
 log = logging.getLogger(__name__)
 
+SEND_SECONDS = 10.0
+"""For sending offsets to a transaction; if no broker answers in time, the transaction is aborted."""
 HANGS_SECONDS = 5.0
-"""So much after its time a step of a transaction has not come back, and never will."""
+"""So long after its time, a call that sends offsets never comes back."""
 
 
 @dataclass(slots=True)
@@ -67,7 +70,7 @@ class GroupOffsets:
         except KafkaException as e:
             raise failed("No broker answers", e.args[0]) from broker_error(e.args[0])
         try:
-            self._transactional("the transactional id was claimed", lambda: init_transactions(producer, SECONDS))
+            asked("the transactional id was claimed", lambda: init_transactions(producer, SECONDS), self.aborted)
         except KafkaException as e:
             if e.args[0].code() not in FENCING_IMPOSSIBLE:
                 raise failed("The transactional id can't be claimed", e.args[0]) from broker_error(e.args[0])
@@ -155,26 +158,30 @@ class GroupOffsets:
         group = self.consumer.consumer_group_metadata()
         producer.begin_transaction()
         try:
-            what = "the group's offsets were committed"
-            self._transactional(what, lambda: producer.send_offsets_to_transaction(wanted, group, SECONDS))
-            self._transactional(what, lambda: producer.commit_transaction(SECONDS))
+            self._send(lambda: producer.send_offsets_to_transaction(wanted, group, SEND_SECONDS))
+            asked("the group's offsets were committed", lambda: producer.commit_transaction(SECONDS), self.aborted)
         except KafkaException as e:
             if not is_fenced(e.args[0]):
                 self._abort(producer)
             raise
 
-    def _transactional(self, what: str, ask: Callable[[], object]) -> None:
-        """``ask`` has SECONDS, but librdkafka 2.16 waits in all calls of its transactions for an answer of its own,
-        without a limit, and has been seen to lose one when the connection was reset.
+    def _send(self, send: Callable[[], None]) -> None:
+        """librdkafka 2.16 waits for its own answer without a limit here, and without end for a coordinator that it
+        remembers and that is none of its brokers any more.
         """
-        asked(what, ask, self.aborted, SECONDS + HANGS_SECONDS)
+        asked("the group's offsets were sent", send, self.aborted, SEND_SECONDS + HANGS_SECONDS)
 
     def _abort(self, producer: Producer) -> None:
         """A producer that can't abort its transaction begins no other. Raises FencedError."""
         try:
-            self._transactional("the transaction was aborted", lambda: producer.abort_transaction(SECONDS))
+            asked("the transaction was aborted", lambda: producer.abort_transaction(SECONDS), self.aborted)
         except KafkaException as e:
             raise _useless(e.args[0]) from None
+
+
+def committing_producer(worker: Settings, connector: Settings, client_id: str, id: str) -> Producer:
+    """The producer of a run, whose transactional id this is. Raises ConfigError, and KafkaError if it can't be made."""
+    return new_producer({**AT_GROUPS, **transactional_producer(worker, connector, client_id, id)})
 
 
 def _useless(error: BrokerError) -> FencedError:

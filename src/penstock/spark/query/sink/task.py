@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from penstock.api.errors import RetriableError
 from penstock.core.model.tasks import TaskId
 from penstock.jdbc.sink_settings import JdbcSinkSettings
-from penstock.kafka.client_settings import connector_consumer, consumer_group, transactional_producer
-from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
+from penstock.kafka.client_settings import connector_consumer, consumer_group
+from penstock.kafka.clients import consumer_config, make_admin, new_consumer
 from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.groups import committed_offsets
 from penstock.pipeline.chain import Chain, Resolve
@@ -35,7 +35,7 @@ from penstock.spark.query.asking import SECONDS
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.direct import DirectWriter, direct_value, goes_direct
-from penstock.spark.query.sink.offsets import GroupOffsets
+from penstock.spark.query.sink.offsets import GroupOffsets, committing_producer
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Pace, Report, SinkQuery, Writer
 from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries
@@ -110,7 +110,7 @@ def _input(
     consumer = new_consumer(java)
     stack.callback(consumer.close)
     transactional_id = query_transactional_id(spec.group_id, spec.connector)
-    producer = new_producer(transactional_producer(worker, connector, f"connector-producer-{id}", transactional_id))
+    producer = committing_producer(worker, connector, f"connector-producer-{id}", transactional_id)
     committing = new_consumer({**java, "isolation.level": "read_committed"})
     stack.callback(committing.close)
     group = GroupOffsets(
