@@ -89,10 +89,12 @@ CONSUMER_DEFAULTS: dict[str, Any] = {
 }
 
 AT_GROUPS = {"metadata.recovery.strategy": "none"}
-"""Defaults for producers that commit the offsets of groups in their transactions.
+"""Defaults for clients that ask the coordinators of groups more than once: admin clients, and producers that commit
+offsets of groups in their transactions.
 
-librdkafka 2.16 remembers a group's coordinator. It gives up all its brokers when none is left (``rebootstrap``), and
-then waits for that coordinator without end, although the same broker is there again.
+librdkafka 2.16 remembers a group's coordinator. When it is connected to no broker any more it gives up all that it
+knows (``rebootstrap``), and from then on it waits for that coordinator, although the same broker is there again: a
+producer without end, an admin client in each request until its time is over.
 """
 
 SILENT = 2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from concurrent.futures import Future
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 
+from faults.broker import FaultyBroker
 from penstock.api.errors import RetriableError
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror import MirrorCheckpointConnector, cluster
@@ -67,8 +70,9 @@ def test_nothing_is_committed_for_a_group_of_which_the_target_does_not_tell(monk
     codes = {"away": KafkaError._TIMED_OUT, "new": KafkaError.GROUP_ID_NOT_FOUND}
     task: Any = MirrorCheckpointTask()
     task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
-    task._target, task._target_offsets, task._timeout, task._idle = SimpleNamespace(), None, 1.0, {}
-    task._target.describe_consumer_groups = describe
+    task._target, task._target_offsets, task._timeout, task._idle = None, None, 1.0, {}
+    admin = SimpleNamespace(describe_consumer_groups=describe)
+    monkeypatch.setattr(MirrorConfig, "new_admin", lambda *_: admin)
     task._groups = [*codes]
     task._known = {group: {PARTITION: checkpoint(10, 5)} for group in codes}
     monkeypatch.setattr(cluster, "commit", lambda target, group, offsets: commits.append(group))
@@ -101,6 +105,28 @@ def committed(kafka: Kafka, group: str, topic: str) -> int | None:
     request = [ConsumerGroupTopicPartitions(group)]
     found = kafka.admin.list_consumer_group_offsets(request)[group].result().topic_partitions
     return next((each.offset for each in found if each.topic == topic), None)
+
+
+@pytest.mark.integration
+def test_groups_are_looked_at_again_when_all_connections_were_lost(tmp_path: Path) -> None:
+    with FaultyBroker(tmp_path) as broker:
+        kafka = Kafka(broker.bootstrap)
+        task: Any = MirrorCheckpointTask()
+        task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config(broker.proxied, "a", "b"))
+        task._target, task._timeout, task._groups, task._idle = task._new_target(), 5.0, ["g"], {}
+        task._target_offsets = task._config.group_offsets("target", "checkpoint-target-admin")
+        topic = kafka.create_topic()
+        for offset in range(3):
+            commit(kafka, "g", topic, offset)
+            task._look_for_idle()
+            assert not task._unanswered
+            assert task._idle["g"][topic, 0][0] == offset
+            if offset:
+                broker.kill_and_start()
+            else:
+                broker.proxy.reset()
+            time.sleep(1)  # the client has noticed it
+        task._target_offsets.close()
 
 
 def checkpoints(kafka: Kafka, source: str) -> list[Checkpoint]:

@@ -152,9 +152,9 @@ class MirrorConfig:
     def admin(self, cluster: str, role: str) -> dict[str, str]:
         return self._named(_client_settings(self.given, cluster, "admin"), role)
 
-    def new_admin(self, cluster: str, role: str) -> AdminClient:
+    def new_admin(self, cluster: str, role: str, defaults: Mapping[str, str] | None = None) -> AdminClient:
         """Raises KafkaError if no address of the cluster can be resolved."""
-        return new_admin(self._resolvable_admin(cluster, role))
+        return new_admin({**(defaults or {}), **self._resolvable_admin(cluster, role)})
 
     def group_offsets(self, cluster: str, role: str) -> GroupOffsets:
         """Raises KafkaError if no address of the cluster can be resolved."""

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 
 from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
 from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
@@ -28,6 +29,7 @@ from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET
 from penstock.kafka.admin import sentence
+from penstock.kafka.clients import AT_GROUPS
 from penstock.kafka.offsets.groups import GroupOffsets
 
 log = logging.getLogger(__name__)
@@ -81,7 +83,7 @@ class MirrorCheckpointTask(SourceTask):
         self._source_offsets = c.group_offsets("source", "checkpoint-source-admin")
         self._target_offsets = c.group_offsets("target", "checkpoint-target-admin")
         self._offsets = [self._source_offsets, self._target_offsets]
-        self._target = c.new_admin("target", "checkpoint-target-admin")
+        self._target: AdminClient | None = self._new_target()
         self._translation = OffsetTranslation()
         self._known: dict[str, Checkpoints] = {}
         self._loaded = False
@@ -230,16 +232,22 @@ class MirrorCheckpointTask(SourceTask):
         self._unanswered = set(self._groups)
         for group in self._groups:
             try:
+                if self._target is None:
+                    self._target = self._new_target()
                 if cluster.is_idle(self._target, group, self._timeout):
                     self._idle[group] = cluster.committed(self._target_offsets, group, self._timeout)
                 self._unanswered.discard(group)
             except (KafkaException, KafkaError) as error:
+                self._target = None  # it may be waiting for a coordinator that is no broker of the cluster any more
                 log.error(
                     "Error querying for consumer group %s on cluster %s: %s",
                     group,
                     self._config.target,
                     sentence(error),
                 )
+
+    def _new_target(self) -> AdminClient:
+        return self._config.new_admin("target", "checkpoint-target-admin", AT_GROUPS)
 
     def _commit_groups(self) -> None:
         for group, checkpoints in list(self._known.items()):
