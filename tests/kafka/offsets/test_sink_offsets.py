@@ -111,6 +111,10 @@ def test_a_topic_that_does_not_exist_is_refused(kafka: Kafka):
         (TopicPartition("t", 0), -1, "Failed to modify offsets for sink connector c-odd"),
         (TopicPartition("t", -1), 1, "Failed to alter consumer group offsets for connector c-odd"),
         (TopicPartition("", 0), 1, "Failed to alter consumer group offsets for connector c-odd"),
+        (TopicPartition("t/t", 0), 1, "Failed to alter consumer group offsets for connector c-odd"),
+        (TopicPartition("\ud800", 0), 1, "Failed to alter consumer group offsets for connector c-odd"),
+        (TopicPartition("t" * 40_000, 0), 1, "Failed to alter consumer group offsets for connector c-odd"),
+        (TopicPartition("t", 2**31 - 1), 2**63 - 1, "Failed to alter consumer group offsets for connector c-odd"),
     ],
 )
 def test_places_and_offsets_that_there_can_not_be(kafka: Kafka, place: TopicPartition, offset: int, problem: str):

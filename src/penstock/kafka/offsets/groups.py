@@ -1,4 +1,4 @@
-"""All that a consumer group has committed, read and written by kafka-python.
+"""All that a consumer group has committed, read, written and deleted by kafka-python.
 
 librdkafka's admin client can do that too, but it crashes the whole process when the group's coordinator has moved or is
 not there yet (librdkafka issue 5040), and its Python client writes metadata with a zero byte at the end.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, suppress
+from typing import TypeVar
 
 from kafka.structs import OffsetAndMetadata
 
@@ -19,13 +20,24 @@ from kafka import errors as group_errors
 from penstock.api.sink import TopicPartition
 from penstock.kafka.group.admin import group_admin
 
+T = TypeVar("T")
+
 _PAUSE_S = 0.5
+_ANSWERS = (
+    group_errors.GroupIdNotFoundError,
+    group_errors.GroupSubscribedToTopicError,
+    group_errors.NonEmptyGroupError,
+    group_errors.UnknownMemberIdError,
+    group_errors.UnknownTopicOrPartitionError,
+)
+"""Errors of a coordinator that is well; kafka-python calls the last of them retriable."""
 
 
 class GroupOffsets:
     """One connection, which is made when it is first needed and again after an error.
 
     ``settings``: a client's, as Java's. Every method may be called from any thread; ``close`` waits for a request.
+    All others block; they retry retriable errors for ``timeout`` seconds, and raise kafka-python's errors.
     """
 
     def __init__(self, settings: Mapping[str, str], client_id: str) -> None:
@@ -34,57 +46,68 @@ class GroupOffsets:
         self._lock = threading.Lock()
 
     def committed(self, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
-        """Offset and metadata by partition; empty if there is no such group.
+        """Offset and metadata by partition; empty if there is no such group."""
 
-        Blocks; retries retriable errors for ``timeout`` seconds. Raises kafka-python's errors.
-        """
+        def ask(client: KafkaAdminClient) -> dict[TopicPartition, tuple[int, str]]:
+            return {
+                TopicPartition(each.topic, each.partition): (known.offset, known.metadata or "")
+                for each, known in client.list_group_offsets({group: None})[group].items()
+                if known.offset >= 0
+            }
+
+        try:
+            return self._asked(ask, timeout)
+        except group_errors.GroupIdNotFoundError:
+            return {}
+
+    def commit(self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]], timeout: float = 0.0) -> None:
+        """Commit offset and metadata by partition for a group without members; UnknownMemberIdError if it has some."""
+        request = {GroupPartition(*partition): OffsetAndMetadata(*known, -1) for partition, known in offsets.items()}
+        self._asked(lambda client: _check(client.alter_group_offsets(group, request).values()), timeout)
+
+    def forget(self, group: str, partitions: Iterable[TopicPartition], timeout: float = 0.0) -> None:
+        """Delete the offsets of these partitions; GroupSubscribedToTopicError if members read their topics."""
+        request = [GroupPartition(*partition) for partition in partitions]
+        with suppress(group_errors.GroupIdNotFoundError):
+            self._asked(lambda client: _check(client.delete_group_offsets(group, request).values()), timeout)
+
+    def delete(self, group: str, timeout: float = 0.0) -> None:
+        """Delete the group with all its offsets; NonEmptyGroupError if it has members."""
+
+        def ask(client: KafkaAdminClient) -> None:
+            if (name := client.delete_groups([group])[group]) != "OK":
+                raise getattr(group_errors, name)(group)
+
+        with suppress(group_errors.GroupIdNotFoundError):
+            self._asked(ask, timeout)
+
+    def _asked(self, ask: Callable[[KafkaAdminClient], T], timeout: float) -> T:
         until = time.monotonic() + timeout
         while True:
             try:
                 with self._lock:
-                    return self._read(group)
-            except group_errors.GroupIdNotFoundError:
-                return {}
+                    if self._client is None:
+                        self._client = group_admin(self._settings, self._client_id)
+                    return ask(self._client)
+            except _ANSWERS:
+                raise
             except group_errors.KafkaError as error:
                 self.close()
                 if not error.retriable or time.monotonic() > until:
                     raise
                 time.sleep(_PAUSE_S)
 
-    def _read(self, group: str) -> dict[TopicPartition, tuple[int, str]]:
-        answers = self._connected().list_group_offsets({group: None})[group]
-        return {
-            TopicPartition(each.topic, each.partition): (known.offset, known.metadata or "")
-            for each, known in answers.items()
-            if known.offset >= 0
-        }
-
-    def _connected(self) -> KafkaAdminClient:
-        if self._client is None:
-            self._client = group_admin(self._settings, self._client_id)
-        return self._client
-
-    def commit(self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
-        """Commit offset and metadata by partition for a group without members.
-
-        Blocks. Raises kafka-python's errors: UnknownMemberIdError if the group has members.
-        """
-        request = {GroupPartition(*partition): OffsetAndMetadata(*known, -1) for partition, known in offsets.items()}
-        try:
-            with self._lock:
-                answers = self._connected().alter_group_offsets(group, request)
-        except group_errors.KafkaError:
-            self.close()
-            raise
-        for error in answers.values():
-            if error is not group_errors.NoError:
-                raise error()
-
     def close(self) -> None:
         with self._lock:
             client, self._client = self._client, None
             if client is not None:
                 client.close()
+
+
+def _check(errors: Iterable[type[group_errors.KafkaError]]) -> None:
+    for error in errors:
+        if error is not group_errors.NoError:
+            raise error()
 
 
 def committed_offsets(

@@ -6,33 +6,32 @@ Java: ``Worker.sinkConnectorOffsets``, ``modifySinkConnectorOffsets`` and ``Sink
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
-from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka import TopicPartition as ClientPartition
-from confluent_kafka.admin import AdminClient
-
-from kafka import TopicPartition as GroupPartition
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
 from penstock.java.parsing import whole_number
 from penstock.java.text import java_text
-from penstock.kafka.admin import answer, code_of, sentence
+from penstock.kafka.admin import sentence
 from penstock.kafka.background import NO_DEADLINE, Deadline, OnAnswer, in_background
 from penstock.kafka.client_settings import connector_admin, consumer_group
-from penstock.kafka.clients import new_admin
-from penstock.kafka.group.admin import group_admin
-from penstock.kafka.offsets.groups import committed_offsets
+from penstock.kafka.offsets.groups import GroupOffsets, committed_offsets
 
 log = logging.getLogger(__name__)
 
 Settings = Mapping[str, str]
 
 _TIMEOUT = 90.0
-_BUSY = (BrokerError.UNKNOWN_MEMBER_ID, BrokerError.GROUP_SUBSCRIBED_TO_TOPIC, BrokerError.NON_EMPTY_GROUP)
+_LONGEST_NAME = 249
+"""Of a topic. Brokers close the connection of a request with one that is much longer."""
+_BUSY = (
+    group_errors.UnknownMemberIdError,
+    group_errors.GroupSubscribedToTopicError,
+    group_errors.NonEmptyGroupError,
+)
 
 
 class SinkOffsetError(ConnectError):
@@ -119,73 +118,45 @@ class SinkConnectorOffsets:
         After the deadline nothing is changed any more.
         """
 
-        def work(admin: AdminClient, group: str) -> None:
-            if changes is None:
-                _reset(admin, group, connector["name"], deadline)
-            else:
-                self._alter(admin, group, connector, changes, deadline)
+        def work() -> None:
+            group, name = consumer_group(self._worker, connector), connector["name"]
+            with closing(GroupOffsets(self._settings(connector), _client_id(name))) as offsets:
+                if changes is None:
+                    _reset(offsets, group, name, deadline)
+                else:
+                    _alter(offsets, group, name, changes, deadline)
 
-        self._work(connector, work, on_done)
-
-    def _work(self, connector: Settings, work: Callable[[AdminClient, str], Any], on_done: OnAnswer[Any]) -> None:
-        group = consumer_group(self._worker, connector)
-        settings = self._settings(connector)
-        in_background(f"offsets-{connector['name']}", lambda: work(new_admin(settings), group), on_done)
+        in_background(f"offsets-{connector['name']}", work, on_done)
 
     def _settings(self, connector: Settings) -> dict[str, str]:
-        return connector_admin(self._worker, connector, f"connector-worker-adminclient-{connector['name']}")
+        return connector_admin(self._worker, connector, _client_id(connector["name"]))
 
-    def _alter(
-        self,
-        admin: AdminClient,
-        group: str,
-        connector: Settings,
-        changes: Mapping[TopicPartition, int | None],
-        deadline: Deadline,
-    ) -> None:
-        name = connector["name"]
-        if any(offset is not None and offset < 0 for offset in changes.values()):
-            raise ConnectError(f"Failed to modify offsets for sink connector {name}")
-        try:
-            written = [
-                ClientPartition(*partition, offset) for partition, offset in changes.items() if offset is not None
-            ]
-            if written:
-                request = [ConsumerGroupTopicPartitions(group, written)]
-                timeout = deadline.within(_TIMEOUT)
-                future = admin.alter_consumer_group_offsets(request, request_timeout=timeout)[group]
-                for each in answer(future, timeout).topic_partitions:
-                    if each.error is not None:
-                        raise KafkaException(each.error)
-            forgotten = [partition for partition, offset in changes.items() if offset is None]
-            if forgotten:
-                deadline.check()
-                self._forget(group, connector, forgotten)
-        except (
-            KafkaException,
-            group_errors.KafkaError,
-            ValueError,
-        ) as e:  # ValueError: librdkafka's, for partitions out of range
-            busy = code_of(e) in _BUSY or getattr(e, "errno", None) in _BUSY
-            raise _failed("alter", busy, f"consumer group offsets for connector {name}", e) from e
 
-    def _forget(self, group: str, connector: Settings, partitions: Sequence[TopicPartition]) -> None:
-        # librdkafka can delete single offsets, but its Python client has no function for that.
-        client = group_admin(self._settings(connector), f"connector-worker-adminclient-{connector['name']}")
-        try:
-            answers = client.delete_group_offsets(group, [GroupPartition(*each) for each in partitions])
-        except group_errors.GroupIdNotFoundError:
-            return
-        finally:
-            client.close()
-        for where, error in answers.items():
-            if error is not group_errors.NoError:
-                raise error(f"{where.topic}-{where.partition}")
+def _client_id(name: str) -> str:
+    return f"connector-worker-adminclient-{name}"
+
+
+def _alter(
+    offsets: GroupOffsets, group: str, name: str, changes: Mapping[TopicPartition, int | None], deadline: Deadline
+) -> None:
+    if any(offset is not None and offset < 0 for offset in changes.values()):
+        raise ConnectError(f"Failed to modify offsets for sink connector {name}")
+    written = {partition: (offset, "") for partition, offset in changes.items() if offset is not None}
+    forgotten = [partition for partition, offset in changes.items() if offset is None]
+    try:
+        if any(len(partition.topic) > _LONGEST_NAME for partition in changes):
+            raise group_errors.InvalidTopicError(f"The name of a topic has at most {_LONGEST_NAME} characters")
+        if written:
+            offsets.commit(group, written, deadline.within(_TIMEOUT))
+        if forgotten:
+            offsets.forget(group, forgotten, deadline.within(_TIMEOUT))
+    except (group_errors.KafkaError, ValueError) as e:  # ValueError: names that can't be sent
+        raise _failed("alter", f"consumer group offsets for connector {name}", e) from e
 
 
 def _committed(settings: Settings, group: str, name: str) -> dict[TopicPartition, int]:
     try:
-        found = committed_offsets(settings, f"connector-worker-adminclient-{name}", group, _TIMEOUT)
+        found = committed_offsets(settings, _client_id(name), group, _TIMEOUT)
     except group_errors.KafkaError as e:
         raise ConnectError(f"Failed to retrieve consumer group offsets for sink connector {name}") from ConnectError(
             str(e)
@@ -193,22 +164,17 @@ def _committed(settings: Settings, group: str, name: str) -> dict[TopicPartition
     return dict(sorted(found.items()))
 
 
-def _reset(admin: AdminClient, group: str, name: str, deadline: Deadline) -> None:
-    timeout = deadline.within(_TIMEOUT)
+def _reset(offsets: GroupOffsets, group: str, name: str, deadline: Deadline) -> None:
     try:
-        answer(admin.delete_consumer_groups([group], request_timeout=timeout)[group], timeout)
-    except KafkaException as e:
-        code = code_of(e)
-        if code == BrokerError.GROUP_ID_NOT_FOUND:
-            return
-        busy = code in _BUSY
-        what = f"consumer group offsets for {'' if busy else 'sink '}connector {name}"
-        raise _failed("reset", busy, what, e) from e
+        offsets.delete(group, deadline.within(_TIMEOUT))
+    except group_errors.KafkaError as e:
+        sink = "" if isinstance(e, _BUSY) else "sink "
+        raise _failed("reset", f"consumer group offsets for {sink}connector {name}", e) from e
 
 
-def _failed(verb: str, busy: bool, what: str, error: Exception) -> ConnectError:
+def _failed(verb: str, what: str, error: Exception) -> ConnectError:
     log.error("Failed to %s %s: %s", verb, what, sentence(error))
-    if not busy:
+    if not isinstance(error, _BUSY):
         return ConnectError(f"Failed to {verb} {what}")
     return ConnectError(
         f"Failed to {verb} {what} either because its tasks haven't stopped completely yet or the connector was resumed "
