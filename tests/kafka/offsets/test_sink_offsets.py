@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from faults.broker import FaultyBroker
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
 from penstock.kafka.background import Deadline
@@ -95,6 +98,35 @@ def test_offsets_of_a_group_are_altered_and_forgotten(kafka: Kafka):
     answer(offsets.write, connector, None)
     answer(offsets.write, connector, None)
     assert answer(offsets.read, connector) == {}
+
+
+@pytest.mark.integration
+def test_offsets_are_changed_while_connections_are_lost(tmp_path: Path):
+    with FaultyBroker(tmp_path) as broker:
+        topic, connector = Kafka(broker.bootstrap).create_topic(), {"name": "c"}
+        offsets = SinkConnectorOffsets({"bootstrap.servers": broker.proxied})
+        partition = TopicPartition(topic, 0)
+        faults = [broker.proxy.reset, broker.kill_and_start, lambda: broker.proxy.cut(2), broker.proxy.reset]
+        for number, fault in enumerate(faults):
+            for changes, left in (({partition: number}, {partition: number}), ({partition: None}, {}), (None, {})):
+                threading.Timer(0.05, fault).start()
+                answer(offsets.write, connector, changes)
+                assert answer(offsets.read, connector) == left
+
+
+@pytest.mark.integration
+def test_nothing_is_changed_after_the_deadline(tmp_path: Path):
+    with FaultyBroker(tmp_path) as broker:
+        topic, connector = Kafka(broker.bootstrap).create_topic(), {"name": "c"}
+        offsets = SinkConnectorOffsets({"bootstrap.servers": broker.proxied})
+        answer(offsets.write, connector, {TopicPartition(topic, 0): 1})
+        for changes in ({TopicPartition(topic, 0): 2}, {TopicPartition(topic, 0): None}, None):
+            broker.freeze()
+            late = Deadline.after(3)
+            with pytest.raises((ConnectError, TimeoutError)):
+                answer(lambda done, changes=changes, late=late: offsets.write(connector, changes, done, late))
+            broker.thaw()
+            assert answer(offsets.read, connector) == {TopicPartition(topic, 0): 1}
 
 
 @pytest.mark.integration

@@ -18,11 +18,16 @@ from kafka import KafkaAdminClient
 from kafka import TopicPartition as GroupPartition
 from kafka import errors as group_errors
 from penstock.api.sink import TopicPartition
+from penstock.kafka.background import NO_DEADLINE, Deadline
 from penstock.kafka.group.admin import group_admin
 
 T = TypeVar("T")
 
 _PAUSE_S = 0.5
+_LONGEST_S = 120.0
+"""For all that one client does before a deadline."""
+_OPERATIONS = 4
+"""What one client does at most: it connects, finds the coordinator, writes offsets and deletes others."""
 _ANSWERS = (
     group_errors.GroupIdNotFoundError,
     group_errors.GroupSubscribedToTopicError,
@@ -30,18 +35,19 @@ _ANSWERS = (
     group_errors.UnknownMemberIdError,
     group_errors.UnknownTopicOrPartitionError,
 )
-"""Errors of a coordinator that is well; kafka-python calls the last of them retriable."""
+"""After these the connection is kept and nothing is tried again; kafka-python calls the last of them retriable."""
 
 
 class GroupOffsets:
     """One connection, which is made when it is first needed and again after an error.
 
     ``settings``: a client's, as Java's. Every method may be called from any thread; ``close`` waits for a request.
-    All others block; they retry retriable errors for ``timeout`` seconds, and raise kafka-python's errors.
+    All others block, and raise kafka-python's errors. An error that is retriable and no answer of the coordinator lets
+    them try again for ``timeout`` seconds. After the deadline no request is sent; then they raise TimeoutError.
     """
 
-    def __init__(self, settings: Mapping[str, str], client_id: str) -> None:
-        self._settings, self._client_id = settings, client_id
+    def __init__(self, settings: Mapping[str, str], client_id: str, deadline: Deadline = NO_DEADLINE) -> None:
+        self._settings, self._client_id, self._deadline = settings, client_id, deadline
         self._client: KafkaAdminClient | None = None
         self._lock = threading.Lock()
 
@@ -63,20 +69,20 @@ class GroupOffsets:
     def commit(self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]], timeout: float = 0.0) -> None:
         """Commit offset and metadata by partition for a group without members; UnknownMemberIdError if it has some."""
         request = {GroupPartition(*partition): OffsetAndMetadata(*known, -1) for partition, known in offsets.items()}
-        self._asked(lambda client: _check(client.alter_group_offsets(group, request).values()), timeout)
+        self._asked(lambda client: _check(client.alter_group_offsets(group, request)), timeout)
 
     def forget(self, group: str, partitions: Iterable[TopicPartition], timeout: float = 0.0) -> None:
         """Delete the offsets of these partitions; GroupSubscribedToTopicError if members read their topics."""
         request = [GroupPartition(*partition) for partition in partitions]
         with suppress(group_errors.GroupIdNotFoundError):
-            self._asked(lambda client: _check(client.delete_group_offsets(group, request).values()), timeout)
+            self._asked(lambda client: _check(client.delete_group_offsets(group, request)), timeout)
 
     def delete(self, group: str, timeout: float = 0.0) -> None:
         """Delete the group with all its offsets; NonEmptyGroupError if it has members."""
 
         def ask(client: KafkaAdminClient) -> None:
             if (name := client.delete_groups([group])[group]) != "OK":
-                raise getattr(group_errors, name)(group)
+                raise getattr(group_errors, name, group_errors.UnknownError)(group)
 
         with suppress(group_errors.GroupIdNotFoundError):
             self._asked(ask, timeout)
@@ -86,16 +92,24 @@ class GroupOffsets:
         while True:
             try:
                 with self._lock:
+                    self._deadline.check()
                     if self._client is None:
-                        self._client = group_admin(self._settings, self._client_id)
+                        self._client = group_admin(self._settings, self._client_id, **self._limits())
                     return ask(self._client)
             except _ANSWERS:
                 raise
             except group_errors.KafkaError as error:
                 self.close()
-                if not error.retriable or time.monotonic() > until:
+                if not error.retriable or time.monotonic() + _PAUSE_S > until:
                     raise
                 time.sleep(_PAUSE_S)
+
+    def _limits(self) -> dict[str, int]:
+        """For each operation its part of the time that is left: the last request is sent before the deadline."""
+        if self._deadline is NO_DEADLINE:
+            return {}
+        most = int(self._deadline.within(_LONGEST_S) / _OPERATIONS * 1000) + 1
+        return {"bootstrap_timeout_ms": most, "request_timeout_ms": most}
 
     def close(self) -> None:
         with self._lock:
@@ -104,10 +118,10 @@ class GroupOffsets:
                 client.close()
 
 
-def _check(errors: Iterable[type[group_errors.KafkaError]]) -> None:
-    for error in errors:
+def _check(errors: Mapping[GroupPartition, type[group_errors.KafkaError]]) -> None:
+    for (topic, partition), error in errors.items():
         if error is not group_errors.NoError:
-            raise error()
+            raise error(f"{topic}-{partition}")
 
 
 def committed_offsets(

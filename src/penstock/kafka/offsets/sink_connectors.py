@@ -120,7 +120,7 @@ class SinkConnectorOffsets:
 
         def work() -> None:
             group, name = consumer_group(self._worker, connector), connector["name"]
-            with closing(GroupOffsets(self._settings(connector), _client_id(name))) as offsets:
+            with closing(GroupOffsets(self._settings(connector), _client_id(name), deadline)) as offsets:
                 if changes is None:
                     _reset(offsets, group, name, deadline)
                 else:
@@ -144,13 +144,13 @@ def _alter(
     written = {partition: (offset, "") for partition, offset in changes.items() if offset is not None}
     forgotten = [partition for partition, offset in changes.items() if offset is None]
     try:
-        if any(len(partition.topic) > _LONGEST_NAME for partition in changes):
+        if any(len(partition.topic.encode()) > _LONGEST_NAME for partition in changes):
             raise group_errors.InvalidTopicError(f"The name of a topic has at most {_LONGEST_NAME} characters")
         if written:
             offsets.commit(group, written, deadline.within(_TIMEOUT))
         if forgotten:
             offsets.forget(group, forgotten, deadline.within(_TIMEOUT))
-    except (group_errors.KafkaError, ValueError) as e:  # ValueError: names that can't be sent
+    except (group_errors.KafkaError, ValueError) as e:  # ValueError: names that can't be encoded
         raise _failed("alter", f"consumer group offsets for connector {name}", e) from e
 
 
