@@ -117,15 +117,15 @@ def test_groups_are_looked_at_again_when_all_connections_were_lost(tmp_path: Pat
         task._target_offsets = task._config.group_offsets("target", "checkpoint-target-admin")
         topic = kafka.create_topic()
         for offset in range(3):
+            if offset == 1:
+                broker.proxy.reset()
+            if offset == 2:
+                broker.kill_and_start()
+            time.sleep(1)  # the client has noticed it
             commit(kafka, "g", topic, offset)
             task._look_for_idle()
             assert not task._unanswered
             assert task._idle["g"][topic, 0][0] == offset
-            if offset:
-                broker.kill_and_start()
-            else:
-                broker.proxy.reset()
-            time.sleep(1)  # the client has noticed it
         task._target_offsets.close()
 
 

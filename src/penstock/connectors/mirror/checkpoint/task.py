@@ -28,7 +28,7 @@ from penstock.connectors.mirror.records import Checkpoint, OffsetSync
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET
-from penstock.kafka.admin import sentence
+from penstock.kafka.admin import is_unreached, sentence
 from penstock.kafka.clients import AT_GROUPS
 from penstock.kafka.offsets.groups import GroupOffsets
 
@@ -238,7 +238,8 @@ class MirrorCheckpointTask(SourceTask):
                     self._idle[group] = cluster.committed(self._target_offsets, group, self._timeout)
                 self._unanswered.discard(group)
             except (KafkaException, KafkaError) as error:
-                self._target = None  # it may be waiting for a coordinator that is no broker of the cluster any more
+                if is_unreached(error):
+                    self._target = None  # it may wait for a coordinator that is no broker of the cluster any more
                 log.error(
                     "Error querying for consumer group %s on cluster %s: %s",
                     group,
