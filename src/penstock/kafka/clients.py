@@ -94,7 +94,8 @@ offsets of groups in their transactions.
 
 librdkafka 2.16 remembers a group's coordinator. When it is connected to no broker any more it gives up all that it
 knows (``rebootstrap``), and from then on it waits for that coordinator, although the same broker is there again: a
-producer without end, an admin client in each request until its time is over.
+producer without end, an admin client in each request until its time is over. It does the same, with these defaults
+too, after an answer that names other brokers, but not that one.
 """
 
 SILENT = 2

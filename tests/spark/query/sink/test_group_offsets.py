@@ -61,10 +61,13 @@ def runs(worker: dict[str, str], connector: dict[str, str], stack: ExitStack) ->
         java = connector_consumer(worker, connector, "consumer")
         consumer = new_consumer({**java, "isolation.level": "read_committed"})
         stack.callback(consumer.close)
-        producer = committing_producer(
-            worker, connector, "producer", query_transactional_id("queries", connector["name"])
+        id = query_transactional_id("queries", connector["name"])
+        return GroupOffsets(
+            lambda: committed_offsets(java, "lister", java["group.id"], 30),
+            consumer,
+            lambda: committing_producer(worker, connector, "producer", id),
+            never,
         )
-        return GroupOffsets(lambda: committed_offsets(java, "lister", java["group.id"], 30), consumer, producer, never)
 
     return make
 
@@ -258,7 +261,7 @@ class Refusing:
 
 def group_with(producer: Any) -> GroupOffsets:
     unused: Any = None
-    return GroupOffsets(unused, unused, producer, never)
+    return GroupOffsets(unused, unused, lambda: producer, never)
 
 
 @pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError.COORDINATOR_NOT_AVAILABLE])
@@ -284,7 +287,7 @@ def test_a_claim_that_times_out_is_retriable(monkeypatch: pytest.MonkeyPatch) ->
 def test_nothing_is_waited_for_once_the_task_is_aborted(code: int) -> None:
     producer = Refusing(code)
     unused: Any = None
-    group = GroupOffsets(unused, unused, producer, lambda: producer.claims == 2)
+    group = GroupOffsets(unused, unused, lambda: producer, lambda: producer.claims == 2)
     with pytest.raises(AbortedError, match="aborted before the transactional id was claimed"):
         group.claim()
     assert producer.claims == 2

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import RetriableError
-from penstock.kafka.client_settings import connector_consumer, transactional_producer
-from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.client_settings import connector_consumer
+from penstock.kafka.clients import new_consumer
 from penstock.kafka.offsets.groups import committed_offsets
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.spark.query.sink import query as sink_query
 from penstock.spark.query.sink import task
-from penstock.spark.query.sink.offsets import GroupOffsets
+from penstock.spark.query.sink.offsets import GroupOffsets, committing_producer
 from penstock.spark.query.sink.progress import Span
 from penstock.spark.query.sink.query import Input
 from penstock.spark.query.sink.retries import CountedRetries
@@ -59,9 +59,11 @@ def test_offsets_are_committed_again_as_they_are(kafka: Kafka) -> None:
     worker, connector = {"bootstrap.servers": kafka.bootstrap}, {"name": new_name("query")}
     java = connector_consumer(worker, connector, "consumer")
     consumer = new_consumer({**java, "isolation.level": "read_committed"})
-    producer = new_producer(transactional_producer(worker, connector, "producer", connector["name"]))
     group = GroupOffsets(
-        lambda: committed_offsets(java, "lister", java["group.id"], 30), consumer, producer, lambda: False
+        lambda: committed_offsets(java, "lister", java["group.id"], 30),
+        consumer,
+        lambda: committing_producer(worker, connector, "producer", connector["name"]),
+        lambda: False,
     )
     group.renew()
     partition, other = (kafka.create_topic(), 0), (kafka.create_topic(), 0)

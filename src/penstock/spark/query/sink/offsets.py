@@ -30,9 +30,9 @@ from penstock.spark.query.sink.progress import Committed, Note, Partition, Progr
 log = logging.getLogger(__name__)
 
 SEND_SECONDS = 10.0
-"""For sending offsets to a transaction; if no broker answers in time, the transaction is aborted."""
+"""For each request of a transaction. If no broker answers in time, the transaction is aborted."""
 HANGS_SECONDS = 5.0
-"""So long after its time, a call that sends offsets never comes back."""
+"""So long after its time, a call that sends offsets is given up: it may never come back."""
 
 
 @dataclass(slots=True)
@@ -46,13 +46,15 @@ class GroupOffsets:
     """The partitions for which the group has offsets; raises kafka-python's errors."""
     consumer: Consumer
     """One that reads only committed transactions: it waits for the end of those that commit offsets."""
-    producer: Producer | None
+    make_producer: Callable[[], Producer]
     aborted: Callable[[], bool]
     """Whether the task has been aborted: then nothing is waited for, and AbortedError is raised."""
     root: str = ""
     """The root of epochs that was requested last, see ``progress``."""
     offsets: dict[Partition, int] = field(default_factory=dict)
     """What is committed, as far as this object has read or committed it."""
+    producer: Producer | None = None
+    """The one that has claimed the transactional id; None before, and if commits are no transactions."""
     claimed: bool = False
     unfenced: str | None = None
     """Why commits are no transactions, as a sentence; None if they are."""
@@ -62,9 +64,10 @@ class GroupOffsets:
 
         Only where the brokers don't know or don't allow transactions, the offsets are committed without them.
         """
-        if self.claimed or self.producer is None:
+        if self.claimed:
             return
-        producer = self.producer
+        # A new one for each try: one may have given up all its brokers.
+        producer = self.producer = self.make_producer()
         try:
             asked("the brokers have answered", lambda: producer.list_topics(timeout=SECONDS), self.aborted)
         except KafkaException as e:
@@ -181,7 +184,8 @@ class GroupOffsets:
 
 def committing_producer(worker: Settings, connector: Settings, client_id: str, id: str) -> Producer:
     """The producer of a run, whose transactional id this is. Raises ConfigError, and KafkaError if it can't be made."""
-    return new_producer({**AT_GROUPS, **transactional_producer(worker, connector, client_id, id)})
+    defaults = {**AT_GROUPS, "request.timeout.ms": str(int(SEND_SECONDS * 1000))}
+    return new_producer({**defaults, **transactional_producer(worker, connector, client_id, id)})
 
 
 def _useless(error: BrokerError) -> FencedError:

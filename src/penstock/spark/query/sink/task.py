@@ -110,13 +110,12 @@ def _input(
     consumer = new_consumer(java)
     stack.callback(consumer.close)
     transactional_id = query_transactional_id(spec.group_id, spec.connector)
-    producer = committing_producer(worker, connector, f"connector-producer-{id}", transactional_id)
     committing = new_consumer({**java, "isolation.level": "read_committed"})
     stack.callback(committing.close)
     group = GroupOffsets(
         lambda: committed_offsets(java, java["client.id"], java["group.id"], SECONDS),
         committing,
-        producer,
+        lambda: committing_producer(worker, connector, f"connector-producer-{id}", transactional_id),
         aborted,
         requested_root(spec.connector, spec.offsets),
     )
