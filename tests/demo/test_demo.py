@@ -19,6 +19,7 @@ import pytest
 
 from installed.conftest import Installed
 from penstock.demo import flights
+from penstock.demo.processes import WorkerProcess
 from penstock.embedded.jars import jars
 from support.process_tree import alive, descendants
 from support.process_tree import command as command_of
@@ -147,6 +148,14 @@ def test_a_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
     assert said.returncode == 1
     assert said.stderr.startswith(f"penstock: {tmp_path}/file/demo can't be a folder")
     assert "Traceback" not in said.stderr
+
+
+def test_demos_that_start_at_once_have_ports_of_their_own(tmp_path: Path) -> None:
+    workers = []
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        workers.append(WorkerProcess(tmp_path / name, "127.0.0.1:1"))
+    assert len({worker.url for worker in workers}) == 3
 
 
 def test_the_data_are_real(tmp_path: Path) -> None:

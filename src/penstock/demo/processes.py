@@ -47,7 +47,7 @@ class WorkerProcess(LocalWorker):
     ) -> None:
         self.properties = folder / "worker.properties"
         super().__init__(folder, ["distributed", str(self.properties)], leash=leash)
-        port = _port()
+        self._claim, port = _claimed()
         self.url = f"http://127.0.0.1:{port}"
         more = properties_text(settings or {})
         self.properties.write_text(_PROPERTIES.format(bootstrap=bootstrap, port=port) + more)
@@ -58,10 +58,15 @@ class WorkerProcess(LocalWorker):
             raise DemoError(reason)
 
 
-def _port() -> int:
+def _claimed() -> tuple[socket.socket, int]:
+    """A free port, and what keeps other demos from it while this one's worker does not listen yet."""
     for wanted in (PORT, 0):
+        claim = socket.socket(socket.AF_UNIX)
         with socket.socket() as probe, suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(("127.0.0.1", wanted))
-            return int(probe.getsockname()[1])
+            port = int(probe.getsockname()[1])
+            claim.bind(f"\0penstock-demo-{port}")
+            return claim, port
+        claim.close()
     raise DemoError("This machine has no free port for the worker's REST interface.")
