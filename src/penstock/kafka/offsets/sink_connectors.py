@@ -122,9 +122,9 @@ class SinkConnectorOffsets:
             group, name = consumer_group(self._worker, connector), connector["name"]
             with closing(GroupOffsets(self._settings(connector), _client_id(name), deadline)) as offsets:
                 if changes is None:
-                    _reset(offsets, group, name, deadline)
+                    _reset(offsets, group, name)
                 else:
-                    _alter(offsets, group, name, changes, deadline)
+                    _alter(offsets, group, name, changes)
 
         in_background(f"offsets-{connector['name']}", work, on_done)
 
@@ -136,9 +136,7 @@ def _client_id(name: str) -> str:
     return f"connector-worker-adminclient-{name}"
 
 
-def _alter(
-    offsets: GroupOffsets, group: str, name: str, changes: Mapping[TopicPartition, int | None], deadline: Deadline
-) -> None:
+def _alter(offsets: GroupOffsets, group: str, name: str, changes: Mapping[TopicPartition, int | None]) -> None:
     if any(offset is not None and offset < 0 for offset in changes.values()):
         raise ConnectError(f"Failed to modify offsets for sink connector {name}")
     written = {partition: (offset, "") for partition, offset in changes.items() if offset is not None}
@@ -147,9 +145,9 @@ def _alter(
         if any(len(partition.topic.encode()) > _LONGEST_NAME for partition in changes):
             raise group_errors.InvalidTopicError(f"The name of a topic has at most {_LONGEST_NAME} characters")
         if written:
-            offsets.commit(group, written, deadline.within(_TIMEOUT))
+            offsets.commit(group, written, _TIMEOUT)
         if forgotten:
-            offsets.forget(group, forgotten, deadline.within(_TIMEOUT))
+            offsets.forget(group, forgotten, _TIMEOUT)
     except (group_errors.KafkaError, ValueError) as e:  # ValueError: names that can't be encoded
         raise _failed("alter", f"consumer group offsets for connector {name}", e) from e
 
@@ -164,9 +162,9 @@ def _committed(settings: Settings, group: str, name: str) -> dict[TopicPartition
     return dict(sorted(found.items()))
 
 
-def _reset(offsets: GroupOffsets, group: str, name: str, deadline: Deadline) -> None:
+def _reset(offsets: GroupOffsets, group: str, name: str) -> None:
     try:
-        offsets.delete(group, deadline.within(_TIMEOUT))
+        offsets.delete(group, _TIMEOUT)
     except group_errors.KafkaError as e:
         sink = "" if isinstance(e, _BUSY) else "sink "
         raise _failed("reset", f"consumer group offsets for {sink}connector {name}", e) from e
