@@ -45,7 +45,7 @@ def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool], longest:
     """The answer to ``ask``, called again for SECONDS after errors that may pass, but for those after which a
     transaction has to be aborted. ``what`` ends a sentence.
 
-    ``longest``: seconds after which a call of ``ask`` that has not come back never will.
+    ``longest``: seconds after which a call of ``ask`` that has not come back is given up.
 
     It runs in a thread that is left to itself when the task is aborted: it must do no harm if it ends later. A commit
     does none in a transaction, since the next run has fenced it by then.

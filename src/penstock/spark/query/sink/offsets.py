@@ -30,7 +30,8 @@ from penstock.spark.query.sink.progress import Committed, Note, Partition, Progr
 log = logging.getLogger(__name__)
 
 SEND_SECONDS = 10.0
-"""For each request of a transaction. If no broker answers in time, the transaction is aborted."""
+"""For each request of the producer, if its request.timeout.ms is not set. If the brokers do not answer in time when
+offsets are sent, the transaction is aborted."""
 HANGS_SECONDS = 5.0
 """So long after its time, a call that sends offsets is given up: it may never come back."""
 
