@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from penstock.embedded.ports import free_port
+from support.waiting import SECONDS, until
 
 USER = "penstock"
 START_SECONDS = 300
@@ -84,6 +85,12 @@ class Postgres:
     def execute(self, script: str) -> None:
         """Statements that may be many; those that no transaction of the script holds together are one each."""
         self._run(*self._psql(), "-v", "ON_ERROR_STOP=1", "-f", "-", said=script)
+
+    def drop_slot(self, name: str) -> None:
+        """The replication slot, if there is one: a reader that has closed its connection keeps it for some moments."""
+        slot = f"FROM pg_replication_slots WHERE slot_name = '{name}'"
+        until(lambda: not self.rows(f"SELECT 1 {slot} AND active"), f"slot {name} is free", SECONDS)
+        self.execute(f"SELECT pg_drop_replication_slot(slot_name) {slot};")
 
     def session(self) -> subprocess.Popen[str]:
         """Runs the statements that are written to its standard input, in a connection of its own."""

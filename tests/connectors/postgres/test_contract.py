@@ -56,8 +56,7 @@ class TestChanges(SourceContract):
             f"INSERT INTO other{t} VALUES (2); INSERT INTO {t} VALUES (5, NULL);"
         )
         yield
-        if postgres.rows(f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{t}'"):
-            postgres.execute(f"SELECT pg_drop_replication_slot('{t}')")
+        postgres.drop_slot(t)
 
     def task_class(self) -> type[Task]:
         return Task

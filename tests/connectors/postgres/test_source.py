@@ -105,8 +105,8 @@ def database(postgres: Postgres) -> Iterator[Database]:
     postgres.execute(f"CREATE TABLE {made.name} (id serial PRIMARY KEY, name text);")
     yield made
     made.stop()
-    slot = f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{made.name}'"
-    postgres.execute(f"{slot}; DROP PUBLICATION IF EXISTS {made.name}; DROP TABLE {made.name};")
+    postgres.drop_slot(made.name)
+    postgres.execute(f"DROP PUBLICATION IF EXISTS {made.name}; DROP TABLE {made.name};")
 
 
 def ids(records: list[SourceRecord], operations: str = "rc") -> list[int]:
@@ -288,16 +288,7 @@ def test_a_slot_that_is_gone_is_said(database: Database) -> None:
     database.commit(database.read(len)[-1])
     database.polled()
     database.stop()
-    until(
-        lambda: (
-            not database.postgres.rows(
-                f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{database.name}' AND active"
-            )
-        ),
-        "free",
-        60,
-    )
-    database.postgres.execute(f"SELECT pg_drop_replication_slot('{database.name}');")
+    database.postgres.drop_slot(database.name)
     database.start()
     with pytest.raises(ConnectError, match=f"The replication slot {database.name} is gone"):
         database.polled()
