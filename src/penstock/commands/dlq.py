@@ -140,8 +140,7 @@ def replay(
 
     All consumers of those topics receive them, not only this connector.
     """
-    from penstock.kafka.clients import AT_GROUPS, SILENT, new_producer
-    from penstock.kafka.letters.replay import Replay, check_replay, done_of, group_of, only_topic
+    from penstock.kafka.letters.replay import Replay, check_replay, done_of, only_topic, replay_producer
 
     with _queue(connector, url, user, bootstrap, command_config) as queue:
         check_replay(connector, queue.type, queue.config)
@@ -150,10 +149,7 @@ def replay(
         if dry_run:
             sent = list(wanted.planned(done_of(queue.consumer, queue.topic), asked))
         else:
-            own = {"transactional.id": group_of(connector), "enable.idempotence": "true", "acks": "all"}
-            large = {"max.request.size": str(100 << 20), "buffer.memory": str(256 << 20)}
-            producer = new_producer({**AT_GROUPS, **large, **queue.settings, **own}, log_level=SILENT)
-            sent = list(wanted.send(producer, asked))
+            sent = list(wanted.send(replay_producer(connector, queue.settings), asked))
     found = {(each.letter.partition, each.letter.offset) for each in sent}
     if output is Output.JSON:
         shown = [{"record": s.letter.position, "topic": s.topic, "partition": s.partition} for s in sent]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer
 
+import penstock.kafka.letters.replay as replays
+from faults.broker import FaultyBroker
 from penstock.api.errors import ConnectError
-from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.admin import NoAnswerError
+from penstock.kafka.clients import new_consumer
 from penstock.kafka.letters.queue import Letter, letter_at, letters
-from penstock.kafka.letters.replay import Done, Replay, done_of, group_of
+from penstock.kafka.letters.replay import Done, Replay, Sent, done_of, group_of, replay_producer
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import eventually, new_name
 
@@ -59,9 +64,8 @@ def dead(value: str, topic: str, partition: int = 0, connector: str = "c") -> Re
 
 
 def replay(kafka: Kafka, queue: str, connector: str, *places: tuple[int, int], topic: str | None = None) -> list[str]:
-    own = {"transactional.id": group_of(connector), "enable.idempotence": "true", "acks": "all"}
     with reading(kafka, connector) as consumer:
-        producer = new_producer({"bootstrap.servers": kafka.bootstrap, **own})
+        producer = replay_producer(connector, {"bootstrap.servers": kafka.bootstrap})
         return [each.letter.position for each in Replay(consumer, connector, queue, topic).send(producer, places)]
 
 
@@ -115,6 +119,35 @@ def test_a_partition_that_is_gone_leaves_none_sent(kafka: Kafka) -> None:
     with pytest.raises(ConnectError, match="could not be sent"):
         replay(kafka, queue, c)
     assert kafka.values(topic) == []
+
+
+@pytest.mark.integration
+def test_a_replay_ends_when_all_its_connections_were_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ``rebootstrap`` librdkafka never comes back from sending offsets, see ``AT_GROUPS``."""
+    for name, value in {"AT_ONCE": 1, "_PATIENCE": 5.0, "_HANGS_SECONDS": 1.0}.items():
+        monkeypatch.setattr(replays, name, value)
+    with FaultyBroker(tmp_path, {"log.retention.ms": "-1"}) as broker:
+        kafka, c = Kafka(broker.bootstrap), new_name()
+        topic, queue = kafka.create_topic(), kafka.create_topic()
+        kafka.produce(queue, [dead(value, topic, 0, c) for value in "abcde"])
+        hanging = {"metadata.recovery.strategy": "rebootstrap"}
+        with interrupted(broker, queue, c, hanging) as rest, pytest.raises(NoAnswerError, match="commit which"):
+            next(rest)
+        with interrupted(broker, queue, c, {}) as rest:
+            assert [each.letter.value for each in rest] == [b"c", b"d", b"e"]
+        eventually(lambda: kafka.values(topic) == [b"a", b"b", b"c", b"d", b"e"])
+
+
+@contextmanager
+def interrupted(broker: FaultyBroker, queue: str, connector: str, own: dict[str, str]) -> Iterator[Iterator[Sent]]:
+    """What is left of a replay, all of whose connections have been lost after the first letter."""
+    with reading(Kafka(broker.bootstrap), connector) as consumer:
+        producer = replay_producer(connector, {"bootstrap.servers": broker.proxied, **own})
+        sending = Replay(consumer, connector, queue).send(producer, ())
+        next(sending)
+        broker.proxy.reset()
+        time.sleep(1)  # the producer has noticed it
+        yield sending
 
 
 @pytest.mark.integration

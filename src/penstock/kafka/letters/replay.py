@@ -8,6 +8,7 @@ in ``7,9-12``. Of two replays at a time the later one fences the earlier.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 
@@ -16,8 +17,9 @@ from confluent_kafka import KafkaError as BrokerError
 
 from penstock.api.errors import ConnectError
 from penstock.core.config.sink import topics_of
-from penstock.kafka.admin import sentence
-from penstock.kafka.clients import init_transactions
+from penstock.kafka.admin import NoAnswerError, may_pass, sentence
+from penstock.kafka.background import await_done, in_background
+from penstock.kafka.clients import AT_GROUPS, SILENT, init_transactions, new_producer
 from penstock.kafka.letters.queue import Letter, letters, partitions_of
 
 AT_ONCE = 500
@@ -25,6 +27,10 @@ AT_ONCE = 500
 MOST_METADATA = 4000
 """Characters; brokers take 4096 by default (``offset.metadata.max.bytes``)."""
 _PATIENCE = 30.0
+_HANGS_SECONDS = 5.0
+"""So long after its time, a call that sends offsets is given up: it may never come back."""
+_LARGE = {"max.request.size": str(100 << 20), "buffer.memory": str(256 << 20)}
+"""A record is as large as the connector that wrote it could make it."""
 
 
 def group_of(connector: str) -> str:
@@ -51,6 +57,12 @@ def only_topic(config: Mapping[str, str]) -> str | None:
     """The one topic that the connector reads; None if there may be several."""
     topics = topics_of(config.get("topics"))
     return topics[0] if len(topics) == 1 else None
+
+
+def replay_producer(connector: str, settings: Mapping[str, str]) -> Producer:
+    """The producer of one replay of the connector's dead letters. ``settings`` are Java's. Raises ConfigError."""
+    own = {"transactional.id": group_of(connector), "enable.idempotence": "true", "acks": "all"}
+    return new_producer({**AT_GROUPS, **_LARGE, **settings, **own}, log_level=SILENT)
 
 
 @dataclass(slots=True)
@@ -142,7 +154,10 @@ class Replay:
         return Sent(letter, topic, None if partition is None else int(partition))
 
     def send(self, producer: Producer, places: Collection[tuple[int, int]]) -> Iterator[Sent]:
-        """Send what is planned, and yield it as soon as it is committed. The producer is transactional."""
+        """Send what is planned, and yield it as soon as it is committed. The producer is transactional.
+
+        Raises ConnectError; NoAnswerError if the brokers are away, so that the rest can be sent later.
+        """
         try:
             init_transactions(producer, _PATIENCE)
             done = done_of(self.consumer, self.queue)
@@ -151,7 +166,8 @@ class Replay:
                 self._send(producer, chunk, done, all_before=not places)
                 yield from chunk
         except KafkaException as e:
-            raise ConnectError(f"The dead letters of {self.connector} could not be sent: {sentence(e)}") from e
+            kind = NoAnswerError if may_pass(e.args[0]) else ConnectError
+            raise kind(f"The dead letters of {self.connector} could not be sent: {sentence(e)}") from e
 
     def _send(self, producer: Producer, chunk: list[Sent], done: dict[int, Done], all_before: bool) -> None:
         refused: list[BrokerError] = []
@@ -168,11 +184,25 @@ class Replay:
             if refused:
                 raise KafkaException(refused[0])
             note = _note(self.queue, {each.letter.partition for each in chunk}, done)
-            producer.send_offsets_to_transaction(note, self.consumer.consumer_group_metadata(), _PATIENCE)
+            self._send_offsets(producer, note)
             producer.commit_transaction(_PATIENCE)
         except BaseException:
-            producer.abort_transaction(_PATIENCE)
+            with suppress(KafkaException):  # what went wrong before says more, and the next replay fences this one
+                producer.abort_transaction(_PATIENCE)
             raise
+
+    def _send_offsets(self, producer: Producer, note: list[TopicPartition]) -> None:
+        """librdkafka 2.16 waits for its own answer without a limit here, see ``AT_GROUPS``."""
+        group = self.consumer.consumer_group_metadata()
+
+        def start(done: Callable[[Exception | None], None]) -> None:
+            in_background(
+                "penstock-dlq",
+                lambda: producer.send_offsets_to_transaction(note, group, _PATIENCE),
+                lambda _, error: done(error),
+            )
+
+        await_done(start, "commit which dead letters were sent", _PATIENCE + _HANGS_SECONDS)
 
 
 def _note(queue: str, partitions: Iterable[int], done: Mapping[int, Done]) -> list[TopicPartition]:

@@ -16,11 +16,20 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from penstock.core.config.overrides import CONSUMER, PRODUCER
 from penstock.core.model import messages as m
-from penstock.kafka.admin import sentence
+from penstock.kafka.admin import NoAnswerError, sentence
 from penstock.kafka.client_settings import connector_consumer, connector_producer
-from penstock.kafka.clients import AT_GROUPS, SILENT, new_consumer, new_producer
+from penstock.kafka.clients import SILENT, new_consumer
 from penstock.kafka.letters.queue import Letter, document, failure, letter_at, letters, queue_setting
-from penstock.kafka.letters.replay import AT_ONCE, Replay, Sent, check_replay, done_of, group_of, only_topic
+from penstock.kafka.letters.replay import (
+    AT_ONCE,
+    Replay,
+    Sent,
+    check_replay,
+    done_of,
+    group_of,
+    only_topic,
+    replay_producer,
+)
 
 MOST_REPLAYED = 20 * AT_ONCE
 """By one request."""
@@ -103,11 +112,8 @@ class DeadLetters:
                 planned = wanted.planned(done_of(consumer, queue), places)
                 sent = list(islice(planned, MOST_REPLAYED))
             else:
-                sent = list(
-                    islice(
-                        wanted.send(new_producer(self._producer(name, config), log_level=SILENT), places), MOST_REPLAYED
-                    )
-                )
+                producer = replay_producer(name, self._producer(config))
+                sent = list(islice(wanted.send(producer, places), MOST_REPLAYED))
         found = {(each.letter.partition, each.letter.offset) for each in sent}
         missing = [record for place, record in places.items() if place not in found]
         counted = [{"topic": to, "count": n} for to, n in sorted(Counter(each.topic for each in sent).items())]
@@ -134,11 +140,10 @@ class DeadLetters:
             raise m.Refused(404, f"Connector {name} has no dead letter queue: {setting} is not set")
         return queue
 
-    def _producer(self, name: str, config: Mapping[str, str]) -> dict[str, str]:
+    def _producer(self, config: Mapping[str, str]) -> dict[str, str]:
         settings = connector_producer(self.worker, config, "penstock-dlq")
         del settings["max.in.flight.requests.per.connection"]  # what idempotence does not need
-        own = {"transactional.id": group_of(name), "enable.idempotence": "true", "acks": "all"}
-        return {**AT_GROUPS, **settings, **own, "max.request.size": MOST_RECORD, "delivery.timeout.ms": "120000"}
+        return {**settings, "max.request.size": MOST_RECORD, "delivery.timeout.ms": "120000"}
 
     @contextmanager
     def _reader(self, name: str, config: Mapping[str, str]) -> Iterator[Consumer]:
@@ -160,6 +165,8 @@ class DeadLetters:
             yield consumer
         except KafkaException as error:
             raise m.Refused(500, f"The dead letters of {name} could not be read: {sentence(error)}") from error
+        except NoAnswerError as error:
+            raise m.Refused(500, str(error)) from error
         finally:
             consumer.close()
 
