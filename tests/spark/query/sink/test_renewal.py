@@ -16,9 +16,9 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.spark.query.sink import query as sink_query
 from penstock.spark.query.sink import task
+from penstock.spark.query.sink.batches import Input
 from penstock.spark.query.sink.offsets import GroupOffsets, committing_producer
 from penstock.spark.query.sink.progress import Span
-from penstock.spark.query.sink.query import Input
 from penstock.spark.query.sink.retries import CountedRetries
 from support.kafka.client import Kafka
 from support.tasks.runs import MemoryHost, eventually, new_name

@@ -34,10 +34,11 @@ from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.asking import SECONDS
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.safe import Safe
+from penstock.spark.query.sink.batches import Input, Pace, Report, Writer
 from penstock.spark.query.sink.direct import DirectWriter, direct_value, goes_direct
 from penstock.spark.query.sink.offsets import GroupOffsets, committing_producer
 from penstock.spark.query.sink.progress import requested_root
-from penstock.spark.query.sink.query import LOOK_SECONDS, Input, Pace, Report, SinkQuery, Writer
+from penstock.spark.query.sink.query import LOOK_SECONDS, SinkQuery
 from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries
 from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.tables.target import Owner, target_of
