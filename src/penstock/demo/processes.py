@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from penstock.demo.problem import DemoError
+from penstock.embedded.ports import free_port
 from penstock.embedded.server import properties_text
 from penstock.trial.worker import LocalWorker
 
@@ -60,13 +61,12 @@ class WorkerProcess(LocalWorker):
 
 def _claimed() -> tuple[socket.socket, int]:
     """A free port, and what keeps other demos from it while this one's worker does not listen yet."""
-    for wanted in (PORT, 0):
+    for wanted in (PORT, *(free_port() for _ in range(10))):
         claim = socket.socket(socket.AF_UNIX)
         with socket.socket() as probe, suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(("127.0.0.1", wanted))
-            port = int(probe.getsockname()[1])
-            claim.bind(f"\0penstock-demo-{port}")
-            return claim, port
+            claim.bind(f"\0penstock-demo-{wanted}")
+            return claim, wanted
         claim.close()
     raise DemoError("This machine has no free port for the worker's REST interface.")
