@@ -13,6 +13,7 @@ import pytest
 
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskLost, TaskRunning
 from penstock.pipeline.task import TaskSpec
+from penstock.spark.run import reasons
 from penstock.spark.settings import HostSettings
 from support.process_tree import alive, command
 from support.spark.class_data import EXECUTORS_JAVA, java_options
@@ -42,11 +43,13 @@ def hosted(cluster: SparkCluster) -> Iterator[Hosted]:
         "spark.driver.bindAddress": "127.0.0.1",
         EXECUTORS_JAVA: java_options(),
     }
-    hosted = Hosted(HostSettings(spark=spark, lease=3.0, advertised_host="127.0.0.1"))
+    hosted = Hosted(HostSettings(spark=spark, lease=6.0, advertised_host="127.0.0.1"))
     hosted.start()
     try:
-        hosted.events.until(SparkReady)
-        yield hosted
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reasons, "SETTLING", 60.0)  # the end of an executor comes by way of several processes
+            hosted.events.until(SparkReady)
+            yield hosted
     finally:
         hosted.close(20.0)
 

@@ -113,7 +113,7 @@ def test_groups_are_looked_at_again_when_all_connections_were_lost(tmp_path: Pat
         kafka = Kafka(broker.bootstrap)
         task: Any = MirrorCheckpointTask()
         task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config(broker.proxied, "a", "b"))
-        task._target, task._timeout, task._groups, task._idle = task._new_target(), 5.0, ["g"], {}
+        task._target, task._timeout, task._groups, task._idle = task._new_target(), 60.0, ["g"], {}
         task._target_offsets = task._config.group_offsets("target", "checkpoint-target-admin")
         topic = kafka.create_topic()
         for offset in range(3):

@@ -16,7 +16,7 @@ from penstock.api.record import SourceRecord
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.connectors.postgres.task import PostgresSourceTask
 from support.postgres import LOOPBACK, USER, Postgres
-from support.waiting import until
+from support.waiting import SECONDS, until
 
 pytestmark = pytest.mark.integration
 
@@ -81,7 +81,7 @@ class Database:
                 assert "PostgreSQL at" in str(error)  # noqa: PT017
             return bool(done(found))
 
-        until(enough, "the records", 60)
+        until(enough, "the records", SECONDS)
         return found
 
     def commit(self, record: SourceRecord) -> None:
@@ -257,7 +257,7 @@ def test_a_stream_that_is_not_polled_goes_on_when_the_server_has_ended_it(databa
         database.start(snapshot_mode="no_data")
         database.polled()
         postgres.execute(f"INSERT INTO {name} (name) VALUES ('a');")
-        found = database.read(len)
+        found = database.read(len, beyond=RetriableError)
         assert len(found) == 1
         postgres.execute(f"INSERT INTO {name} (name) SELECT 'b' FROM generate_series(1, 50);")
         streams = f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{name}' AND active"

@@ -108,7 +108,7 @@ def test_what_came_before_a_failure_is_sent(tap: Path) -> None:
     with started(config(tap, words="no such shop")) as task:
         assert read(task, 6)[0] == [0, 1, 2, 3, 4, 5]
         with pytest.raises(ConnectError, match="The tap has ended with status 3: no such shop"):
-            task.poll()
+            until(task.poll, "the failure", PATIENCE)
 
 
 @pytest.mark.parametrize("cut", range(10))

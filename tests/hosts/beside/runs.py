@@ -16,7 +16,6 @@ from support.waiting import until
 from support.worker_process import WorkerProcess
 
 SECONDS = 120
-SOON = 20
 
 
 def config(kind: str, topic: str, folder: Path, worker: WorkerProcess, own: Config) -> Config:
@@ -64,7 +63,7 @@ def calls(folder: Path, worker: WorkerProcess) -> list[str]:
 def compare(pair: Pair, look: Callable[[WorkerProcess], Any]) -> None:
     """Soon equal: what follows a request takes a moment."""
     with suppress(AssertionError):
-        until(lambda: look(pair.ours) == look(pair.java), "", SOON)
+        until(lambda: look(pair.ours) == look(pair.java), "", SECONDS)
     assert look(pair.ours) == look(pair.java)
 
 
@@ -109,7 +108,7 @@ class Runs:
             return all(ours[case] == java[case] for case in self.cases if case not in apart)
 
         with suppress(AssertionError):
-            until(equal, "both alike", SOON)
+            until(equal, "both alike", SECONDS)
         return seen(self.pair.ours), seen(self.pair.java)
 
     def delete(self) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -103,7 +104,8 @@ def test_kills_in_the_middle(pair: Pair) -> None:
     for victims in (jvms, lambda: tasks(pair.sides[0].worker)):
         pair.execute(pair.workload.transactions(40))
         for process in victims():
-            os.kill(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
         pair.execute(pair.workload.transactions(40))
         until(pair.sides[0].streams, "it streams again", SECONDS)
     assert differences(pair) == ""

@@ -192,12 +192,12 @@ def test_a_connector_whose_process_ends_starts_again(plugins: Plugins) -> None:
 
 
 def test_a_connector_that_is_stopped_does_not_start_again(plugins: Plugins, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.hosts.python.connector.PAUSES_S", (0.5,))
+    monkeypatch.setattr("penstock.hosts.python.connector.PAUSES_S", (3.0,))
     made = connector(plugins)
     os.kill(int(made.task_configs(1)[0]["process"]), signal.SIGKILL)
     until(lambda: made._process is None, "its end is seen", 60)
     made.stop()
-    time.sleep(1)
+    time.sleep(4)
     assert made._process is None
     assert made.context.metrics.read() == []
 

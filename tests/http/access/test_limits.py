@@ -178,7 +178,7 @@ def test_connections_count_before_their_handshake(https: tuple[dict[str, str], s
 @pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01"])
 def test_a_handshake_that_does_not_end(https: tuple[dict[str, str], ssl.SSLContext], sent: bytes) -> None:
     config, context = https
-    with serving(**config, **{"penstock.rest.header.timeout.ms": "500"}) as (url, port):
+    with serving(**config, **{"penstock.rest.header.timeout.ms": "3000"}) as (url, port):
         with closing(connected(port, sent)) as sock, contextlib.suppress(ConnectionError):
             assert sock.recv(1) == b""
         assert httpx.get(url, verify=context, timeout=60).json() == "GetRoot"

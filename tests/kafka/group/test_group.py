@@ -84,14 +84,13 @@ def test_nothing_is_joined_before_what_is_revoked_has_stopped(start: Callable[..
 
 
 def test_a_revocation_that_takes_too_long_costs_the_membership(start: Callable[..., Worker]) -> None:
-    a = start("a", rebalance_timeout_ms="2000")
+    a = start("a", rebalance_timeout_ms="5000")
     until(lambda: settled(a), "a runs everything")
     a.confirms = False
     b = start("b")
-    until(lambda: a.seen(PollTimeoutExpired), "a has left")
+    late = "has not stopped what was revoked, longer than rebalance.timeout.ms=5000"
+    until(lambda: any(late in expired.reason for expired in a.seen(PollTimeoutExpired)), "a has left")
     (revoked,) = a.seen(Revoked)
-    (expired,) = a.seen(PollTimeoutExpired)
-    assert "has not stopped what was revoked, longer than rebalance.timeout.ms=2000" in expired.reason
     assert {*revoked.connectors, *revoked.tasks}
     until(lambda: {*revoked.connectors, *revoked.tasks} <= b.running, "b runs what was revoked")
     a.confirms = True

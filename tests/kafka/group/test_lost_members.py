@@ -28,9 +28,14 @@ member.publish(ClusterConfigSnapshot(5, {"c0": 3, "c1": 1}))
 member.start()
 
 
-def say(what):
-    sys.stdout.write(f"{time.monotonic()} {what}\\n")
+def say(what, at):
+    sys.stdout.write(f"{at} {what}\\n")
     sys.stdout.flush()
+
+
+def ask():
+    at = time.monotonic()
+    member.confirm(lambda confirmed: events.put(("confirmed" if confirmed else "denied", at)))
 
 
 while True:
@@ -38,9 +43,9 @@ while True:
     try:
         event = events.get(timeout=0.1)
     except queue.Empty:
-        member.confirm(lambda confirmed: events.put("confirmed" if confirmed else "denied"))
+        ask()
         continue
-    say(event if isinstance(event, str) else type(event).__name__)
+    say(*(event if isinstance(event, tuple) else (type(event).__name__, time.monotonic())))
     if isinstance(event, (Revoked, Lost)):
         event.done()
 """

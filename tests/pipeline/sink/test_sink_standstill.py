@@ -56,8 +56,9 @@ def stopped_with_a_partition(kafka: Kafka, topic: str, task: Any) -> None:
 
 
 def test_a_partition_that_stands_still_is_begun_again_where_it_was(
-    kafka: Kafka, bootstrap: str, caplog: pytest.LogCaptureFixture
+    kafka: Kafka, bootstrap: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("penstock.pipeline.sink.standstill.PATIENCE", 4.0)  # twice as long, it has to go on then
     topic, task = kafka.create_topic(partitions=2), obeying()
     kafka.produce(topic, [Record("a0", partition=0), Record("b0", partition=1)])
     with TaskRun(task, bootstrap, {"topics": topic, **QUICK}):

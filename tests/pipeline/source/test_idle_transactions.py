@@ -16,7 +16,7 @@ from support.tasks.scripted_source import ScriptedSource, records, scripted
 pytestmark = pytest.mark.integration
 
 FORGETFUL = {
-    "transactional.id.expiration.ms": "2000",
+    "transactional.id.expiration.ms": "6000",
     "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
 }
 """By default brokers forget an id seven days after its last transaction."""
@@ -27,10 +27,10 @@ def test_a_task_that_was_idle_for_too_long_is_lost_and_not_failed() -> None:
         kafka = Kafka(broker.bootstrap)
         topic, offsets_topic = kafka.create_topic(), kafka.create_topic()
         once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
-        config = {"producer.override.transaction.timeout.ms": "1500"}
+        config = {"producer.override.transaction.timeout.ms": "10000"}
 
         def later(task: ScriptedSource) -> list[SourceRecord]:
-            time.sleep(6)
+            time.sleep(12)
             return records(topic, "b", start=1)
 
         idle = TaskRun(scripted(records(topic, "a"), later), broker.bootstrap, config, **once)

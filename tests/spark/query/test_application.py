@@ -15,6 +15,7 @@ from faults.broker import FaultyBroker
 from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId, TaskLost, TaskRunning
 from penstock.pipeline.task import TaskSpec
 from penstock.spark import supervisor
+from penstock.spark.run import hosted_run
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
 from support.kafka.client import Kafka
@@ -141,8 +142,11 @@ def test_a_query_that_ends_its_java_ends_no_hosted_task(
         assert "Spark's Java" in lost(one).reason
 
 
-def test_a_query_that_waits_for_brokers_ends_alone(own: Hosted, tmp_path: Path) -> None:
+def test_a_query_that_waits_for_brokers_ends_alone(
+    own: Hosted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Spark's clients wait for them in every batch, and when they are closed."""
+    monkeypatch.setattr(hosted_run, "PATIENCE", 60.0)  # after that its application is killed
     with FaultyBroker(tmp_path / "broker") as broker:
         kafka = Kafka(broker.bootstrap)
         with Sink(own, kafka, kafka.create_topic(partitions=1), tmp_path / "table", schema=COLUMNS) as one:

@@ -79,8 +79,8 @@ class SparkCluster:
     def kill_applications(self) -> None:
         """As by the links of the master's page. Returns when the master has removed them."""
         page = self._said("master", self._master, r"Bound MasterWebUI to \S+, and started at (http://\S+)")
-        for each in httpx.get(f"{page}/json/").json()["activeapps"]:
-            httpx.post(f"{page}/app/kill/", params={"id": each["id"], "terminate": "true"})
+        for each in httpx.get(f"{page}/json/", timeout=SECONDS).json()["activeapps"]:
+            httpx.post(f"{page}/app/kill/", params={"id": each["id"], "terminate": "true"}, timeout=SECONDS)
             self._said("master", self._master, f"(Removing app {each['id']})")
 
     def python_processes(self) -> list[list[int]]:

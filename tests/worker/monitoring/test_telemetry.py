@@ -11,6 +11,7 @@ import pytest
 
 from penstock.api.errors import ConfigError
 from penstock.settings import WorkerSettings
+from penstock.worker.monitoring import otlp_metrics
 from penstock.worker.monitoring.prometheus.text import PrometheusText
 from penstock.worker.monitoring.task_values import Value
 from penstock.worker.monitoring.telemetry import Known, Telemetry
@@ -47,7 +48,8 @@ def telemetry(*on: str) -> Telemetry:
     return Telemetry.of(settings, Known("host:8083", PrometheusText(lambda: VALUES).families, lambda name: None, dict))
 
 
-def test_a_collector_gets_what_prometheus_reads(collector: Collector) -> None:
+def test_a_collector_gets_what_prometheus_reads(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp_metrics, "CLOSE_S", 60.0)
     made = telemetry(METRICS)
     made.start()
     made.close()

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PLUGINS = str(Path(__file__).parents[2] / "soak" / "plugin.py")
 LOST = "Lost contact with the worker group"
-LEASE_MS = 4_000
+LEASE_MS = 6_000
 PATIENCE = 300
 COUNTING = {
     "connector__class": "plugin.Counting",
@@ -75,8 +75,8 @@ def test_a_task_that_runs_elsewhere_by_now_is_not_started_by_a_worker_that_was_f
     shared = {
         "group.id": f"frozen-{uuid.uuid4().hex[:8]}",
         "plugin.path": PLUGINS,
-        "session.timeout.ms": "6000",
-        "heartbeat.interval.ms": "1500",
+        "session.timeout.ms": "10000",
+        "heartbeat.interval.ms": "2000",
         "scheduled.rebalance.max.delay.ms": "0",
         "penstock.task.lease.ms": str(LEASE_MS),
         "exactly.once.source.support": "enabled" if exactly_once else "disabled",

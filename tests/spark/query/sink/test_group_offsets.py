@@ -153,8 +153,6 @@ def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continue
     tmp_path: Path, connector: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its producer has a transaction that it can neither commit nor abort."""
-    for module in (asking, group_offsets):
-        monkeypatch.setattr(module, "SECONDS", 2.0)
     with FaultyBroker(tmp_path) as broker, ExitStack() as stack:
         partition = (Kafka(broker.bootstrap).create_topic(), 0)
         run = runs({"bootstrap.servers": broker.proxied, "group.id": "queries"}, connector, stack)
@@ -170,10 +168,12 @@ def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continue
                 broker.proxy.cut(8)
             return asked(what, ask, *more)
 
-        monkeypatch.setattr(group_offsets, "asked", cut_before_the_commit)
-        with pytest.raises(FencedError, match="can't be committed in this run"):
-            group.done(version, span)
-        monkeypatch.setattr(group_offsets, "asked", asked)
+        with monkeypatch.context() as impatient:
+            for module in (asking, group_offsets):
+                impatient.setattr(module, "SECONDS", 2.0)
+            impatient.setattr(group_offsets, "asked", cut_before_the_commit)
+            with pytest.raises(FencedError, match="can't be committed in this run"):
+                group.done(version, span)
         again = run()
         eventually(lambda: claims(again))
         assert eventually(lambda: again.read([partition])).offsets in ({partition: 0}, {partition: 5})
@@ -188,8 +188,9 @@ def claims(group: GroupOffsets) -> bool:
 @pytest.mark.integration
 @pytest.mark.parametrize("restarted", [False, True])
 def test_commits_go_on_when_all_connections_were_lost(
-    tmp_path: Path, connector: dict[str, str], restarted: bool
+    tmp_path: Path, connector: dict[str, str], monkeypatch: pytest.MonkeyPatch, restarted: bool
 ) -> None:
+    monkeypatch.setattr(group_offsets, "SEND_SECONDS", 60.0)  # a broker that has just started may be slow
     with FaultyBroker(tmp_path) as broker, ExitStack() as stack:
         partition = (Kafka(broker.bootstrap).create_topic(), 0)
         group = runs({"bootstrap.servers": broker.proxied, "group.id": "queries"}, connector, stack)()
@@ -304,7 +305,6 @@ def test_a_call_that_hangs_is_left_when_the_task_is_aborted() -> None:
 
 def test_a_call_that_never_ends_loses_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each try has its time: one that follows others is not late because of them."""
-    monkeypatch.setattr(asking, "SECONDS", 1.0)
     monkeypatch.setattr(asking, "PAUSE_SECONDS", 0.1)
     tries, hangs, began = list[float](), threading.Event(), time.monotonic()
 

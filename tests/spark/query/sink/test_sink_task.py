@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +23,7 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from support.kafka.client import Kafka
-from support.spark.host import Hosted
+from support.spark.host import Hosted, files_of_spark
 from support.spark.queries import COLUMNS, Sink, ids, make
 from support.tasks.runs import eventually, new_name
 
@@ -50,7 +49,7 @@ def test_json_becomes_columns_once(sink: Callable[..., Sink]) -> None:
         one.wait(110)
         one.written(110)
         # Hadoop starts a process for each checksum that it writes, and scratch needs none.
-        scratch = list(Path(tempfile.gettempdir()).glob("*/penstock-query-*/offsets"))
+        scratch = list(files_of_spark(one.hosted.query_driver.java_id).glob("penstock-query-*/offsets"))
         assert scratch
         assert [path.name for folder in scratch for path in folder.glob(".*.crc")] == []
         one.stop()
@@ -91,8 +90,12 @@ def test_from_the_latest_means_from_where_it_has_begun(sink: Callable[..., Sink]
 
 def test_its_figures_tell_how_far_it_is_behind(sink: Callable[..., Sink]) -> None:
     def seconds(one: Sink, behind: int) -> Any:
-        """When it is so many records behind."""
-        values = one.figures(lambda values: values.get("penstock-records-behind") == behind)
+        """When it is so many records behind; Spark tells of the time of a batch some moments after it."""
+        values = one.figures(
+            lambda values: (
+                values.get("penstock-records-behind") == behind and values.get("penstock-stage-poll-seconds-total")
+            )
+        )
         stages = {name: spent for name, spent in values.items() if name.endswith("-seconds-total")}
         assert {"poll", "convert", "put", "commit"} <= {name.split("-")[2] for name, spent in stages.items() if spent}
         return values["penstock-seconds-behind"]

@@ -31,6 +31,7 @@ from penstock.core.model.tasks import (
 )
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.telemetry.topic_schemas import MOST_SCHEMAS, REPORTED, TopicSchemas
+from penstock.worker.monitoring.lineage import sender
 from penstock.worker.monitoring.lineage.runs import Connector, Runs
 from penstock.worker.monitoring.lineage.sender import Lineage, Place
 from support.openlineage_schema import check
@@ -44,6 +45,11 @@ SOURCE = Connector(
 SINK = Connector("sink", "org.apache.kafka.connect.file.FileStreamSinkConnector", {"file": "/out", "topics": "t,u"})
 PLACE = Place("connect", "w:8083", "k:9092")
 HOUR = 3600.0
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sender, "CLOSE_S", 60.0)
 
 
 def lineage(config: Mapping[str, str], connector: Connector | None = SOURCE) -> Lineage:
