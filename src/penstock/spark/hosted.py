@@ -39,6 +39,9 @@ from penstock.threads import in_thread
 
 log = logging.getLogger(__name__)
 
+SPARK_ENDS = 10.0
+"""Seconds that a Spark has at least, though tasks took all the time, to end its Java and remove its files."""
+
 Deliver = Callable[[TaskEvent | SparkReady | SparkFigures | SparkDied], None]
 
 
@@ -238,7 +241,7 @@ class HostedTasks:
             run.kill()
         # Tasks on other machines end when they lose contact with the worker.
         applications = [each for each in (self._processes, self._queries) if each is not None]
-        left = max(3.0, deadline - self._loop.time())
+        left = max(SPARK_ENDS, deadline - self._loop.time())
         await asyncio.gather(*(each.driver.close(left) for each in applications))
         if lives:
             await asyncio.wait(lives, timeout=1.0)
