@@ -56,7 +56,7 @@ def test_flights_go_through_tasks_on_two_machines_of_a_cluster(
         worker.running(connectors.SINK)
         # One slot each: no machine has both tasks. Beside a task there is the process that it was forked from.
         # The one that has checked at the start what the executors have may be about to end.
-        until(lambda: [len(each) for each in spark.python_processes()] == [2, 2], "a task on each machine", 60)
+        until(lambda: [len(each) for each in spark.python_processes()] == [2, 2], "a task on each machine", 300)
         until(lambda: out.read_bytes().count(b"\n") >= FLIGHTS, "all flights in the sink's file", 300)
     assert sorted(out.read_bytes().splitlines()) == sorted((tmp_path / "flights.csv").read_bytes().splitlines())
 
