@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from penstock.demo.problem import DemoError
@@ -61,7 +62,7 @@ class WorkerProcess(LocalWorker):
 
 def _claimed() -> tuple[socket.socket, int]:
     """A free port, and what keeps other demos from it while this one's worker does not listen yet."""
-    for wanted in (PORT, *(free_port() for _ in range(10))):
+    for wanted in chain((PORT,), (free_port() for _ in range(10))):
         claim = socket.socket(socket.AF_UNIX)
         with socket.socket() as probe, suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

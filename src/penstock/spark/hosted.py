@@ -40,7 +40,7 @@ from penstock.threads import in_thread
 log = logging.getLogger(__name__)
 
 SPARK_ENDS = 10.0
-"""Seconds that a Spark has at least, though tasks took all the time, to end its Java and remove its files."""
+"""Seconds that Spark has at least to end its Java and remove its files, even if tasks took all the time."""
 
 Deliver = Callable[[TaskEvent | SparkReady | SparkFigures | SparkDied], None]
 
@@ -112,8 +112,8 @@ class HostedTasks:
         return asyncio.run_coroutine_threadsafe(self._sample(spec, limit, seconds), self._loop)
 
     def close(self, timeout: float) -> None:
-        """Stop all tasks, end Spark; nothing is left running. Blocks for ``timeout`` seconds at most, and some more to
-        kill.
+        """Stop all tasks, end Spark; nothing is left running. Blocks for ``timeout`` seconds at most while tasks end,
+        then for SPARK_ENDS at most while Spark does, and some more to kill.
         """
         if self._thread.is_alive():
             asyncio.run_coroutine_threadsafe(self._close(timeout), self._loop).result()

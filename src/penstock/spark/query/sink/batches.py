@@ -75,15 +75,15 @@ class Report:
 
 
 class Batches:
-    """``resume`` is called by the task's thread before each query; ``write`` by the thread of the batch, for one after
-    the other; ``measure`` by the task's thread at any time.
+    """The task's thread calls ``resume``, before each query, and ``measure``, at any time. ``write`` is called by it or
+    by Spark's thread, for one batch after the other.
     """
 
     def __init__(self, name: str, source: Input, writer: Writer, control: TaskControl, report: Report) -> None:
         self._name, self._input, self._writer = name, source, writer
         self._control, self._report = control, report
         self.position: Mapping[Partition, int] = {}
-        """Where the next batch starts."""
+        """Where the next batch starts. Replaced, never changed: ``measure`` reads it while a batch is written."""
         self._version: Version | None = None
         """Of the last batch that was written."""
         self._latest = 0.0
@@ -93,7 +93,8 @@ class Batches:
     def resume(self, partitions: list[Partition]) -> None:
         """Find where to continue, and write the last batch again if it was not finished.
 
-        Raises ConnectError if the group and the target contradict each other, and as ``write``.
+        Raises ConnectError if the group and the target contradict each other, and as ``write``, ``GroupOffsets.read``
+        and ``Topics.starts``.
         """
         progress = self._progress(partitions)
         if progress.unfinished is not None:
@@ -133,7 +134,10 @@ class Batches:
         return Progress(new_epoch(later.number, root), progress.offsets)
 
     def write(self, records: DataFrame, span: Span) -> None:
-        """Write the next batch, and commit its offsets. Raises as ``Writer.write`` and ``GroupOffsets``."""
+        """Write the next batch and commit its offsets; the one after it starts at its end.
+
+        Raises as ``Writer.write`` and ``GroupOffsets``.
+        """
         assert self._version is not None
         traces = self._report.metrics.traces
         traces.begin()
