@@ -50,17 +50,19 @@ def client_settings(bootstrap: str | None, file: Path | None, connector: Mapping
 
 @contextmanager
 def kafka_errors() -> Iterator[None]:
-    """Kafka's errors inside the block become a ClientError."""
+    """Kafka's errors inside the block become a ClientError; an UnreachableError if the brokers do not answer."""
     from confluent_kafka import KafkaException
 
     from penstock.api.errors import ConnectError
-    from penstock.http.client_errors import ClientError
-    from penstock.kafka.admin import sentence
+    from penstock.http.client_errors import ClientError, UnreachableError
+    from penstock.kafka.admin import NoAnswerError, is_unreached, sentence
 
     try:
         yield
     except KafkaException as error:
-        raise ClientError(f"{sentence(error)}.") from error
+        raise (UnreachableError if is_unreached(error) else ClientError)(f"{sentence(error)}.") from error
+    except NoAnswerError as error:
+        raise UnreachableError(f"{error}.") from error
     except ConnectError as error:
         raise ClientError(f"{error}.") from error
 

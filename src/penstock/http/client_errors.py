@@ -30,7 +30,7 @@ class ResourceNotFoundError(WorkerError):
 
 
 class UnreachableError(ClientError):
-    """No worker answers at the URL."""
+    """No worker answers at the URL, or no broker answers a command that reads Kafka itself."""
 
     exit_status = 4
 

@@ -116,8 +116,9 @@ def test_a_dead_letter_that_cannot_be_produced_aborts_its_transaction(kafka: Kaf
 def test_a_partition_that_is_gone_leaves_none_sent(kafka: Kafka) -> None:
     topic, queue, c = kafka.create_topic(), kafka.create_topic(), new_name()
     kafka.produce(queue, [dead("a", topic, 0, c), dead("b", topic, 7, c)])
-    with pytest.raises(ConnectError, match="could not be sent"):
+    with pytest.raises(ConnectError, match="could not be sent") as raised:
         replay(kafka, queue, c)
+    assert not isinstance(raised.value, NoAnswerError)
     assert kafka.values(topic) == []
 
 
@@ -132,7 +133,7 @@ def test_a_replay_ends_when_all_its_connections_were_lost(tmp_path: Path, monkey
         hanging = {"metadata.recovery.strategy": "rebootstrap"}
         with interrupted(broker, queue, c, hanging) as rest, monkeypatch.context() as impatient:
             impatient.setattr(replays, "_PATIENCE", 5.0)
-            with pytest.raises(NoAnswerError, match="commit which"):
+            with pytest.raises(NoAnswerError, match=r"does not come back from sending offsets\. Those of"):
                 next(rest)
         with interrupted(broker, queue, c, {}) as rest:
             assert [each.letter.value for each in rest] == [b"c", b"d", b"e"]

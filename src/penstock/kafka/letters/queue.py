@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 
-from penstock.api.errors import ConnectError
+from penstock.kafka.admin import NoAnswerError
 
 PREFIX = "__connect.errors."
 """The prefix of headers about the failure."""
@@ -89,7 +89,7 @@ def letters(consumer: Consumer, topic: str, starts: Mapping[int, int]) -> Iterat
     while left:
         message = consumer.poll(_PATIENCE)
         if message is None:
-            raise ConnectError(f"Topic {topic} could not be read to its end within {_PATIENCE:g} s")
+            raise NoAnswerError(f"Topic {topic} could not be read to its end within {_PATIENCE:g} s")
         partition: Any = message.partition()
         if (error := message.error()) is not None:
             if error.code() == BrokerError._PARTITION_EOF:

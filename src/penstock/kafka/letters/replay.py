@@ -17,7 +17,7 @@ from confluent_kafka import KafkaError as BrokerError
 
 from penstock.api.errors import ConnectError
 from penstock.core.config.sink import topics_of
-from penstock.kafka.admin import NoAnswerError, may_pass, sentence
+from penstock.kafka.admin import NoAnswerError, is_unreached, sentence
 from penstock.kafka.background import await_done, in_background
 from penstock.kafka.clients import AT_GROUPS, SILENT, init_transactions, new_producer
 from penstock.kafka.letters.queue import Letter, letters, partitions_of
@@ -29,6 +29,8 @@ MOST_METADATA = 4000
 _PATIENCE = 30.0
 _HANGS_SECONDS = 5.0
 """So long after its time, a call that sends offsets is given up: it may never come back."""
+_ABORT_SECONDS = 5.0
+"""For the end of a transaction that has failed; the next replay ends it otherwise."""
 _LARGE = {"max.request.size": str(100 << 20), "buffer.memory": str(256 << 20)}
 """A record is as large as the connector that wrote it could make it."""
 
@@ -60,7 +62,10 @@ def only_topic(config: Mapping[str, str]) -> str | None:
 
 
 def replay_producer(connector: str, settings: Mapping[str, str]) -> Producer:
-    """The producer of one replay of the connector's dead letters. ``settings`` are Java's. Raises ConfigError."""
+    """The producer of one replay of the connector's dead letters. ``settings`` are Java's.
+
+    Raises ConfigError, and KafkaError if it can't be made.
+    """
     own = {"transactional.id": group_of(connector), "enable.idempotence": "true", "acks": "all"}
     return new_producer({**AT_GROUPS, **_LARGE, **settings, **own}, log_level=SILENT)
 
@@ -166,8 +171,11 @@ class Replay:
                 self._send(producer, chunk, done, all_before=not places)
                 yield from chunk
         except KafkaException as e:
-            kind = NoAnswerError if may_pass(e.args[0]) else ConnectError
-            raise kind(f"The dead letters of {self.connector} could not be sent: {sentence(e)}") from e
+            problem = f"The dead letters of {self.connector} could not be sent: {sentence(e)}"
+            if is_unreached(e):
+                rest = "Those of transactions before are replayed; another replay sends the rest"
+                raise NoAnswerError(f"{problem}. {rest}") from e
+            raise ConnectError(problem) from e
 
     def _send(self, producer: Producer, chunk: list[Sent], done: dict[int, Done], all_before: bool) -> None:
         refused: list[BrokerError] = []
@@ -180,19 +188,23 @@ class Replay:
                     mine.up_to(each.letter.offset)
                 else:
                     mine.beyond.add(each.letter.offset)
-            producer.flush(_PATIENCE)
+            left = producer.flush(_PATIENCE)
             if refused:
                 raise KafkaException(refused[0])
+            if left:
+                raise _no_answer("no broker has acknowledged them")
             note = _note(self.queue, {each.letter.partition for each in chunk}, done)
             self._send_offsets(producer, note)
             producer.commit_transaction(_PATIENCE)
         except BaseException:
             with suppress(KafkaException):  # what went wrong before says more, and the next replay fences this one
-                producer.abort_transaction(_PATIENCE)
+                producer.abort_transaction(_ABORT_SECONDS)
             raise
 
     def _send_offsets(self, producer: Producer, note: list[TopicPartition]) -> None:
-        """librdkafka 2.16 waits for its own answer without a limit here, see ``AT_GROUPS``."""
+        """librdkafka 2.16 waits for its own answer without a limit here, see ``AT_GROUPS``. A call that is given up
+        stays in its thread, with the producer. It commits nothing if it comes back.
+        """
         group = self.consumer.consumer_group_metadata()
 
         def start(done: Callable[[Exception | None], None]) -> None:
@@ -202,7 +214,14 @@ class Replay:
                 lambda _, error: done(error),
             )
 
-        await_done(start, "commit which dead letters were sent", _PATIENCE + _HANGS_SECONDS)
+        try:
+            await_done(start, "send the offsets", _PATIENCE + _HANGS_SECONDS)
+        except NoAnswerError:
+            raise _no_answer("the client does not come back from sending offsets") from None
+
+
+def _no_answer(why: str) -> KafkaException:
+    return KafkaException(BrokerError(BrokerError._TIMED_OUT, why))
 
 
 def _note(queue: str, partitions: Iterable[int], done: Mapping[int, Done]) -> list[TopicPartition]:
