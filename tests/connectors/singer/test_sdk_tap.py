@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -112,7 +113,9 @@ class Reader:
         before = len(self.ids)
         task = self.start()
         try:
+            give_up = time.monotonic() + PATIENCE
             while len(self.ids) < before + count:  # without a pause: the tap writes on
+                assert time.monotonic() < give_up, "some records"
                 self.poll(task)
             os.kill(task._runs._tap._process.pid, signal.SIGKILL)  # type: ignore[union-attr]
             with pytest.raises(ConnectError, match="The tap has ended with status -9"):

@@ -182,7 +182,8 @@ def test_the_librarys_own_variables_count(collector: Collector, monkeypatch: pyt
     assert types([event for _, event in collector.taken]) == ["START", "ABORT"]
 
 
-def test_a_collector_that_does_not_answer_delays_nothing() -> None:
+def test_a_collector_that_does_not_answer_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # a worker is not patient
     with socket.create_server(("127.0.0.1", 0)) as silent:
         made = lineage({"type": "http", "url": f"http://127.0.0.1:{silent.getsockname()[1]}", "timeout": str(HOUR)})
         began = time.monotonic()
