@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -67,23 +67,15 @@ def kafka_errors() -> Iterator[None]:
         raise ClientError(f"{error}.") from error
 
 
-def reader(settings: Mapping[str, str], group: str) -> Consumer:
-    """A consumer of committed records without an assignment. Raises UnreachableError if no broker answers."""
+def reader(connector: str, settings: Mapping[str, str]) -> Consumer:
+    """As ``queue_consumer``. Raises UnreachableError if no broker answers."""
     from confluent_kafka import KafkaException
 
     from penstock.http.client_errors import UnreachableError
     from penstock.kafka.admin import sentence
-    from penstock.kafka.clients import SILENT, new_consumer
+    from penstock.kafka.letters.replay import queue_consumer
 
-    own = {
-        "group.id": group,
-        "enable.auto.commit": "false",
-        "auto.offset.reset": "earliest",
-        "isolation.level": "read_committed",
-        "allow.auto.create.topics": "false",
-    }
-    native: dict[str, Any] = {"enable.partition.eof": True, "log_level": SILENT}
-    consumer = new_consumer({**settings, **own}, **native)
+    consumer = queue_consumer(connector, settings)
     try:
         consumer.list_topics(timeout=PATIENCE_SECONDS)
     except KafkaException as error:

@@ -187,7 +187,6 @@ def _place(text: str, queue: str) -> tuple[int, int]:
 def _queue(connector: str, url: str, user: str | None, bootstrap: str | None, command_config: Any) -> Iterator[Queue]:
     from penstock.http.client_errors import ClientError
     from penstock.kafka.letters.queue import queue_setting
-    from penstock.kafka.letters.replay import group_of
 
     with client(url, user) as worker:
         info, root = worker.connector(connector), worker.root()
@@ -197,7 +196,7 @@ def _queue(connector: str, url: str, user: str | None, bootstrap: str | None, co
     if not topic:
         raise ClientError(f"Connector {connector} has no dead letter queue: {setting} is not set.")
     settings = client_settings(bootstrap, command_config, config)
-    with kafka_errors(), closing(reader(settings, group_of(connector))) as consumer:
+    with kafka_errors(), closing(reader(connector, settings)) as consumer:
         _check_cluster(consumer, root.get("kafka_cluster_id"), settings["bootstrap.servers"], config)
         yield Queue(connector, kind, config, topic, settings, consumer)
 

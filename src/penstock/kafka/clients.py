@@ -98,6 +98,11 @@ producer without end, an admin client in each request until its time is over. It
 too, after an answer that names other brokers, but not that one.
 """
 
+HANGS_SECONDS = 5.0
+"""So long after its time, a call that sends the offsets of a group in a transaction is given up: librdkafka may never
+come back from it, see ``AT_GROUPS``.
+"""
+
 SILENT = 2
 """``log_level`` of clients whose users log its errors themselves."""
 

@@ -14,9 +14,8 @@ import penstock.kafka.letters.replay as replays
 from faults.broker import FaultyBroker
 from penstock.api.errors import ConnectError
 from penstock.kafka.admin import NoAnswerError
-from penstock.kafka.clients import new_consumer
 from penstock.kafka.letters.queue import Letter, letter_at, letters
-from penstock.kafka.letters.replay import Done, Replay, Sent, done_of, group_of, replay_producer
+from penstock.kafka.letters.replay import Done, Replay, Sent, done_of, queue_consumer, replay_producer
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import eventually, new_name
 
@@ -46,11 +45,7 @@ def test_what_a_dead_letter_contains() -> None:
 
 @contextmanager
 def reading(kafka: Kafka, connector: str) -> Iterator[Consumer]:
-    settings = {"isolation.level": "read_committed", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
-    consumer = new_consumer(
-        {"bootstrap.servers": kafka.bootstrap, "group.id": group_of(connector), **settings},
-        **{"enable.partition.eof": True},
-    )
+    consumer = queue_consumer(connector, {"bootstrap.servers": kafka.bootstrap})
     try:
         yield consumer
     finally:

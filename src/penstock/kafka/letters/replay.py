@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby, islice
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
@@ -19,7 +20,7 @@ from penstock.api.errors import ConnectError
 from penstock.core.config.sink import topics_of
 from penstock.kafka.admin import NoAnswerError, is_unreached, sentence
 from penstock.kafka.background import await_done, in_background
-from penstock.kafka.clients import AT_GROUPS, SILENT, init_transactions, new_producer
+from penstock.kafka.clients import AT_GROUPS, HANGS_SECONDS, SILENT, init_transactions, new_consumer, new_producer
 from penstock.kafka.letters.queue import Letter, letters, partitions_of
 
 AT_ONCE = 500
@@ -27,12 +28,10 @@ AT_ONCE = 500
 MOST_METADATA = 4000
 """Characters; brokers take 4096 by default (``offset.metadata.max.bytes``)."""
 _PATIENCE = 30.0
-_HANGS_SECONDS = 5.0
-"""So long after its time, a call that sends offsets is given up: it may never come back."""
 _ABORT_SECONDS = 5.0
 """For the end of a transaction that has failed; the next replay ends it otherwise."""
-_LARGE = {"max.request.size": str(100 << 20), "buffer.memory": str(256 << 20)}
-"""A record is as large as the connector that wrote it could make it."""
+LARGEST = str(100 << 20)
+"""``max.request.size``: a record is as large as the connector that wrote it could make it."""
 
 
 def group_of(connector: str) -> str:
@@ -67,7 +66,24 @@ def replay_producer(connector: str, settings: Mapping[str, str]) -> Producer:
     Raises ConfigError, and KafkaError if it can't be made.
     """
     own = {"transactional.id": group_of(connector), "enable.idempotence": "true", "acks": "all"}
-    return new_producer({**AT_GROUPS, **_LARGE, **settings, **own}, log_level=SILENT)
+    large = {"max.request.size": LARGEST, "buffer.memory": str(256 << 20)}
+    return new_producer({**AT_GROUPS, **large, **settings, **own}, log_level=SILENT)
+
+
+def queue_consumer(connector: str, settings: Mapping[str, str]) -> Consumer:
+    """The consumer that reads the connector's dead letters, and which of them have been replayed.
+
+    Raises ConfigError, and KafkaError if it can't be made.
+    """
+    own = {
+        "group.id": group_of(connector),
+        "enable.auto.commit": "false",
+        "auto.offset.reset": "earliest",
+        "isolation.level": "read_committed",
+        "allow.auto.create.topics": "false",
+    }
+    native: dict[str, Any] = {"enable.partition.eof": True, "log_level": SILENT}
+    return new_consumer({**settings, **own}, **native)
 
 
 @dataclass(slots=True)
@@ -215,7 +231,7 @@ class Replay:
             )
 
         try:
-            await_done(start, "send the offsets", _PATIENCE + _HANGS_SECONDS)
+            await_done(start, "send the offsets", _PATIENCE + HANGS_SECONDS)
         except NoAnswerError:
             raise _no_answer("the client does not come back from sending offsets") from None
 

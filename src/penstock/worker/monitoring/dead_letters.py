@@ -18,23 +18,23 @@ from penstock.core.config.overrides import CONSUMER, PRODUCER
 from penstock.core.model import messages as m
 from penstock.kafka.admin import NoAnswerError, sentence
 from penstock.kafka.client_settings import connector_consumer, connector_producer
-from penstock.kafka.clients import SILENT, new_consumer
 from penstock.kafka.letters.queue import Letter, document, failure, letter_at, letters, queue_setting
 from penstock.kafka.letters.replay import (
     AT_ONCE,
+    LARGEST,
     Replay,
     Sent,
     check_replay,
     done_of,
     group_of,
     only_topic,
+    queue_consumer,
     replay_producer,
 )
 
 MOST_REPLAYED = 20 * AT_ONCE
 """By one request."""
 PATIENCE_S = 15.0
-MOST_RECORD = str(100 << 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class DeadLetters:
     def _producer(self, config: Mapping[str, str]) -> dict[str, str]:
         settings = connector_producer(self.worker, config, "penstock-dlq")
         del settings["max.in.flight.requests.per.connection"]  # what idempotence does not need
-        return {**settings, "max.request.size": MOST_RECORD, "delivery.timeout.ms": "120000"}
+        return {**settings, "max.request.size": LARGEST, "delivery.timeout.ms": "120000"}
 
     @contextmanager
     def _reader(self, name: str, config: Mapping[str, str]) -> Iterator[Consumer]:
@@ -151,16 +151,7 @@ class DeadLetters:
         self.check(config, (PRODUCER, CONSUMER))
         client = connector_consumer(self.worker, config, "penstock-dlq", group_of(name))
         servers = connector_producer(self.worker, config, "penstock-dlq")["bootstrap.servers"]
-        own = {
-            "group.id": group_of(name),
-            "bootstrap.servers": servers,
-            "enable.auto.commit": "false",
-            "auto.offset.reset": "earliest",
-            "isolation.level": "read_committed",
-            "allow.auto.create.topics": "false",
-        }
-        native: dict[str, Any] = {"enable.partition.eof": True, "log_level": SILENT}
-        consumer = new_consumer({**client, **own}, **native)
+        consumer = queue_consumer(name, {**client, "bootstrap.servers": servers})
         try:
             yield consumer
         except KafkaException as error:

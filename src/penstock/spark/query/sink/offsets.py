@@ -20,7 +20,7 @@ from confluent_kafka import KafkaError as BrokerError
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.client_settings import Settings, transactional_producer
-from penstock.kafka.clients import AT_GROUPS, init_transactions, new_producer
+from penstock.kafka.clients import AT_GROUPS, HANGS_SECONDS, init_transactions, new_producer
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
 from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.task import FencedError
@@ -32,8 +32,6 @@ log = logging.getLogger(__name__)
 SEND_SECONDS = 10.0
 """For each request of the producer, if its request.timeout.ms is not set. If the brokers do not answer in time when
 offsets are sent, the transaction is aborted."""
-HANGS_SECONDS = 5.0
-"""So long after its time, a call that sends offsets is given up: it may never come back."""
 
 
 @dataclass(slots=True)
