@@ -132,6 +132,13 @@ def test_the_inside_needs_no_library(package: str) -> None:
     assert used - sys.stdlib_module_names <= {"penstock"}
 
 
+def test_calls_need_no_library_in_the_environment_of_a_plugin() -> None:
+    shared = {f"penstock.wire.{name}" for name in ("framing", "calls")}
+    used = {name for module in MODULES if module in shared for name in names_imported_by(module)}
+    outside = {name for name in used if name.split(".")[0] not in sys.stdlib_module_names}
+    assert {name for name in outside if not name.startswith("penstock.wire.framing")} == set()
+
+
 CORE_IS_PURE = {"asyncio", "random", "secrets", "socket", "subprocess", "threading", "time", "uuid", "os", "pathlib"}
 
 

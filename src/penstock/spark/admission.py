@@ -24,13 +24,13 @@ from penstock.spark.channel import (
     RefusedError,
     decode,
     encode,
-    frame_size,
     keep_alive,
     nonce,
     proof,
     proves,
 )
 from penstock.spark.tls import Identity
+from penstock.wire.framing import frame_size
 
 log = logging.getLogger(__name__)
 

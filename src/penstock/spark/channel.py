@@ -28,6 +28,7 @@ import orjson
 
 from penstock.java.jackson import compact
 from penstock.spark.tls import SecuredConnection
+from penstock.wire.framing import FrameDecoder, frame, frame_size
 
 Message = dict[str, Any]
 
@@ -57,33 +58,18 @@ def encode(message: Message) -> bytes:
         body = orjson.dumps(message)
     except TypeError:  # halves of surrogate pairs, as in the name of a file that is no UTF-8
         body = json.dumps(message).encode()
-    return len(body).to_bytes(4, "big") + body
+    return frame(body)
 
 
 class MessageDecoder:
     """Cuts a stream of bytes into messages."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self.limit = limit
-        self._buffer = bytearray()
+        self._frames = FrameDecoder(limit)
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """The messages that are complete now. Raises ConnectionError for what is no message."""
-        self._buffer += data
-        while len(self._buffer) >= 4:
-            size = frame_size(self._buffer[:4], self.limit)
-            if len(self._buffer) < 4 + size:
-                return
-            body = bytes(self._buffer[4 : 4 + size])
-            del self._buffer[: 4 + size]
-            yield decode(body)
-
-
-def frame_size(header: bytes | bytearray, limit: int) -> int:
-    size = int.from_bytes(header, "big")
-    if size > limit:
-        raise ConnectionError(f"a message of {size} bytes is announced, the limit is {limit}")
-    return size
+        return map(decode, self._frames.feed(data))
 
 
 def decode(body: bytes) -> Message:
