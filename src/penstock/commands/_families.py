@@ -82,7 +82,7 @@ OF_TOPIC_GROUPS = _keys(
 
 
 def of_alias(what: str, listed: str) -> Mapping[str, ConfigKey]:
-    """What every transform, or every predicate, has besides its own settings."""
+    """Return the settings that every transform, or every predicate, has besides its own."""
     return _keys(
         {
             "type": f"The class of the {what} of this name, which `{listed}` lists.",
@@ -92,7 +92,7 @@ def of_alias(what: str, listed: str) -> Mapping[str, ConfigKey]:
 
 
 def _mirror(*classes: str) -> dict[str, str]:
-    """Of a connector with settings ``<class>.class`` of these names."""
+    """Return the settings ``<class>.class`` of a mirror connector."""
     found = {}
     for cluster in ("source", "target"):
         found[f"{cluster}.cluster.<setting>"] = (

@@ -68,7 +68,7 @@ def kafka_errors() -> Iterator[None]:
 
 
 def reader(connector: str, settings: Mapping[str, str]) -> Consumer:
-    """As ``queue_consumer``. Raises UnreachableError if no broker answers."""
+    """Return a consumer like ``queue_consumer``. Raises UnreachableError if no broker answers."""
     from confluent_kafka import KafkaException
 
     from penstock.http.client_errors import UnreachableError

@@ -1,6 +1,4 @@
-"""What ``penstock help`` and the reference say of plugins and settings besides definitions, such as what differs from
-Java Connect.
-"""
+"""Texts of ``penstock help`` and the reference besides definitions, such as differences from Java Connect."""
 
 from __future__ import annotations
 
@@ -41,7 +39,9 @@ def ours(owner: str, setting: str) -> bool:
 
 
 def note(owner: str, setting: str) -> str:
-    """What differs from Java Connect, in a sentence; the documentation of a plugin's settings says it itself."""
+    """Return how a setting differs from Java Connect, as a sentence; the documentation of a plugin's settings includes
+    it.
+    """
     if ours(owner, setting):
         return "Not in Java Connect."
     if owner == "a worker" and setting in JAVA_ONLY:
@@ -83,7 +83,7 @@ def without_effect(definition: ConfigDef, counterparts: Mapping[str, Counterpart
 
 
 def description(plugin: PluginClass) -> str:
-    """What the plugin does: the first paragraph of its class's own docstring. Classes from jars have none."""
+    """Return the first paragraph of the docstring of a plugin's class. Classes from jars have none."""
     own = inspect.cleandoc(vars(plugin.type).get("__doc__") or "") if isinstance(plugin.type, type) else ""
     return prose(own.partition("\n\n")[0].replace("``", "`"))
 

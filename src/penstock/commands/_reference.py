@@ -113,7 +113,7 @@ def _runtime() -> Iterator[Owner]:
 
 
 def _topic_group() -> ConfigDef:
-    """Of ``topic.creation.groups``, and of the draft's ``topic.creation`` (KIP-158)."""
+    """Return the settings of a group of ``topic.creation.groups`` and of the draft's ``topic.creation`` (KIP-158)."""
     config = ConfigDef()
     patterns = "regular expressions, separated by commas, that match names of topics as a whole"
     config.define("include", ConfigType.LIST, [], documentation=f"Topics that the group is for: {patterns}.")

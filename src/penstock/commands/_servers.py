@@ -1,4 +1,4 @@
-"""What the commands for servers on this machine share: their options, and what they say."""
+"""Options and messages of the commands for servers on this machine."""
 
 from __future__ import annotations
 

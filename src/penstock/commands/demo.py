@@ -16,7 +16,7 @@ app = typer.Typer()
 
 
 class Story(enum.StrEnum):
-    """What else than files is shown."""
+    """Optional parts of the demo, besides files."""
 
     JDBC = "jdbc"
     CDC = "cdc"

@@ -83,7 +83,7 @@ def _print_command(root: Any, words: list[str]) -> None:
 
 
 def _grouped(name: str, settings: list[tuple[Owner, ConfigKey]]) -> dict[str, list[str]]:
-    """What has the setting, by what is to be said of it; what every connector has is not repeated for some."""
+    """Group the owners of a setting by its description; one of every connector is not repeated for single ones."""
     found: dict[str, list[str]] = {}
     for owner, key in settings:
         prefix = f", with the prefix {owner.prefix}" if owner.prefix and owner.key(name) is None else ""

@@ -66,7 +66,7 @@ def _what(event: dict[str, Any]) -> str:
 
 
 def _summary(version: dict[str, Any]) -> str:
-    """What was changed, in a line: `+added ~changed -removed`."""
+    """Summarize the changes of a version in a line: `+added ~changed -removed`."""
     if version["change"] != "configuration":
         return str(version["change"])
     found = version["difference"]

@@ -108,7 +108,7 @@ def _did(step: dict[str, Any]) -> str:
 
 
 def _sizes(known: dict[str, int | None]) -> str:
-    """Of what is bytes; a sink gets values."""
+    """Return the sizes of the values that are bytes; a sink gets values."""
     sizes = [f"{part} {size} bytes" for part, size in known.items() if size is not None]
     return f" ({', '.join(sizes)})" if sizes else ""
 

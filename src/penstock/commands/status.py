@@ -21,7 +21,7 @@ FIGURES = {
     "NEWEST RECORD'S AGE": "newest_record_age_seconds",
     "RESTARTS": "restarts",
 }
-"""Of the health of a task."""
+"""Figures of a task's health."""
 
 Connector = Annotated[
     str | None,
@@ -101,7 +101,7 @@ def _behind(shown: dict[str, Any]) -> str:
 
 
 def _trouble(named: tuple[str, dict[str, Any]]) -> tuple[int, str]:
-    """What has failed first, then what is stalled or retries, then what does not run; by name."""
+    """Sort key of connectors: failed first, then stalled or retrying, then not running; by name."""
     name, shown = named
     states = {shown["connector"]["state"].lower(), *_states(shown).values()}
     if _retrying(shown):
@@ -156,7 +156,7 @@ def _percent(share: float | None) -> str:
 
 
 def _print_restarts(health: dict[str, Any]) -> None:
-    """What the restart policy has restarted or will restart; nothing if its tasks are well."""
+    """Print the restarts that the restart policy has made or will make; nothing if all tasks are healthy."""
     parts = [("connector", health.get("connector", {})), *((f"task {t['id']}", t) for t in health.get("tasks", []))]
     for name, part in parts:
         policy = part.get("restart_policy")

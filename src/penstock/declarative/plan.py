@@ -1,4 +1,4 @@
-"""What is to be done so that a cluster has the connectors that files describe, and no others if it is pruned."""
+"""Changes after which a cluster has the connectors that files describe, and no others if it is pruned."""
 
 from __future__ import annotations
 

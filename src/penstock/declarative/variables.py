@@ -65,8 +65,8 @@ def substituted(text: str, variables: Mapping[str, str], path: Path) -> str:
 
 
 def variables(given: list[str], files: list[Path]) -> dict[str, str]:
-    """Of ``name=value`` pairs, which count more, and of YAML or JSON files that hold one object each, in which texts,
-    numbers and booleans are values.
+    """Return the variables of ``name=value`` pairs, which take precedence, and of YAML or JSON files that hold one
+    object each, whose values are strings, numbers and booleans.
     """
     found: dict[str, str] = {}
     for path in files:
@@ -94,7 +94,7 @@ def _reason(error: Exception) -> str:
 
 
 def yaml_problem(error: yaml.YAMLError) -> str:
-    """What is wrong, and where; but nothing of the text there, which may be a secret, also of a variable."""
+    """Return what is wrong with the YAML and where, without its text, which may contain a secret or a variable's."""
     if not isinstance(error, yaml.MarkedYAMLError):
         return " ".join(str(error).split())
     said = ", ".join(_QUOTED.sub("", part) for part in (error.context, error.problem) if part)

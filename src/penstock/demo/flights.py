@@ -15,7 +15,7 @@ COLUMNS = (
     *("year", "month", "day", "dep_time", "sched_dep_time", "dep_delay", "arr_time", "sched_arr_time", "arr_delay"),
     *("carrier", "flight", "tailnum", "origin", "dest", "air_time", "distance", "hour", "minute", "time_hour"),
 )
-"""What the values of a line are; one that is not known is ``NA``."""
+"""Names of the values of a line; an unknown value is ``NA``."""
 _TEXTS = ("carrier", "tailnum", "origin", "dest")
 TYPES = ", ".join(
     f"{name} {'STRING' if name in _TEXTS else 'TIMESTAMP' if name == 'time_hour' else 'INT'}" for name in COLUMNS

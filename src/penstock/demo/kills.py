@@ -24,7 +24,7 @@ SPARKS_JAVA = "org.apache.spark.deploy.SparkSubmit"
 
 
 class Kill(StrEnum):
-    """What is to be killed."""
+    """Process to kill."""
 
     WORKER = "worker"
     DRIVER = "driver"

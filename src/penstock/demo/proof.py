@@ -23,7 +23,7 @@ SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What came of the lines that were sent."""
+    """Counts of the lines that were sent and received."""
 
     count: int
     missing: int

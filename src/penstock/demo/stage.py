@@ -40,7 +40,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What the steps work with."""
+    """Objects that the steps of the demo work with."""
 
     console: Console
     folder: Path

@@ -1,7 +1,7 @@
-"""What the demo does, step by step: data, broker, worker, connectors, the flow itself, its end, the proof.
+"""Steps of the demo: data, broker, worker, connectors, the flow itself, its end, the proof.
 
-``STEPS`` come after the flow and before the proof; each is given the stage, prints what it has to show, and raises
-DemoError if it can't.
+``STEPS`` come after the flow and before the proof; each gets the stage, prints its result, and raises DemoError if it
+fails.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the demo shows as tables."""
+"""Tables that the demo prints."""
 
 from __future__ import annotations
 

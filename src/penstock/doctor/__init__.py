@@ -1,1 +1,1 @@
-"""What of a Java Connect worker or cluster would work here (``penstock doctor``). Only reads."""
+"""Check of a Java Connect worker or cluster: which parts work here (``penstock doctor``). Only reads."""

@@ -30,7 +30,7 @@ class Judge:
         return Section(f"Connector {name}", tuple(self._findings({"name": name, **config})), facts)
 
     def is_sink(self, config: Mapping[str, str]) -> bool:
-        """Of a class that is not here its configuration says it."""
+        """Return whether a connector is a sink; for a class that is not installed its configuration decides."""
         found = self.plugins.catalog.load((config.get(CONNECTOR_CLASS) or "").strip())
         if found is None:
             return "topics" in config or "topics.regex" in config

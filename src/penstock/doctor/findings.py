@@ -1,4 +1,4 @@
-"""What the doctor says: of each setting, plugin and connector one finding."""
+"""Findings of the doctor: one for each setting, plugin and connector."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Section:
     title: str
     findings: tuple[Finding, ...]
     facts: tuple[str, ...] = ()
-    """What was found, of which there is nothing to judge: offsets, topics."""
+    """Facts without a judgement: offsets, topics."""
 
     @property
     def verdict(self) -> Verdict:

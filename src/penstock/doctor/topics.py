@@ -1,5 +1,6 @@
-"""What a Java cluster has in Kafka: its internal topics, connectors, source offsets and sinks' groups. Only reads:
-no topic is created, no group joined, no offset committed.
+"""Contents of a Java cluster's Kafka: its internal topics, connectors, source offsets and sinks' groups.
+
+Only reads: no topic is created, no group joined, no offset committed.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def source_offsets(found: Found, connector: str) -> str:
 
 
 def sink_offsets(worker: Mapping[str, str], name: str, config: Mapping[str, str]) -> str:
-    """What the group of a sink has committed, as a sentence."""
+    """Return the offsets that a sink's group has committed, as a sentence."""
     group = consumer_group(worker, {"name": name, **config})
     try:
         committed = committed_offsets(internal(worker, "admin", _CLIENT), _CLIENT, group, _PATIENCE)

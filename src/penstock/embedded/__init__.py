@@ -1,4 +1,4 @@
-"""What comes with Penstock and is not Python: a Java, jars, and a Kafka broker for demo, tests and development."""
+"""Parts of Penstock that are not Python: a Java, jars, and a Kafka broker for demo, tests and development."""
 
 from penstock.embedded.broker import Broker
 from penstock.embedded.home import EmbeddedError, home

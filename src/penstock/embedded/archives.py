@@ -24,7 +24,7 @@ class Archive:
     version: str
     classifier: str
     title: str
-    """What it is, for messages, with an article and its size: ``a schema registry (109 MB)``."""
+    """Title for messages, with an article and its size: ``a schema registry (109 MB)``."""
 
     @property
     def name(self) -> str:

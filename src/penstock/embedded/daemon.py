@@ -12,7 +12,7 @@ from penstock.embedded.home import EmbeddedError, home
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What ``broker.json`` in a broker's folder says of it while it runs."""
+    """Running broker, as ``broker.json`` in its folder describes it."""
 
     pid: int
     port: int

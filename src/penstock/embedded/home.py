@@ -14,7 +14,9 @@ from pathlib import Path
 
 
 class EmbeddedError(Exception):
-    """What stands in the way, as one sentence for the person at the terminal: the value, and what would be right."""
+    """Reason why a part can't be used, as one sentence for the person at the terminal: the value, and what would be
+    right.
+    """
 
 
 def home() -> Path:

@@ -34,7 +34,7 @@ _launched: dict[int, subprocess.Popen[bytes]] = {}
 
 @dataclass(frozen=True, slots=True)
 class RunningRegistry:
-    """What ``registry.json`` in a registry's folder says of it while it runs."""
+    """Running registry, as ``registry.json`` in its folder describes it."""
 
     pid: int
     port: int

@@ -1,5 +1,6 @@
-"""What the JDK and Jackson do and Kafka Connect's users can see: numbers, dates and JSON as text, hash order, regular
-expressions, properties files, serialization, key stores, JAAS.
+"""Behaviour of the JDK and of Jackson that users of Kafka Connect can see: numbers, dates and JSON as text, hash order,
+regular expressions, properties files, serialization, key stores, JAAS.
 
-The ground floor: it imports nothing of Penstock. Errors are those of ``errors``; what is Kafka's own is elsewhere.
+The lowest layer: it imports nothing of Penstock. Its errors are those of ``errors``; Kafka's own behaviour is
+elsewhere.
 """

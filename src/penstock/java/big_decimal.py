@@ -9,7 +9,7 @@ from penstock.java.errors import NumberFormatError
 
 _BIG_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _LONG_DIGITS = 18
-"""What has more characters is read by another loop of BigDecimal's, with another message."""
+"""Longer texts are read by another loop of BigDecimal's, with another message."""
 _NO_EXPONENT = "Character array is missing \"exponent\" mark 'e' or 'E'."
 
 
@@ -34,7 +34,7 @@ def _check_exponent(text: str) -> None:
 
 
 def _problem(text: str) -> str:
-    """What the JDK says of a text that is no BigDecimal: of the first character that can't be there."""
+    """Return the JDK's message for a text that is no BigDecimal; it names the first invalid character."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     seen = ""
     for i, char in enumerate(digits):

@@ -1,4 +1,4 @@
-"""What the JDK and Jackson throw where this package reproduces them; ``java_name`` is the class that traces show.
+"""Exceptions of the JDK and Jackson where this package reproduces them; ``java_name`` is the class that traces show.
 
 They are ``ValueError``s, not errors of Kafka Connect: a caller that knows which setting or record is wrong raises a
 ``ConfigError`` or ``DataError`` from them.

@@ -32,7 +32,7 @@ def hash_code_of_boolean(value: bool) -> int:
 
 
 def hash_code_of_int(value: int) -> int:
-    """That of a Byte, Short or Integer."""
+    """Return the hash code of a Byte, Short or Integer."""
     return value & _WORD
 
 
@@ -42,7 +42,7 @@ def hash_code_of_long(value: int) -> int:
 
 
 def hash_code_of_float(value: float) -> int:
-    """That of a Float, which is the number of 32 bits that is nearest to this one."""
+    """Return the hash code of a Float, the 32-bit number nearest to this one."""
     return int.from_bytes(_FLOAT.pack(float32(value)), "big")
 
 

@@ -6,7 +6,7 @@ import re
 from unicodedata import decimal
 
 BLANKS = "".join(map(chr, range(33)))
-"""What ``String.trim`` takes away."""
+"""Characters that ``String.trim`` removes."""
 _WHOLE = re.compile(r"([+-]?)(\d+)")
 _DECIMAL = re.compile(r"([+-]?)(?:(NaN|Infinity)|((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?)", re.ASCII)
 _HEXADECIMAL = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII)

@@ -68,8 +68,9 @@ _UNREACHED = (
     BrokerError.NOT_COORDINATOR,
     BrokerError.UNSTABLE_OFFSET_COMMIT,
 )
-"""Those of brokers are retriable for Java's clients. librdkafka does not call them so, where it returns one of an admin
-client, or one of several partitions."""
+"""Broker errors that Java's clients retry. librdkafka does not mark them as retriable where an admin client, or one of
+several partitions, returns them.
+"""
 _UNKNOWN = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC, BrokerError._UNKNOWN_PARTITION)
 """A broker that has just started does not know all of its topics yet."""
 
@@ -177,7 +178,7 @@ def topic_configs(admin: AdminClient, topic: str, timeout: float = TIMEOUT) -> d
 
 
 class TopicLimit(NamedTuple):
-    """What a topic accepts: record batches of at most so many bytes, and only records with keys if it is compacted."""
+    """Limits of a topic: the maximum bytes of a record batch, and whether records need keys (compacted topics)."""
 
     max_bytes: int
     compacted: bool
@@ -269,9 +270,11 @@ def cluster_id(admin: AdminClient, timeout: float = TIMEOUT) -> str:
 
 
 def answer(future: Future[T], timeout: float) -> T:
-    """What an admin client's request is answered with, which librdkafka gives up after ``timeout``. Raises the
-    future's KafkaException, but not the same object: that one would hold the frames that it has passed, and with them
-    the future and the client, until Python's collector comes by, and the client its threads and connections.
+    """Return the response to an admin client's request, which librdkafka gives up after ``timeout``.
+
+    Raises the future's KafkaException, but as a new object: the original would hold the frames that it has passed, and
+    with them the future and the client, so that the client's threads and connections would stay until Python's garbage
+    collector runs.
     """
     try:
         error = future.exception(timeout + 5)

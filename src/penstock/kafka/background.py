@@ -54,7 +54,7 @@ class Deadline:
     """After it the change has been answered with an error, and the client may have continued."""
 
     at: float = math.inf
-    """Of the monotonic clock."""
+    """When the deadline is, by the monotonic clock."""
 
     @classmethod
     def after(cls, seconds: float) -> Self:
@@ -66,7 +66,7 @@ class Deadline:
             raise TimeoutError("Nothing is changed any more: the request for it has been given up.")
 
     def within(self, seconds: float) -> float:
-        """So many seconds, or those that are left. Raises as ``check``."""
+        """Return these seconds, or those left until the deadline if fewer. Raises as ``check`` does."""
         self.check()
         return min(seconds, self.at - time.monotonic())
 

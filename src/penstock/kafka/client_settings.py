@@ -175,6 +175,6 @@ _DEFINITIONS = {"producer": PRODUCER_SETTINGS, "consumer": CONSUMER_SETTINGS, "a
 
 
 def _known(worker: Settings, client: str) -> dict[str, str]:
-    """Of the worker's own settings those that such a client knows; most others are Connect's."""
+    """Return those of the worker's own settings that such a client knows; most others are Connect's."""
     known = _DEFINITIONS[client].keys
     return {name: value for name, value in worker.items() if name in known and not name.startswith(_PREFIXES)}

@@ -99,8 +99,8 @@ too, after an answer that names other brokers, but not that one.
 """
 
 HANGS_SECONDS = 5.0
-"""So long after its time, a call that sends the offsets of a group in a transaction is given up: librdkafka may never
-come back from it, see ``AT_GROUPS``.
+"""Seconds past its timeout after which a call that sends the offsets of a group in a transaction is abandoned:
+librdkafka may never return from it, see ``AT_GROUPS``.
 """
 
 SILENT = 2

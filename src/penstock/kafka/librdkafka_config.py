@@ -1,11 +1,11 @@
-"""What each setting of Java's clients becomes in librdkafka.
+"""Translation of the settings of Java's clients to those of librdkafka.
 
 Users write the settings of Java's producer, consumer and admin client, in the worker's configuration and in a
-connector's overrides. ``core.config.clients`` declares them: names, types and defaults. The tables here say what each
-becomes in librdkafka, and Java's check of its value. A setting without a counterpart either makes no difference here
-(``NO_EFFECT``), or is ignored with one warning (``IGNORED``, as are those that the tables do not have), or is refused
-by a sentence (``refused``); one that Java does not know either is ignored with one warning, as in Java. Security has a
-file of its own.
+connector's overrides. ``core.config.clients`` declares them: names, types and defaults. The tables here map each to its
+counterpart in librdkafka, with Java's check of its value. A setting without a counterpart either makes no difference
+here (``NO_EFFECT``), or is ignored with one warning (``IGNORED``, and settings that the tables lack), or is refused
+with a message (``refused``); one that Java does not know either is ignored with one warning, as in Java. Settings of
+security have a file of their own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INT_MAX = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """What a setting of Java becomes: the names in librdkafka that get its value."""
+    """Counterpart of a Java setting: the names in librdkafka that get its value."""
 
     to: tuple[str, ...] = ()
     check: Validator | None = None

@@ -1,6 +1,6 @@
-"""What librdkafka says of a client every few seconds: connections, bytes, and records by topic and partition.
+"""Statistics that librdkafka reports every few seconds: connections, bytes, and records by topic and partition.
 
-A text arrives in a callback and is parsed when the task reports, not before.
+The text arrives in a callback and is parsed when the task reports, not before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ClientStatistics:
         self.text = text
 
     def settings(self, every_ms: int = STATISTICS_MS) -> dict[str, Any]:
-        """Of librdkafka, for the client."""
+        """Return librdkafka's settings for the client."""
         return {"stats_cb": self, "statistics.interval.ms": every_ms}
 
     def read(self) -> Statistics:
@@ -38,7 +38,7 @@ class ClientStatistics:
 
 
 OWN: WeakSet[ClientStatistics] = WeakSet()
-"""Of the clients that a worker itself keeps."""
+"""Statistics of the worker's own clients."""
 
 
 def own(kind: str, client_id: str) -> dict[str, Any]:

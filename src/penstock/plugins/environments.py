@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Environments:
-    """Those in the folders of a ``plugin.path``. Any thread may ask."""
+    """Environments of Python plugins in the folders of a ``plugin.path``. Any thread may call it."""
 
     def __init__(self, plugin_path: Iterable[str], worker_config: Mapping[str, str]) -> None:
         self._path = tuple(os.path.expanduser(entry) for entry in plugin_path)
@@ -29,7 +29,7 @@ class Environments:
         self._questions: dict[Path, Questions] = {}
 
     def classes(self) -> tuple[PluginClass, ...]:
-        """Those that there are now: the same object as long as nothing has changed."""
+        """Return the current plugin classes: the same object as long as nothing has changed."""
         seen = signature(self._path)
         if seen != self._seen:
             with self._lock:

@@ -1,4 +1,4 @@
-"""What plugins do to the process that imports them is taken back: it is the worker's, and has other plugins."""
+"""Undoes what plugins change in the process that imports them, which is the worker's and has other plugins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-"""Those that end a worker."""
+"""Signals that end a worker."""
 
 
 @contextmanager

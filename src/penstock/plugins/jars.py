@@ -61,7 +61,7 @@ class JavaSettings:
             raise ConfigError(str(error)) from error
 
     def catalogue(self) -> Catalogue | None:
-        """What the jars hold; None without jars. Raises ConfigError."""
+        """Return the plugins in the jars; None without jars. Raises ConfigError."""
         try:
             return find(self.plugin_path, self.java_home)
         except EmbeddedError as error:

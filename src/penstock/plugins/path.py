@@ -65,7 +65,7 @@ def find_classes(plugin_path: Iterable[str], bases: tuple[type, ...]) -> list[Fo
 
 
 def _said(error: BaseException) -> str:
-    """What it is, and the line of the plugin that it comes from."""
+    """Return the error, and the line of the plugin that it comes from."""
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
@@ -147,7 +147,7 @@ def _is_package(folder: Path) -> bool:
 
 
 def _listed(folder: Path) -> list[Path]:
-    """What is in it; nothing, as the log says, if it can't be read."""
+    """List a folder; empty if it can't be read, which is logged."""
     try:
         return sorted(folder.iterdir())
     except OSError as error:

@@ -74,7 +74,7 @@ class Plugins:
 
     @property
     def catalog(self) -> Catalog:
-        """What there is now: plugins with an environment of their own come and go."""
+        """Return the current plugins: those with an environment of their own are added and removed at any time."""
         known = self._environments.classes()
         if known is not self._known:
             self._catalog = _catalog(self._own, self._java, known)

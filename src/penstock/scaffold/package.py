@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 class NewPlugin:
     kind: str
     name: str
-    """As distributions are named: ``weather-source``."""
+    """Name of the distribution: ``weather-source``."""
 
     @classmethod
     def of(cls, kind: str, name: str) -> NewPlugin:
@@ -64,7 +64,7 @@ class NewPlugin:
         }
 
     def _names(self) -> set[str]:
-        """Of classes and functions in the module and its tests, but for the plugin's own."""
+        """Return the names of classes and functions in the module and its tests, except the plugin's own."""
         found = set[str]()
         for template in (f"{self.kind}.py", f"test_{self.kind}.py"):
             for node in ast.walk(ast.parse(self._filled(template))):

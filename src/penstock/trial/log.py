@@ -1,4 +1,4 @@
-"""What the author of a plugin wants to know of the worker's log: warnings, errors, and all that the plugin says."""
+"""Lines of the worker's log for the author of a plugin: warnings, errors, and everything that the plugin logs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WorkerLog:
         """The trace that was shown last, by logger and message: the places in code that it names."""
 
     def news(self) -> Iterator[str]:
-        """What has been written since the last call, if it concerns an author."""
+        """Yield the lines written since the last call that concern the author."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""What a worker says of a wrong configuration, in fewer words."""
+"""Errors of a worker about a wrong configuration, shortened."""
 
 from __future__ import annotations
 

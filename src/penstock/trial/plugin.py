@@ -15,8 +15,8 @@ _SOURCES = {".py", ".so", ".pyd", ".toml", ".lock", ".jar", ".class", ".zip", ".
 
 
 def plugin_path(given: Path) -> Path:
-    """What ``plugin.path`` has to name for the plugin at ``given``: a package's folder as ``penstock new`` makes it, a
-    module, or a folder that ``plugin.path`` could have. Raises EmbeddedError.
+    """Return the folder that ``plugin.path`` has to name for the plugin at ``given``: a package's folder as ``penstock
+    new`` makes it, a module, or a folder as ``plugin.path`` has it. Raises EmbeddedError.
     """
     if not given.exists():
         raise EmbeddedError(
@@ -70,8 +70,8 @@ def config_file(plugin: Path, given: Path | None) -> Path:
 
 
 class Changes:
-    """Of the files at ``paths``, and in and below those that are folders; there only of sources, and of what else is
-    in packages. What a connector writes beside its plugin is no change.
+    """Changes of the files at ``paths``, and of files in and below those that are folders: there only of sources, and
+    of other files in packages. Files that a connector writes beside its plugin do not count.
     """
 
     def __init__(self, *paths: Path) -> None:
@@ -79,7 +79,7 @@ class Changes:
         self._last = dict(self._now())
 
     def since_last(self) -> list[Path]:
-        """What was changed, added or removed since the last call, or since this was made."""
+        """Return the files changed, added or removed since the last call, or since this object was created."""
         now = dict(self._now())
         changed = [path for path in {**self._last, **now} if self._last.get(path) != now.get(path)]
         self._last = now

@@ -132,7 +132,7 @@ class Session:
             raise EmbeddedError(f"{next(iter(failures))} has failed.")
 
     def _read_lines(self, name: str) -> None:
-        """What is typed goes to a sink's first topic."""
+        """Send each typed line to the sink's first topic."""
         if topic := self.client.config(name).get("topics", "").split(",")[0].strip():
             say(f"Each line that is typed becomes a record of topic {topic}.")
             self._lines = Lines(self.bootstrap, topic, sys.stdin)
@@ -200,7 +200,7 @@ class Session:
         return connector["state"] == "FAILED" and reason in connector["trace"]
 
     def _wrong(self, error: Exception) -> None:
-        """What is wrong with the connector is shown, and mended by another change."""
+        """Show the connector's error; the next change may correct it."""
         if self.records:
             raise EmbeddedError(str(error)) from error
         say(f"{error}\n{self._mend()}")

@@ -15,7 +15,7 @@ SECONDS = 30
 
 
 class Shown:
-    """What is in topics, from their beginnings. Used by one thread."""
+    """Records of topics, from the beginning. Used by one thread."""
 
     def __init__(self, bootstrap: str) -> None:
         self._consumer = new_consumer({"bootstrap.servers": bootstrap, "group.id": f"penstock-run-{uuid.uuid4().hex}"})
@@ -32,7 +32,7 @@ class Shown:
             self._partitions.update(there)
 
     def lines(self, most: int, seconds: float) -> Iterator[str]:
-        """Those of at most so many records that come within this time."""
+        """Yield the lines of at most ``most`` records that arrive within this time."""
         for message in self._consumer.consume(most, seconds):
             if message.error() is None:
                 yield line(message)

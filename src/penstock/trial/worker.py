@@ -46,7 +46,7 @@ class LocalWorker:
             )
 
     def ended(self) -> str | None:
-        """That it does not run any more, with what it logged last; None while it runs."""
+        """Return that the worker has ended, with the last lines of its log; None while it runs."""
         if self._process is None or (status := self._process.poll()) is None:
             return None
         return f"The worker ended with status {status}. {self.last_lines()}"
@@ -75,6 +75,6 @@ class LocalWorker:
         self._process = None
 
     def last_lines(self) -> str:
-        """Of its log, which is gone when the command that started it has ended."""
+        """Return the end of the worker's log, which is deleted when the command that started it ends."""
         lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
         return "\n".join(["The end of its log:", *lines[-LAST_LINES:]]) if lines else "It logged nothing."

@@ -1,4 +1,4 @@
-"""What Java calls the class of a value: ``java.lang.String``, ``java.util.HashMap``, ``[B`` and so on, for messages."""
+"""Java's name for the class of a value: ``java.lang.String``, ``java.util.HashMap``, ``[B`` and so on, for messages."""
 
 from __future__ import annotations
 

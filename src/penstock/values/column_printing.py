@@ -29,7 +29,7 @@ NUMBERS = {
     float: {SchemaType.FLOAT64},
     bool: {SchemaType.BOOLEAN},
 }
-"""What may be printed by orjson: types of schemas by the class of their values."""
+"""Types that orjson may print: types of schemas by the class of their values."""
 
 
 def to_strings(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) -> list[str]:
@@ -105,7 +105,7 @@ def _maps(table: Table) -> list[str]:
 
 
 def _maps_of_any_keys(maps: Sequence[dict[Any, Any]]) -> list[str]:
-    """Those that have the same texts as keys, in the same order, as a table."""
+    """Print maps that have the same string keys, in the same order, as a table."""
     rows: dict[tuple[Any, ...], list[int]] = {}
     for row, keys in enumerate(map(tuple, maps)):
         rows.setdefault(keys, []).append(row)

@@ -251,7 +251,7 @@ def infer_schema(value: Any) -> Schema | None:
 
 
 def _common(values: Any) -> Schema | None:
-    """As in Java only the type of the elements is inferred, so that containers in containers lose theirs."""
+    """Return the common schema of the elements: only its type, as in Java, so nested containers lose theirs."""
     known: SchemaType | None = None
     optional = False
     for value in values:

@@ -30,7 +30,7 @@ class Packed(Sequence[Any]):
         """The values, with anything where they are None."""
 
     def values(self) -> list[Any]:
-        """As Python's objects, made on first access."""
+        """Return the values as Python objects, made on first access."""
         if self._values is None:
             made = self._made()
             if self.there is not None:

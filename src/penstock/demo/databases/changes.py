@@ -39,7 +39,7 @@ def fill(postgres: Postgres, scratch: Path, most: int) -> int:
 
 
 def add_column(postgres: Postgres) -> None:
-    """What the table of Spark's has to get, too."""
+    """Add a column to the table, as Spark's table must get it too."""
     postgres.execute(f"ALTER TABLE {TABLE} ADD COLUMN remark text;")
 
 

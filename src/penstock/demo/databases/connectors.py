@@ -63,7 +63,7 @@ def sink(folder: Path) -> dict[str, str]:
 
 
 def delta(jars: list[Path]) -> dict[str, str]:
-    """What Spark needs for Delta tables."""
+    """Return the settings that Spark needs for Delta tables."""
     return {
         "spark.jars": ",".join(map(str, jars)),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

@@ -24,7 +24,7 @@ SECONDS = 60
 DEBIAN = Path("/usr/lib/postgresql")
 """Where Debian has the programs, by version; it does not put them on the path."""
 SERVANT = "postgres"
-"""Who runs it when the demo is root's, which PostgreSQL refuses."""
+"""User that runs the server if the demo runs as root, which PostgreSQL refuses."""
 
 
 def programs() -> Path:

@@ -104,7 +104,7 @@ def _finest_unit(pieces: list[Piece]) -> int:
 
 
 def _template_pieces(pieces: list[Piece]) -> list[Piece]:
-    """Those of a format string for milliseconds."""
+    """Return the pieces of a format string for milliseconds."""
     return [
         Piece("", 0, f"%0{piece.count}d" if piece.letter == "S" else piece.literal.replace("%", "%%"))
         if piece.letter in ("S", "")

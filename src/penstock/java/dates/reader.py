@@ -16,7 +16,7 @@ _FIELDS = {
     "F": "DAY_OF_WEEK_IN_MONTH", "w": "WEEK_OF_YEAR", "W": "WEEK_OF_MONTH", "K": "HOUR",
 }  # fmt: skip
 _NUMBER = re.compile(r"NaN|(-?)(?:∞|(\d+)(?:E(-?\d+))?)")
-"""What ``NumberFormat`` takes for a whole number; it is not asked for what is behind a point."""
+"""Whole numbers as ``NumberFormat`` reads them; it is not applied to the digits after a decimal point."""
 _BEYOND_LONG = 10**19
 
 

@@ -1,4 +1,4 @@
-"""What a text of JSON holds, once parsed."""
+"""Parsed JSON text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 MISSING = object()
-"""What stands for the value of a text without any."""
+"""Stands for the value of an empty text."""
 
 Node = Any
 """``None``, ``bool``, ``int``, ``float``, ``Decimal``, ``str``, ``list``, ``dict`` or MISSING."""

@@ -28,7 +28,7 @@ _LOWER_CASE_ESCAPE = re.compile(rb"\\(?:u00[01][a-f]|.)")
 
 
 def number(value: float) -> Any:
-    """What to give to ``dumps`` for a double."""
+    """Return the value to pass to ``dumps`` for a double."""
     return value if 1e-3 <= abs(value) < 1e7 or value == 0 else literal_number(double_text(value))
 
 

@@ -194,7 +194,7 @@ class _Translation(Scanner):
             raise self._error(f"Dangling meta character '{self._peek()}'")
 
     def _group(self) -> None:
-        """What follows a ``(``."""
+        """Translate the construct that begins with ``(``."""
         opening = self._opening()
         self.out.append(opening)
         outer, self.flags = self.flags, self._group_flags
@@ -242,7 +242,7 @@ class _Translation(Scanner):
         return match[1]
 
     def _escape(self) -> bool:
-        """What follows a ``\\``; True if no quantifier can refer to it (a quotation without characters)."""
+        """Translate an escape; True if no quantifier can refer to it (a quotation without characters)."""
         char = self._peek()
         if not char:
             raise self._error("Unexpected internal error")

@@ -27,7 +27,7 @@ _ESCAPE = re.compile(r"\\.", re.DOTALL)
 
 
 class JavaPattern:
-    """What ``compile_regex`` returns: the methods of ``re.Pattern`` that Java's dialect needs.
+    """Compiled pattern returned by ``compile_regex``: the methods of ``re.Pattern`` that Java's dialect needs.
 
     The methods raise MatchTimeoutError if matching takes too long.
     """

@@ -36,8 +36,9 @@ def replace_all(pattern: JavaPattern, replacement: str, text: str) -> str:
 
 @lru_cache(256)
 def replacer(pattern: JavaPattern, replacement: str) -> Callable[[Any], str]:
-    """What ``re.sub`` needs for a replacement in Java's syntax: ``$1``, ``${name}``, ``\\`` before a character that
-    means itself.
+    """Return a function for ``re.sub`` that makes a replacement in Java's syntax.
+
+    That is ``$1``, ``${name}``, and ``\\`` before a character that means itself.
     """
     parts: list[str | int] = []
     failure: JavaError | None = None

@@ -187,7 +187,9 @@ class GroupMember:
             self._join()
 
     def _answer_confirmations(self) -> None:
-        """Those that can be answered now. Called with nothing revoked or arrived left to deliver."""
+        """Answer the confirmations that can be answered now. Called when no revocation or assignment is left to
+        deliver.
+        """
         if self._running is None:
             self._deny_confirmations()
         elif time.monotonic() - self._connection.confirmed_s < self._session_s:

@@ -34,7 +34,9 @@ _LONG = Struct(">q")
 
 
 def offers(protocol: str, url: str, offset: int, running: Assignment | None) -> list[tuple[str, bytes]]:
-    """What a worker of this ``connect.protocol`` sends when it joins: protocol names and metadata, best first."""
+    """Return the protocol names and metadata that a worker of this ``connect.protocol`` sends when it joins, best
+    first.
+    """
     return [(name, encode_metadata(url, offset, running, VERSIONS[name])) for name in OFFERED[protocol]]
 
 

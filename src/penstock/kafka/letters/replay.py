@@ -141,9 +141,9 @@ class Replay:
     topic: str | None = None
 
     def planned(self, done: Mapping[int, Done], places: Collection[tuple[int, int]]) -> Iterator[Sent]:
-        """What would be sent: these records (partition and offset), or all that are not done yet.
+        """Yield the records to send: these (partition and offset), or all that are not done yet.
 
-        Raises ConnectError for a letter that can't be sent.
+        Raises ConnectError for a dead letter that can't be sent.
         """
         there = set(self.consumer.list_topics(timeout=_PATIENCE).topics)
         for letter in self._wanted(done, places):

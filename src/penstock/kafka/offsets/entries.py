@@ -77,7 +77,9 @@ class OffsetEntries:
         return stored
 
     def partitions(self, connector: str) -> list[dict[str, Any]]:
-        """Those that requests can reset: all but the partition null, also those whose offset can't be read."""
+        """Return the partitions that requests can reset: all but the partition null, including those with unreadable
+        offsets.
+        """
         return [entry.partition for entry in self._of(connector) if entry.partition is not None]
 
     def deleted(self, connector: str) -> frozenset[bytes]:

@@ -27,7 +27,7 @@ _PAUSE_S = 0.5
 _LONGEST_S = 120.0
 """For all that one client does before a deadline."""
 _OPERATIONS = 4
-"""What one client does at most: it connects, finds the coordinator, writes offsets and deletes others."""
+"""Maximum number of operations of one client: it connects, finds the coordinator, writes offsets and deletes others."""
 _ANSWERS = (
     group_errors.GroupIdNotFoundError,
     group_errors.GroupSubscribedToTopicError,

@@ -26,7 +26,7 @@ Settings = Mapping[str, str]
 
 _TIMEOUT = 90.0
 _LONGEST_NAME = 249
-"""Of a topic. Brokers close the connection of a request with one that is much longer."""
+"""Maximum length of a topic's name. Brokers close the connection of a request with a much longer one."""
 _BUSY = (
     group_errors.UnknownMemberIdError,
     group_errors.GroupSubscribedToTopicError,
@@ -102,7 +102,9 @@ class SinkConnectorOffsets:
         self._worker = worker
 
     def read(self, connector: Settings, on_done: OnAnswer[dict[TopicPartition, int]]) -> None:
-        """What the group of this connector (its configuration, with ``name``) has committed, by topic and partition."""
+        """Read the offsets that this connector's group has committed, by topic and partition. ``connector`` is its
+        configuration with ``name``.
+        """
         group, settings, name = consumer_group(self._worker, connector), self._settings(connector), connector["name"]
         in_background(f"offsets-{name}", lambda: _committed(settings, group, name), on_done)
 

@@ -52,7 +52,7 @@ class OffsetStore(Protocol):
     def snapshot(self, connector: str) -> list[StoredOffset]: ...
 
     def partitions(self, connector: str) -> list[dict[str, Any]]:
-        """Those that a reset deletes the offsets of."""
+        """Return the partitions whose offsets a reset deletes."""
 
     def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
         """Store changed offsets; done when they are in the snapshots. Raises DataError for a malformed one."""

@@ -15,7 +15,9 @@ from penstock.kafka.security.settings import Login, Security, Tls
 
 
 def for_librdkafka(java: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``librdkafka_config`` does not translate one by one: login, key and certificates. Raises ConfigError."""
+    """Translate login, key and certificates, which ``librdkafka_config`` does not translate one by one. Raises
+    ConfigError.
+    """
     security = Security.of(java)
     return {**_login(security.login, java), **_tls(security.tls)}
 

@@ -34,7 +34,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CloudLogin:
-    """What a token is for: of which cloud, for these brokers, with these options of the login module."""
+    """Login at a cloud's brokers: the cloud, the brokers, and the options of the login module."""
 
     cloud: str
     servers: str
@@ -65,7 +65,7 @@ class CloudLogin:
         return self.token()
 
     def region(self) -> str:
-        """That of the brokers' names, or of the environment. Raises ConfigError."""
+        """Return the region from the brokers' names or from the environment. Raises ConfigError."""
         session: Any = importlib.import_module("botocore.session")
         found = _REGION.search(self.servers)
         name = found[1] if found else session.Session().get_config_variable("region")
@@ -104,7 +104,9 @@ class CloudLogin:
 
 
 def google_token(credentials: Any) -> Token:
-    """As Google's brokers read it: a header, claims, and the access token instead of a signature."""
+    """Return the token in the format of Google's brokers: a header, claims, and the access token instead of a
+    signature.
+    """
     expires = credentials.expiry.replace(tzinfo=UTC).timestamp()  # it is without a zone there
     subject = getattr(credentials, "service_account_email", None) or getattr(credentials, "account", "")
     claims = {"exp": expires, "iat": time.time(), "iss": "Google", "scope": "kafka", "sub": subject}

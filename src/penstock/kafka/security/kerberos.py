@@ -18,7 +18,7 @@ _NEEDED = 'Krb5LoginModule needs `useKeyTab=true keyTab="..." principal="..."`, 
 
 @dataclass(frozen=True, slots=True)
 class Kerberos:
-    """Whose tickets a client shows to which service. A keytab is preferred to a ticket cache, if both are given."""
+    """Kerberos principal and service of a client. A keytab is preferred to a ticket cache if both are given."""
 
     service: str
     """The first part of the brokers' principals."""

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 _LIFE = 3600.0
 _TIMEOUT = 10.0
 _RENEWED_AFTER = 0.8
-"""Of a token's life, as in Java."""
+"""Part of a token's lifetime after which it is renewed, as in Java."""
 _PAUSE = 10.0
 """Seconds before another attempt, as in Java, while the last token is still good."""
 _PATIENCE = 3.0

@@ -116,7 +116,7 @@ _IGNORED = (
 
 _NOT_HERE = f"This is a Java class, which can't be run here; {INSTEAD}"
 _OWN_HANDLERS = ("OAuthBearerLoginCallbackHandler", "OAuthBearerUnsecuredLoginCallbackHandler")
-"""Of Java, whose work the clients do here themselves."""
+"""Java's callback handlers whose work the clients do here themselves."""
 
 
 def _login_handler(given: str) -> None:
@@ -171,9 +171,9 @@ class Login:
     username: str = ""
     password: str = field(default="", repr=False)
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Of the login module."""
+    """Options of the login module."""
     cloud: CloudLogin | None = None
-    """Whose tokens are used, if it is a cloud's."""
+    """The cloud whose tokens are used, if any."""
     kerberos: Kerberos | None = None
 
 

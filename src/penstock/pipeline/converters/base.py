@@ -1,6 +1,4 @@
-"""What the converters of this package have in common: they serve keys, values and headers, and know which of these they
-are for.
-"""
+"""Base of this package's converters: each serves keys, values and headers, and knows which of these it was made for."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def messages(
 
 
 def one_by_one(nodes: list[Any], head: bytes, tail: bytes) -> list[bytes]:
-    """What orjson takes, between head and tail. Raises TypeError as ``messages``."""
+    """Return each node as JSON between head and tail, encoded one at a time. Raises TypeError as ``messages`` does."""
     encode, join = orjson.dumps, b"".join
     if head or tail:
         out = [join((head, encode(node), tail)) for node in nodes]

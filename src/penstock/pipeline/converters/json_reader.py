@@ -65,8 +65,8 @@ class JsonReader:
         return found
 
     def table(self, schema: Schema | None, nodes: list[Node]) -> Table | None:
-        """What ``reader`` makes of these nodes, one at least, as columns; None if they are not of one form, and nothing
-        has become of them then. Raises as the reader does.
+        """Return these nodes (at least one) as columns, with the values that ``reader`` returns for them; None if they
+        differ in form, in which case nothing was read. Raises as the reader does.
         """
         if schema is None:
             columns = columns_of_maps(nodes)

@@ -26,7 +26,7 @@ _LISTS = frozenset((list, _NONE))
 
 Column = Sequence[Any]
 ReadTable = Callable[[list[Node]], Table | None]
-"""What the objects, one at least, are as a table; None if they are not of one form."""
+"""Returns the objects (at least one) as a table, or None if they differ in form."""
 
 
 def columns_of_maps(nodes: list[Node]) -> dict[str, Column] | None:
@@ -78,7 +78,7 @@ def _are_free(column: Column, kinds: set[type]) -> bool:
 
 
 def _items(column: Column) -> list[Node]:
-    """Those of the lists in a column, which has nothing but nulls beside them."""
+    """Return the items of the lists in a column, which may otherwise hold only nulls."""
     return list(chain.from_iterable(filter(None, column)))
 
 
@@ -106,7 +106,7 @@ class StructField(NamedTuple):
     """Whether a null is left as it is."""
     plain: Plain | None
     items: Plain | None
-    """Those of an array."""
+    """The items of an array."""
     inner: ReadTable | None
     """Reads structs that are the values of the field."""
 
@@ -145,7 +145,7 @@ def _in_range(column: Column, kinds: set[type]) -> Column:
 
 
 def _without_negative_zeros(column: Column) -> Column:
-    """Of floats and nulls."""
+    """Return a column of floats and nulls without negative zeros."""
     return column if all(column) else [value if value is None else value or 0.0 for value in column]
 
 

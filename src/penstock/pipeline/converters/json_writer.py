@@ -95,7 +95,7 @@ class JsonWriter:
         return written, set(map(type, written))
 
     def _numbers(self, schema: Schema, column: Sequence[Any], found: set[type]) -> list[Any] | None:
-        """Of dates and times."""
+        """Return dates and times as numbers."""
         _, kinds, to_number = _DATES[schema.name or ""]
         if not found <= {*kinds, type(None)} or (type(None) in found and not self._writes_null(schema)):
             return None

@@ -16,7 +16,7 @@ Writer = Callable[[Schema | None], Callable[[Any], Any]]
 
 
 def misfit(writer: Writer, schema: Schema | None, value: Any) -> DataError:
-    """Of a value that the function which ``writer`` gives for its schema refuses."""
+    """Return the error for a value that the writer of its schema refuses."""
     names: list[str] = []
     while (inner := _refused(writer, schema, value)) is not None:
         name, schema, value = inner

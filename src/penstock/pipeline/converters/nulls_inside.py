@@ -22,7 +22,9 @@ def null_for(schema: Schema, location: str) -> DataError:
 
 
 def check_inside(schema: Schema, location: str, refusal: Refusal = null_for) -> Check | None:
-    """Of what is in a container; None if nothing in it can have become null. Structs in it look after themselves."""
+    """Return a check of the values in a container, or None if none of them can have become null. Structs in it have
+    checks of their own.
+    """
     inner = schema.value_schema
     if inner is None:
         return None

@@ -119,7 +119,7 @@ class DoubleConverter(NumberConverter):
     form, whole = struct.Struct(">d"), False
 
     def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
-        """As in Java there is one NaN, whatever its bits were."""
+        """Serialize a float. As in Java there is one NaN, whatever its bits were."""
         return super().from_connect(topic, headers, schema, math.nan if value != value else value)
 
 

@@ -83,7 +83,7 @@ def _encoded(schema: Schema, value: Any) -> int:
 
 
 def _number(source: SchemaType, target: SchemaType) -> Caster:
-    """Of numbers and booleans."""
+    """Return the caster of numbers and booleans."""
     if target in (SchemaType.FLOAT32, SchemaType.FLOAT64):
         if target is SchemaType.FLOAT64:
             return float
@@ -129,7 +129,7 @@ def _truth(value: float) -> bool:
 
 
 def _of_decimal(target: SchemaType) -> Caster:
-    """Of a Decimal's values; plain bytes can only become texts."""
+    """Return the caster of Decimal values; plain bytes can only become text."""
 
     def cast(value: Any) -> Any:
         if not isinstance(value, Decimal):
@@ -230,7 +230,7 @@ _INFERRED = {
 
 
 def _of_any(target: SchemaType) -> Caster:
-    """Of schemaless values, by their class."""
+    """Return the caster of schemaless values, by class."""
     casters: dict[type, Caster] = {}
 
     def cast(value: Any) -> Any:

@@ -1,6 +1,6 @@
-"""What transforms of whole columns have in common: the column they work on, and one pass for each schema in it.
+"""Shared parts of transforms of whole columns: the column they work on, and one pass per schema in it.
 
-A batch has nearly always one schema in a column, and what a transform does to a struct follows from its schema alone.
+A batch nearly always has one schema in a column, and what a transform does to a struct follows from its schema alone.
 So a transform plans once per schema (see ``Plans``) and then goes over the values. A batch with several schemas, or
 with nulls that pass unchanged, is split, transformed and joined again in its order.
 """

@@ -147,7 +147,7 @@ class InsertField(ColumnTransform):
         return out
 
     def _column(self, insertion: Insertion, batch: Batch, with_schema: bool) -> list[Any]:
-        """What is to be inserted, for every record; null where nothing is."""
+        """Return the value to insert for each record, null where nothing is inserted."""
         match insertion.source:
             case "topic":
                 return batch.topics

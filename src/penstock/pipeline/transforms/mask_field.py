@@ -68,7 +68,9 @@ _CONVERSIONS: dict[SchemaType, Callable[[None, str], Any]] = {
 
 
 def mask_for(schema: Schema, replacement: str | None) -> Any:
-    """What masks the values of this schema. Raises DataError if they can't be masked, or not with this replacement."""
+    """Return the mask for values of this schema. Raises DataError if the type can't be masked, or not with this
+    replacement.
+    """
     example = _EXAMPLES[schema.name if schema.name in _EXAMPLES else schema.type]
     name = class_name(schema, example)
     if replacement is None:
@@ -173,7 +175,7 @@ class MaskField(ColumnTransform):
         return schema, Table.of(columns)
 
     def _masked_column(self, column: Sequence[Any]) -> list[Any]:
-        """Of values without a schema: a mask follows from their class."""
+        """Mask values without a schema; the mask follows from the class of each value."""
         examples = dict(zip(map(type, column), column, strict=True))
         if not examples.keys().isdisjoint((list, dict)):
             return [None if old is None else self._mask_of(old) for old in column]
@@ -183,7 +185,7 @@ class MaskField(ColumnTransform):
         return [masks[kind] for kind in map(type, column)]
 
     def _mask_of(self, old: Any) -> Any:
-        """What masks this value, which has no schema."""
+        """Return the mask of a value without a schema."""
         inferred = _INFERRED.get(type(old))
         if inferred is None:
             raise DataError(f"Cannot mask value of type: class {class_name(None, old)}")

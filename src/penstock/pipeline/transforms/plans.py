@@ -1,4 +1,4 @@
-"""What a transform computes once for all values of a kind: plans by schema, or by the keys of a schemaless map."""
+"""Results that a transform computes once for all values of a kind: by schema, or by the keys of a schemaless map."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class ReplaceField(ColumnTransform):
 
     @staticmethod
     def _checks(schema: Schema, changed: Schema, pairs: Pairs) -> dict[str, Callable[[Any], Any]]:
-        """Of fields that take the place of another one by such an accident, and must fit its schema."""
+        """Return checks of fields that replace another field by accident of renaming and must fit its schema."""
         checks: dict[str, Callable[[Any], Any]] = {}
         for new, old in pairs:
             source, target = schema.field(old), changed.field(new)

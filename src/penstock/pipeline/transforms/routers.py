@@ -106,7 +106,7 @@ class TimestampRouter(BuiltIn):
 
     @cached_property
     def _format(self) -> DateFormat:
-        """As in Java made for the first record, which fails if its pattern is none."""
+        """Create the format. As in Java this happens with the first record, which fails if the pattern is invalid."""
         return DateFormat(self._time_format)
 
     def apply_batch(self, batch: Batch) -> Batch:

@@ -8,9 +8,9 @@ DELIMITERS = frozenset(':,{}[]"')
 _TOKEN = re.compile(r'(?:[^:,{}\[\]"\\]+|\\.)+\\?|.', re.DOTALL)
 """A delimiter, or all that comes before the next one that no backslash escapes."""
 BLANK = "".join(map(chr, range(33)))
-"""What ``String.trim`` removes."""
+"""Characters that ``String.trim`` removes."""
 NO_SCALAR = frozenset((*DELIMITERS, *BLANK, *"ntf"))
-"""What no number begins with, nor a text that can be nothing else: ``null``, ``true`` and ``false`` can."""
+"""First characters that no number has, nor ``null``, ``true`` or ``false``: the token can only be text."""
 
 
 class Tokens:

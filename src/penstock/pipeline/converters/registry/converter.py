@@ -24,7 +24,7 @@ from penstock.pipeline.converters.registry.writing import Writing
 log = logging.getLogger(__name__)
 
 VERSION = "8.5.0"
-"""Of the converters whose behaviour these have."""
+"""Version of the Confluent converters whose behaviour is kept."""
 
 
 class RegistryConverter(Format, Converter):

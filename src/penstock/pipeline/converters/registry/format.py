@@ -1,5 +1,5 @@
-"""What the mapping of one format offers: its schema for a Connect schema and the reverse, and what writes and reads
-values, made once per schema.
+"""Interface of a format's mapping: its schema for a Connect schema and the reverse, and the writers and readers of
+values, which are made once per schema.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Target:
 
     text: SchemaText
     name: str | None
-    """Of the record, for subjects that are named by it."""
+    """Name of the record, for subject names derived from it."""
     parsed: Any
     head: bytes = b""
-    """What stands between the id and the payload."""
+    """Bytes between the schema id and the payload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Source:
 
 
 def endless(what: str) -> SerializationError:
-    """What is said of a schema that the mapping can't follow to its end."""
+    """Return the error for a schema that contains itself without end."""
     return SerializationError(f"{what} is nested too deeply, or refers to itself without end")
 
 
@@ -76,9 +76,9 @@ class Format(ABC):
     """The mapping of one format with its settings."""
 
     format: ClassVar[str]
-    """As messages name it."""
+    """Name of the format in messages."""
     schema_type: ClassVar[str]
-    """As registries name it."""
+    """Name of the format in the registry's API."""
     extra: ClassVar[str]
 
     settings: dict[str, Any]

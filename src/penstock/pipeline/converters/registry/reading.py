@@ -108,7 +108,7 @@ class Reading:
             yield run
 
     def _head(self, topic: str, headers: Headers, item: bytes | None) -> tuple[bytes | None, int]:
-        """What says which schema a message has, and where its payload begins."""
+        """Return the bytes that identify a message's schema, and the offset of its payload."""
         if item is None:
             return None, 0
         if self._configured is not None:
@@ -202,7 +202,7 @@ class Reading:
 
 
 def _of_frame(item: bytes) -> SerializationError | None:
-    """What is wrong with the id itself, which counts before what follows it."""
+    """Return the error of an invalid id, which takes precedence over errors after it."""
     try:
         read_id(item)
     except SerializationError as error:

@@ -29,7 +29,7 @@ ID_SIZE, GUID_SIZE = 5, 17
 
 @dataclass(frozen=True, slots=True)
 class SchemaId:
-    """What a message says about its schema: an id or a GUID, and with Protobuf which message of the schema it is."""
+    """Reference to a schema in a message: an id or a GUID, and with Protobuf the message type within the schema."""
 
     id: int | None = None
     guid: str | None = None

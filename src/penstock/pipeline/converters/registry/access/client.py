@@ -20,7 +20,7 @@ _LONGEST = 10_000
 
 
 class RestClientError(KafkaError):
-    """What a registry answered to a request that it did not carry out."""
+    """Error response of a registry."""
 
     java_name = "io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException"
 

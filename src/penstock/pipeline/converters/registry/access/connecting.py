@@ -176,8 +176,8 @@ def _sendable(name: str, value: str) -> str:
 
 
 def _adjust(client: Any, tls: Tls | None, headers: dict[str, str]) -> None:
-    """What Java's client can and the settings of this one do not say: hosts that are not checked, certificates for the
-    server of tokens too, headers, no other proxy than that of the settings, whatever HTTP_PROXY says: requests hold
+    """Apply settings of Java's client that this client has no setting for: unverified host names, certificates for the
+    token server too, headers, and no proxy but the configured one, whatever HTTP_PROXY says, since requests contain
     passwords.
     """
     rest = client._rest_client

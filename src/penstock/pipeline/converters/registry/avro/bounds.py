@@ -13,7 +13,7 @@ from penstock.api.errors import SerializationError
 from penstock.pipeline.converters.registry.avro.schema.model import AvroType, parts
 
 MOST_ITEMS = 1_000_000
-"""Of an array whose items take no byte."""
+"""Maximum length of an array whose items take no bytes."""
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 Skip = Callable[[bytes, int], int]
@@ -23,7 +23,7 @@ early.
 
 
 def bounds(avro: AvroType) -> Skip | None:
-    """What checks values of this type; None if there is nothing to check."""
+    """Return a check of values of this type, or None if there is nothing to check."""
     arrays = [part for part in parts(avro) if part.kind == "array" and _is_empty(part.item, ())]
     if not arrays and not any(_contains_itself(part) for part in parts(avro) if part.kind == "record"):
         return None

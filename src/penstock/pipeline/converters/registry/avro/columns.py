@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Change = Callable[[Any], Any]
 Changes = Callable[[AvroType, Schema], "list[Change | None]"]
-"""Those of a record's fields."""
+"""Returns the changes of a record's fields."""
 
 FEWEST = 24
 """Fewer messages are read faster one by one."""
@@ -77,7 +77,7 @@ def _record(avro: AvroType, schema: Schema, changes: Changes) -> Callable[[Locks
 
 
 def _field(avro: AvroType, schema: Schema, change: Change | None, changes: Changes) -> Read:
-    """What reads a field and changes it; the fields of a record are changed by themselves."""
+    """Return a function that reads a field and changes its values; a record's fields are changed separately."""
     if avro.kind == "union":
         other = other_branch(avro)
         return _nullable(_field(avro.branches[other], schema, change, changes), 2 * other)

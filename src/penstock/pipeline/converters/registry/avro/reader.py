@@ -86,7 +86,7 @@ class _Compiler:
 
     def __init__(self) -> None:
         self._records: dict[int, list[Any]] = {}
-        """Of the records being compiled, by identity: the function, once there is one."""
+        """The functions of records that are being compiled, by identity of the schema; empty until there is one."""
 
     def change(self, avro: AvroType, schema: Schema) -> Change | None:
         if avro.kind == "union":
@@ -113,7 +113,7 @@ class _Compiler:
         return None
 
     def changes(self, avro: AvroType, schema: Schema) -> list[Change | None]:
-        """Those of a record's fields."""
+        """Return the changes of a record's fields."""
         return [
             self.change(field.type, target.schema) for field, target in zip(avro.fields, schema.fields, strict=True)
         ]
@@ -207,7 +207,7 @@ def _same(value: Any) -> Any:
 
 
 def read_anything(value: Any) -> Any:
-    """What a record of the type for schemaless data holds."""
+    """Return the value in a record of the type for schemaless data."""
     for name in ("boolean", "bytes", "double", "float", "int", "long", "string"):
         if value[name] is not None:
             return value[name]

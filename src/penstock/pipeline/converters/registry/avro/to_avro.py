@@ -90,7 +90,7 @@ class _Builder:
         return base
 
     def _nested(self, schema: Schema, ignore_optional: bool = False) -> AvroType:
-        """As ``build``, but a name that has been met is that record: so recursion ends."""
+        """Build like ``build``, but return a record that was already met by its name, which ends recursion."""
         if schema.name is not None and (found := self._records.get(schema.name)):
             return found if ignore_optional else _optional(schema, found)
         return self.build(schema, ignore_optional)

@@ -12,7 +12,7 @@ Node = dict[str, Any]
 
 
 def conflicts(reader: Node, writer: Node, place: str = "") -> list[str]:
-    """What stands against it, each with its place; empty if nothing does."""
+    """Return the incompatibilities, each with its place; empty if the schemas are compatible."""
     at = place or "/"
     if "oneOf" in writer or "anyOf" in writer:
         branches = writer.get("oneOf") or writer["anyOf"]

@@ -39,7 +39,7 @@ class Documents:
         return Place(self._nodes[""], "")
 
     def resolve(self, place: Place, reference: str) -> Place:
-        """What a ``$ref`` at a place points to: a JSON pointer, an id, or another document. Raises DataError."""
+        """Resolve a ``$ref`` found at a place: a JSON pointer, an id, or another document. Raises DataError."""
         name, _, fragment = reference.partition("#")
         document = place.document if not name else self._document(place, name)
         root = self._nodes[document]

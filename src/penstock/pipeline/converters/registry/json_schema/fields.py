@@ -1,4 +1,4 @@
-"""What a struct of Java's refuses to take in: a node of the wrong kind has become null, or no bytes, by then.
+"""Refusals of Java's struct, applied to nodes before they become null or bytes.
 
 Java: ``Struct.put``, ``ConnectSchema.validateValue``.
 """
@@ -14,7 +14,9 @@ from penstock.pipeline.converters.scalar_nodes import Read
 
 
 def put(field: Field, read: Read) -> Read:
-    """What ``read`` makes of nodes that are there, as far as a struct takes it; raises DataError for the rest."""
+    """Return a reader that raises DataError for values that a struct's field refuses. Called for nodes that are
+    present.
+    """
     schema, location = field.schema, f'field: "{field.name}"'
     if schema.type is SchemaType.BYTES and schema.name != DECIMAL_NAME:
 

@@ -55,10 +55,10 @@ _MARK = secrets.token_hex(8)
 
 
 def _parsed(payloads: list[bytes]) -> list[Any] | None:
-    """What these payloads are, parsed at once: None if one of them is not one whole JSON value.
+    """Parse all payloads at once; return None if one of them is not exactly one JSON value.
 
-    Between any two of them is a text that no payload has: were a payload only a part of a value, or two values, the
-    marks would not be at all odd places.
+    A marker that no payload contains is put between any two of them: if a payload were part of a value, or two values,
+    not all markers would be at odd places.
     """
     parts = orjson.loads(b"[%b]" % (b',"%b",' % _MARK.encode()).join(payloads))
     count = len(payloads)

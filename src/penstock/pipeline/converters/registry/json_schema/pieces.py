@@ -1,4 +1,4 @@
-"""What a JSON Schema consists of: a combination, a type and an enum beside each other are three schemas, and all hold.
+"""Parts of a JSON Schema: a combination, a type and an enum beside each other are three schemas, all of which hold.
 
 Java: ``SchemaLoader.runSchemaExtractors`` of Everit, for drafts up to 7, and ``SchemaTranslator`` for later ones.
 """
@@ -17,7 +17,7 @@ _WORDS = {
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     "string": ("minLength", "maxLength", "pattern", "format"),
 }  # fmt: skip
-"""What tells of which type a schema is that does not say so."""
+"""Keywords that imply the type of a schema without ``type``."""
 _CONDITION = ("if", "then", "else")
 _JAVA_NAMES = {"null": "NullSchema", "not": "NotSchema", "if": "ConditionalSchema"}
 

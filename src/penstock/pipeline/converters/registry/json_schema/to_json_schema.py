@@ -82,7 +82,7 @@ class _Builder:
         return {"oneOf": branches}
 
     def _plain(self, schema: Schema) -> tuple[Node, Node]:
-        """What says which values there are, and the properties that only Connect understands."""
+        """Return the part that constrains values, and the properties that only Connect understands."""
         match schema.type:
             case kind if kind in _NUMBERS:
                 return {"type": _NUMBERS[kind]}, {CONNECT_TYPE: kind.value}

@@ -1,3 +1,3 @@
-"""What the mappings of the three formats share: names, orders of maps, schemas being built, and schemas that contain
-themselves.
+"""Shared parts of the three formats' mappings: names, orders of maps, schemas under construction, and recursive
+schemas.
 """

@@ -52,7 +52,7 @@ class Lockstep:
         return len(self.at)
 
     def some(self, chosen: Array, read: Read, other: Any) -> Sequence[Any]:
-        """What ``read`` returns for the chosen messages, and ``other`` for the rest."""
+        """Return the values that ``read`` reads from the chosen messages, and ``other`` for the rest."""
         if chosen.all():
             return read(self)
         rows, before = np.flatnonzero(chosen), self.at

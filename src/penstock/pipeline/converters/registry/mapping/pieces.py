@@ -12,7 +12,7 @@ from typing import Any
 from penstock.api.columns import Table
 
 Piece = bytes | list[bytes]
-"""What all messages have at this place, or what each has."""
+"""Bytes that all messages have at this place, or one entry per message."""
 Encode = Callable[[Sequence[Any]], list[Piece]]
 """The pieces for a column, which has one value at least. Raises an exception if a value has to be converted by itself.
 """
@@ -22,7 +22,7 @@ _NONE = type(None)
 
 
 def joined(pieces: Sequence[Piece], count: int) -> list[bytes]:
-    """So many messages of these pieces."""
+    """Join pieces to ``count`` messages."""
     columns: list[Piece] = []
     for constant, group in groupby(pieces, is_bytes):
         if constant:

@@ -11,7 +11,7 @@ from penstock.api.schema import Field, Schema, SchemaType
 
 @dataclass(slots=True)
 class SchemaParts:
-    """What is known of a schema so far; ``build`` makes it."""
+    """Schema under construction; ``build`` returns it."""
 
     type: SchemaType
     name: str | None = None

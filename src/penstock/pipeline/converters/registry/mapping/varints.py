@@ -20,7 +20,7 @@ def varint(value: int) -> bytes:
 
 @cache
 def _groups() -> tuple[list[bytes], list[bytes]]:
-    """Of the lower 14 bits of a number: the bytes if more follow, and if they are all."""
+    """Return the bytes of each value of a number's lower 14 bits: with more bytes to follow, and as the last ones."""
     more = [bytes((low & 127 | 128, low >> 7 | 128)) for low in range(1 << 14)]
     return more, [varint(low) for low in range(1 << 14)]
 
@@ -45,7 +45,7 @@ def varints(column: Sequence[int]) -> list[Piece]:
 
 
 class Lengths(dict[int, bytes]):
-    """What stands before bytes, by their number; the ones seen are kept, which are few."""
+    """Length prefixes by number of bytes, cached; few different lengths occur."""
 
     def __init__(self, factor: int) -> None:
         """``factor``: what the number is multiplied by: 2 where numbers have a sign."""

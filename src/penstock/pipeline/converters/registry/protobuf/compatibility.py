@@ -11,7 +11,7 @@ _GROUPS = ({5, 3, 13, 4, 8, 14}, {17, 18}, {9, 12}, {7, 15}, {6, 16})
 
 
 def conflicts(reader: Any, writer: Any, place: str = "", seen: frozenset[str] = frozenset()) -> list[str]:
-    """What stands against it; empty if nothing does."""
+    """Return the incompatibilities; empty if the schemas are compatible."""
     found: list[str] = []
     if reader.full_name in seen:
         return found

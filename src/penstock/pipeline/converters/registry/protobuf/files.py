@@ -88,7 +88,7 @@ def _serialized(name: str, text: str) -> Any | None:
 
 
 def _compiled(texts: Mapping[str, str], serialized: Mapping[str, Any]) -> dict[str, Any]:
-    """What the compiler makes of texts; it works on files, so they are written into a folder that is gone after."""
+    """Compile schema texts. The compiler works on files, so they are written to a temporary folder."""
     if not texts:
         return {}
     descriptor = load("google.protobuf.descriptor_pb2", "protobuf")
@@ -123,7 +123,7 @@ def _with_meta(text: str) -> str:
 
 @contextlib.contextmanager
 def _standard_error(said: list[str]) -> Iterator[None]:
-    """What the compiler, which is C++, prints in the meantime."""
+    """Capture the output of the compiler, which is C++, on standard error."""
     with _compiling, tempfile.TemporaryFile() as file:
         saved = os.dup(2)
         os.dup2(file.fileno(), 2)

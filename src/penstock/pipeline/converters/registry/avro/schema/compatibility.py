@@ -18,7 +18,7 @@ _PROMOTIONS = {
 
 
 def conflicts(reader: AvroType, writer: AvroType) -> list[str]:
-    """What stands against it, each with its place; empty if nothing does."""
+    """Return the incompatibilities, each with its place; empty if the schemas are compatible."""
     return _conflicts(reader, writer, "", set())
 
 

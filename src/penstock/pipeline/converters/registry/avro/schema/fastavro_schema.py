@@ -27,7 +27,7 @@ def is_nullable(avro: AvroType) -> bool:
 
 
 def other_branch(avro: AvroType) -> int:
-    """Of a nullable type: the branch that is not null."""
+    """Return the branch of a nullable type that is not null."""
     return 1 if avro.branches[0].kind == "null" else 0
 
 
@@ -41,7 +41,7 @@ def is_wrapped(avro: AvroType, writing: bool) -> bool:
 
 
 def for_fastavro(avro: AvroType, writing: bool) -> Any:
-    """What ``fastavro.parse_schema`` takes."""
+    """Return the schema as ``fastavro.parse_schema`` takes it."""
     return _Maker(writing).make(avro)
 
 

@@ -55,13 +55,13 @@ class AvroType:
     default_symbol: str | None = None
     size: int = 0
     items: AvroType | None = None
-    """Of an array or a map."""
+    """Type of the items of an array or of the values of a map."""
     branches: list[AvroType] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
 
     @property
     def full_name(self) -> str:
-        """Of an unnamed type: its kind."""
+        """Return the full name; for an unnamed type its kind."""
         return self.name.full if self.name else self.kind
 
     @property

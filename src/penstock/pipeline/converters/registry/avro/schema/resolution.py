@@ -47,7 +47,7 @@ def resolution(writer: AvroType, reader: AvroType) -> Change | None:
 class _Resolver:
     def __init__(self) -> None:
         self._records: dict[tuple[int, int], list[Change]] = {}
-        """Of the records being compiled: the function, once there is one."""
+        """The functions of records that are being compiled; empty until there is one."""
 
     def change(self, writer: AvroType, reader: AvroType) -> Change | None:
         if writer.kind == "union":
@@ -171,7 +171,7 @@ def _default(field: AvroField, writer: AvroType) -> Change:
 
 
 def _value(avro: AvroType, default: Any) -> Any:
-    """What fastavro would give for a value that is given as the JSON of a default."""
+    """Return the value that fastavro would read where the default's JSON is this."""
     if default is NULL_DEFAULT:
         default = None
     match avro.kind:
