@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from penstock.spark.daemon import FORK_WITH
-from penstock.spark.query.dataframes import MODULES
+from penstock.spark.query.shared import MODULES
 
 BATCH = """
 import sys

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import types as t
 
 from penstock.api.errors import ConfigError
-from penstock.spark.daemon import FORK_WITH
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 VIEW = "records"
 """The name of a batch in the setting ``sql``."""
-MODULES = (
-    "pandas,pyarrow.compute,pyarrow.pandas_compat,pyspark.sql.pandas.serializers,"
-    "penstock.spark.query.sink.rows.pipeline,penstock.spark.query.jdbc.rows,"
-    "penstock.spark.query.source.sending,penstock.spark.query.source.transport"
-)
-"""What a query's processes are forked with. PyArrow imports pandas when it makes its first array, if pandas is there:
-half a second for each process, and there is one for each partition of each batch.
-"""
 UNNAMED = ("java.net.ConnectException", "java.net.SocketTimeoutException", "java.io.EOFException")
 """Java's errors of a connection that don't tell whose it was."""
-
-
-def mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> DataFrame:
-    """``mapInArrow``, in processes that are forked with what queries need."""
-    environment = frame.sparkSession.sparkContext.environment
-    # Spark keeps a process to fork from for each environment: one for queries has imported what they need.
-    environment[FORK_WITH] = MODULES
-    try:
-        return frame.mapInArrow(function, schema)
-    finally:
-        environment.pop(FORK_WITH, None)
 
 
 def narrowed(frame: DataFrame) -> DataFrame:

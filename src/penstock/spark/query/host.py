@@ -25,6 +25,7 @@ from penstock.pipeline.task import FencedError, TaskSpec
 from penstock.pipeline.trace import causes, headline, trace
 from penstock.spark.channel import Message, RefusedError, TaskChannel
 from penstock.spark.query.progress_report import KEPT
+from penstock.spark.query.shared import prepare
 from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.run.stall_watch import watch_stalls
 from penstock.spark.run.task_link import ChannelHost, LogRelay, Steering
@@ -225,6 +226,7 @@ class Queries:
     def _begin(self, jars: Iterable[str]) -> SparkSession:
         from pyspark.sql import SparkSession
 
+        prepare(self._context)
         session = SparkSession(self._context)
         for jar in jars:
             session.sql(f"ADD JAR '{jar}'")

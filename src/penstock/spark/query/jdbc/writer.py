@@ -16,7 +16,7 @@ from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.jdbc.statements import LedgerStatements, statement_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.query.dataframes import full_text, mapped, narrowed
+from penstock.spark.query.dataframes import full_text, narrowed
 from penstock.spark.query.jdbc.java import Java, lacks_driver
 from penstock.spark.query.jdbc.plan import Plan, Stops, without_stops
 from penstock.spark.query.jdbc.rows import RefusedRows, TableRows
@@ -108,7 +108,7 @@ class JdbcWriter:
             self._tables.prepare(shape)
         plan = Plan(tuple(self._shapes), progress.starts, dict(progress.done))
         self._totals.value = {}
-        rows = narrowed(mapped(records, TableRows(self._spec, plan, self._totals), plan.row_type()))
+        rows = narrowed(records.mapInArrow(TableRows(self._spec, plan, self._totals), plan.row_type()))
         if self._settings.connection.dialect.single_writer:
             rows = rows.coalesce(1)
         writer = self._java_writer(progress)
@@ -172,7 +172,7 @@ class JdbcWriter:
         """Send the dead letters; the records are read once more for it."""
         self._totals.value = {}
         rows = RefusedRows(self._spec, dict(progress.letters), self._totals)
-        mapped(records, rows, "value STRING").write.format("noop").mode("overwrite").save()
+        records.mapInArrow(rows, "value STRING").write.format("noop").mode("overwrite").save()
         _add(progress.totals, self._totals.value)
         progress.letters = {}
 

@@ -16,7 +16,7 @@ from pyspark.errors import AnalysisException, ArithmeticException, DateTimeExcep
 from pyspark.sql import types as t
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.spark.query.dataframes import VIEW, declared, full_text, mapped, narrowed, root_cause
+from penstock.spark.query.dataframes import VIEW, declared, full_text, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.select import check_select
 from penstock.spark.query.sink.progress import Version
@@ -79,9 +79,8 @@ class BatchWriter:
 
     def __init__(self, spec: SafeSpec, settings: SinkSettings, session: SparkSession, target: Target) -> None:
         self._spec, self._settings, self._target = spec, settings, target
-        self._context = session.sparkContext
         self._evolution = Evolution(settings, session)
-        self._totals = self._context.accumulator({}, SumOfTotals())
+        self._totals = session.sparkContext.accumulator({}, SumOfTotals())
         self._columns = None if settings.schema is None else declared(settings.schema)
         self._keys = keys_of(settings, self._columns)
         self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
@@ -123,14 +122,14 @@ class BatchWriter:
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """The columns of the first values; None if there are no values."""
         rows = Rows(self._spec, None, self._totals, self._keys)
-        found = mapped(records, rows, f"{SCHEMA_COLUMN} STRING").collect()
+        found = records.mapInArrow(rows, f"{SCHEMA_COLUMN} STRING").collect()
         return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
 
     def _rows(self, records: DataFrame, columns: t.StructType) -> DataFrame:
         declared = self._settings.schema is not None
         sql, keyed = self._settings.sql is not None, self._keys is not None
         plan = Plan(columns.json(), declared, self._extras, self._zone, tombstones=sql, keyed=keyed)
-        frame = narrowed(mapped(records, Rows(self._spec, plan, self._totals, self._keys), plan.row_type()))
+        frame = narrowed(records.mapInArrow(Rows(self._spec, plan, self._totals, self._keys), plan.row_type()))
         if self._settings.sql is None or columns is NOTHING:
             return frame
         frame.createOrReplaceTempView(VIEW)

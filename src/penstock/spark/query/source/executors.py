@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.pipeline.metrics import ERRORS, Metrics
 from penstock.pipeline.telemetry.topic_schemas import REPORTED
 from penstock.pipeline.topics import ActiveTopics
-from penstock.spark.query.dataframes import mapped, narrowed
+from penstock.spark.query.dataframes import narrowed
 from penstock.spark.query.progress_report import BUSY, shares
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.writer import PipelineError
@@ -49,7 +49,7 @@ class InExecutors:
     def run(self, rows: DataFrame, records: Records, number: int) -> None:
         began = time.monotonic()
         send = SendPartition(self._spec, records, self._reports)
-        answers = mapped(narrowed(rows), send, f"{FAILURE} STRING").collect()
+        answers = narrowed(rows).mapInArrow(send, f"{FAILURE} STRING").collect()
         failure = next((row[0] for row in answers if row[0] is not None), None)
         self._ends.put(_Sent(End(number), time.monotonic() - began, failure))
 

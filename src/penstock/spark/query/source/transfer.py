@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.api.batch import Batch
-from penstock.spark.query.dataframes import mapped, narrowed
+from penstock.spark.query.dataframes import narrowed
 from penstock.spark.query.source.partitions import BatchLostError
 from penstock.spark.query.source.sending import Records
 from penstock.spark.query.source.transport import SENT, Receiver
@@ -58,7 +58,7 @@ class ToTask:
         self._records = records
         send = self._receiver.expect()
         try:
-            answers = mapped(narrowed(rows), send, f"{SENT} BIGINT").collect()
+            answers = narrowed(rows).mapInArrow(send, f"{SENT} BIGINT").collect()
             self._receiver.finish(sum(row[0] for row in answers), End(number))
         except BatchLostError:
             raise

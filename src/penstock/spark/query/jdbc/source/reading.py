@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from penstock.jdbc.source.settings import JdbcSourceSettings
 from penstock.jdbc.source.windows import Select
-from penstock.spark.query.dataframes import full_text, mapped, root_cause
+from penstock.spark.query.dataframes import full_text, root_cause
 from penstock.spark.query.jdbc.java import Java
 from penstock.spark.query.jdbc.source.records import Shape
 from penstock.spark.query.source.transport import SENT, Receiver
@@ -112,7 +112,7 @@ class Reading:
     def _read(self, selects: Sequence[Select], end: End) -> None:
         frame = DataFrame(self._reader(selects).rows(self._session._jsparkSession), self._session)
         send = self._receiver.expect(len(selects))
-        answers = mapped(frame, send, f"{SENT} BIGINT").collect()
+        answers = frame.mapInArrow(send, f"{SENT} BIGINT").collect()
         self._receiver.finish(sum(row[0] for row in answers), end)
 
     def _reader(self, selects: Sequence[Select]) -> Any:

@@ -1,0 +1,74 @@
+"""Several queries at the same time in one Spark application: what they share does not make them fail."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.api.batch import Batch
+from penstock.embedded import java_home
+from penstock.spark.daemon import FORK_WITH
+from penstock.spark.query.shared import MODULES, prepare
+from penstock.spark.query.source.transfer import End, ToTask
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+QUERIES = 6
+BATCHES = 12
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[SparkSession]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(os.environ, "JAVA_HOME", str(java_home()))
+        session = SparkSession.builder.master("local[4]").config("spark.ui.enabled", "false").getOrCreate()
+        prepare(session.sparkContext)
+        yield session
+        session.stop()
+
+
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Threads that take turns as often as possible."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def at_the_same_time(work: Callable[[], object]) -> list[object]:
+    with ThreadPoolExecutor(QUERIES) as pool:
+        return [each.result() for each in [pool.submit(work) for _ in range(QUERIES)]]
+
+
+def records(rows: pa.RecordBatch) -> Batch:
+    return Batch.of("rows", rows["id"].to_pylist())
+
+
+@pytest.mark.usefixtures("switching")
+def test_queries_plan_and_run_their_batches_at_the_same_time(session: SparkSession) -> None:
+    def query() -> list[object]:
+        own, transfer = session.newSession(), ToTask("127.0.0.1")
+        taken: list[object] = []
+        for number in range(BATCHES):
+            transfer.run(own.range(number, number + 2, numPartitions=1), records, number)
+            while not isinstance(item := transfer.take(60), End):
+                assert item is not None
+                taken += item.values
+        transfer.close()
+        return taken
+
+    assert at_the_same_time(query) == [[id for i in range(BATCHES) for id in (i, i + 1)]] * QUERIES
+
+
+def test_processes_of_queries_are_forked_with_the_modules_that_they_need(session: SparkSession) -> None:
+    before = session.sparkContext.environment
+    prepare(session.sparkContext)
+    assert session.sparkContext.environment[FORK_WITH] == MODULES
+    assert session.sparkContext.environment is not before  # another thread may be iterating over it
