@@ -341,6 +341,10 @@ class Cluster:
                 self.trace(f"{worker.id}: {id} forgets its topics")
                 if id in worker.tasks:
                     worker.tasks[id].known_topics.clear()
+            case a.Log() | a.ReadOffsets():
+                pass
+            case _:
+                raise AssertionError(f"no worker carries out {action!r}")
 
     def _task_ends(self, worker: Worker, task: Task) -> None:
         def end() -> None:

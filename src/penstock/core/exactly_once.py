@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from penstock.core.group.catch_up import ConfigReader
 from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
-from penstock.core.model.flow import Flow, Until
+from penstock.core.model.flow import Flow, Output, Until
 from penstock.core.model.messages import Refused
-from penstock.core.model.output import Output
 from penstock.core.model.records import TaskCount
 from penstock.core.model.settings import HerderSettings, PluginFacts
 from penstock.core.model.state import ClusterState

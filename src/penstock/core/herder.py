@@ -16,11 +16,23 @@ tasks' configurations (``reconfiguration``), offsets (``offsets``), fencing (``e
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from penstock.core.exactly_once import FencingBeforeStart, ZombieFencing
 from penstock.core.group.catch_up import Backoff, CatchUp, ConfigReader
-from penstock.core.group.confirmation import Confirmation
 from penstock.core.group.leadership import Duties, Leadership
-from penstock.core.group.membership import Joined, Lost, Membership, PollTimeoutExpired, Revoked, Stage
+from penstock.core.group.membership import (
+    CoordinatorFound,
+    CoordinatorUnknown,
+    Failed,
+    GroupEvent,
+    Joined,
+    Lost,
+    Membership,
+    PollTimeoutExpired,
+    Revoked,
+    Stage,
+)
 from penstock.core.group.rebalance import Rebalancing
 from penstock.core.model import actions
 from penstock.core.model import messages as m
@@ -30,32 +42,37 @@ from penstock.core.model.events import (
     Completed,
     ConfigRead,
     ConnectorEvent,
+    Degraded,
+    Event,
     ShutDown,
     StatusNotWritten,
     StatusRead,
     Submitted,
     Tick,
 )
-from penstock.core.model.output import Output
+from penstock.core.model.flow import Output
 from penstock.core.model.records import (
     ConfigRecord,
     ConnectorConfig,
     LoggerLevel,
     PolicyRestart,
     RestartRequest,
+    SessionKey,
     StatusTopicRecord,
     TargetState,
+    TaskConfig,
+    TaskCount,
     TasksCommit,
     TopicStatus,
 )
 from penstock.core.model.settings import HerderSettings, NoPlugins, PluginFacts
 from penstock.core.model.state import ClusterState
-from penstock.core.model.tasks import TaskEvent
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskEvent
 from penstock.core.offsets import OffsetRequests
 from penstock.core.reconfiguration import Reconfigurations
-from penstock.core.requests.answers import Handlers, Requests
-from penstock.core.requests.changes import Changes, set_cluster_logger
-from penstock.core.requests.inter_worker import InterWorkerRequests
+from penstock.core.requests.answers import RequestFlows, Requests
+from penstock.core.requests.changes import Changes
+from penstock.core.requests.inter_worker import Confirmation, InterWorkerRequests
 from penstock.core.requests.reads import Reads
 from penstock.core.restart import RestartRequests, Restarts
 from penstock.core.restart_policy import FailedInstances, RestartPolicy
@@ -87,8 +104,8 @@ class Herder:
             prepare=lambda name: fencing.prepare(name),
             must_prepare=lambda name: zombies.is_due(name),
         )
-        self._deferred: list[object] = []
-        """Events that wait until the restart that is under way is over."""
+        self._deferred: list[Event] = []
+        """Events that wait for the end of the restart that is under way."""
 
         self.leadership = leadership = Leadership(settings, output, state, membership)
         keys = SessionKeys(settings, leadership)
@@ -118,7 +135,7 @@ class Herder:
             output,
             membership,
             reads,
-            _handlers(
+            RequestFlows(
                 Changes(settings, state, work, leadership, cleanup, reads),
                 RestartRequests(settings, state, work, leadership, self.restarts, reads),
                 OffsetRequests(state, work, leadership, reader, zombies),
@@ -131,10 +148,11 @@ class Herder:
 
     # -- the machine
 
-    def handle(self, event: object, now: int) -> list[Action]:
-        """Take one event at this time (milliseconds, never decreasing) and return the actions to carry out, in order.
+    def handle(self, event: Event, now: int) -> list[Action]:
+        """Handle one event at this time (milliseconds, never decreasing) and return the actions to carry out, in order.
 
-        The state is undefined after an exception: the worker must end.
+        Raises AssertionError for anything but an ``Event``. The state is undefined after an exception: the worker must
+        end.
         """
         self.output.set_time(now)
         self._handle_when_free(event)
@@ -142,25 +160,25 @@ class Herder:
         return self.output.take()
 
     def wake_at(self) -> int | None:
-        """When ``handle`` must be called at the latest, with ``Tick`` if nothing else happens; None: no limit."""
+        """Return the time by which ``handle`` must be called, with ``Tick`` if nothing else happens; None: no limit."""
         times = (self.output.flows.next_deadline(), self.membership.rejoin_due)
         return min((t for t in times if t is not None), default=None)
 
     @property
     def stopped(self) -> bool:
-        """After ``ShutDown``: everything has ended."""
+        """Whether everything has ended after ``ShutDown``."""
         stopping = self.membership.stage is Stage.STOPPING
         return stopping and self.work.idle(self.work.connectors) and self.work.idle(self.work.tasks)
 
-    def _handle_when_free(self, event: object) -> None:
-        """Handle it, or keep it until the restart that is under way is over."""
+    def _handle_when_free(self, event: Event) -> None:
+        """Handle the event, or defer it to the end of the restart that is under way."""
         if self.restarts.lane.busy and _waits_for_restarts(event):
             self._deferred.append(event)
         else:
             self._handle(event)
 
     def _settle(self) -> None:
-        """Follow up what the event has changed, until nothing more follows."""
+        """Carry on with whatever the event has made possible, until nothing more follows."""
         while True:
             self.output.flows.advance()
             if self.work.dirty:
@@ -174,8 +192,7 @@ class Herder:
         if self.membership.stage in (Stage.JOINING, Stage.WORKING):
             self._rebalance.follow_layout()
 
-    def _handle(self, event: object) -> None:
-        self._health.follow(event)
+    def _handle(self, event: Event) -> None:
         match event:
             case Submitted(number, request):
                 self._requests.answer(number, request)
@@ -197,7 +214,24 @@ class Herder:
                 self.membership.stage = Stage.JOINING
                 self._rebalance.publish()
                 self.output.emit(actions.JoinGroup())
-            case Joined() if self.membership.stage is not Stage.STOPPING and not self.membership.stays_away:
+            case Degraded(what, reason):
+                self._health.degraded(what, reason)
+            case SparkReady(queries=queries):
+                self._health.spark(queries, None)
+            case SparkDied(reason, queries):
+                self._health.spark(queries, reason)
+            case ShutDown():
+                self._leave(Stage.STOPPING)
+                self._rebalance.give_up_all(None)
+            case _:
+                self._handle_group(event)
+
+    def _handle_group(self, event: GroupEvent) -> None:
+        match event:
+            case Joined():
+                self._health.group(None)
+                if self.membership.stage is Stage.STOPPING or self.membership.stays_away:
+                    return
                 if not self._rebalance.joined(event):
                     self.output.start(self._catch_up.until_read(event), what="Catching up with the config topic")
             case Revoked():
@@ -207,9 +241,12 @@ class Herder:
                 self._rebalance.lost(event)
             case PollTimeoutExpired(reason):
                 self.output.log("WARNING", reason)
-            case ShutDown():
-                self._leave(Stage.STOPPING)
-                self._rebalance.give_up_all(None)
+            case CoordinatorUnknown(reason) | Failed(reason):
+                self._health.group(reason)
+            case CoordinatorFound():
+                self._health.group(None)
+            case _:
+                assert_never(event)
 
     def _leave(self, stage: Stage) -> None:
         """Events of the group that were deferred by a restart are out of date; revocations are still confirmed."""
@@ -223,7 +260,7 @@ class Herder:
                 self._deferred.append(event)
 
     def _lead(self, newly: bool) -> None:
-        """This worker leads after a rebalance, ``newly`` if it did not before."""
+        """Take up the leader's work after a rebalance; ``newly``: this worker did not lead before."""
         if newly:
             self.output.start(self.leadership.lead(self._duties), what="Leading the cluster")
         self._cleanup.clear_all()
@@ -253,6 +290,12 @@ class Herder:
                     self._reconfigurations.forget(name)
                     self._losses.forget(name)
                     self.restart_policy.forget(name)
+                case ConnectorConfig() | TargetState() | RestartRequest() | PolicyRestart() | LoggerLevel():
+                    pass
+                case TaskConfig() | TaskCount() | SessionKey() | None:
+                    pass
+                case _:
+                    assert_never(entry.record)
         if self.membership.is_leader:
             self._reconfigurations.empty_stopped()
         self.restart_policy.configuration_changed()
@@ -269,39 +312,7 @@ class Herder:
         self._cleanup.clear_late(records)
 
 
-def _handlers(
-    changes: Changes,
-    restarts: RestartRequests,
-    offsets: OffsetRequests,
-    inter_worker: InterWorkerRequests,
-    topics: TopicTracking,
-    confirmation: Confirmation,
-) -> Handlers:
-    return {
-        m.CreateConnector: changes.create,
-        m.PutConfig: changes.put_config,
-        m.PatchConfig: changes.patch_config,
-        m.DeleteConnector: changes.delete,
-        m.SetTargetState: changes.set_target_state,
-        m.StopConnector: changes.stop,
-        m.SetClusterLogger: set_cluster_logger,
-        m.RestartConnector: restarts.connector,
-        m.RestartTask: restarts.task,
-        m.GetOffsets: offsets.read,
-        m.AlterOffsets: offsets.alter,
-        m.ResetOffsets: offsets.reset,
-        m.CheckSignature: inter_worker.check_signature,
-        m.PutTaskConfigs: inter_worker.put_task_configs,
-        m.FenceTasks: inter_worker.fence_tasks,
-        m.ResetTopics: topics.reset,
-        m.ConfirmTask: confirmation.confirm,
-    }
-
-
-def _waits_for_restarts(event: object) -> bool:
-    match event:
-        case Submitted(_, request):
-            return not isinstance(request, m.ReadRequest | m.ConfirmTask)
-        case Joined() | Revoked():
-            return True
-    return False
+def _waits_for_restarts(event: Event) -> bool:
+    if isinstance(event, Submitted):
+        return not isinstance(event.request, m.ReadRequest | m.ConfirmTask)
+    return isinstance(event, Joined | Revoked)

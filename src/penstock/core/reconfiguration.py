@@ -19,9 +19,8 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.connector import TASKS_MAX
 from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
-from penstock.core.model.flow import Flow, Until
+from penstock.core.model.flow import Flow, Output, Until
 from penstock.core.model.messages import Refused
-from penstock.core.model.output import Output
 from penstock.core.model.records import ConfigTopicRecord, TaskConfig, TasksCommit
 from penstock.core.model.state import STARTED, STOPPED, ClusterState
 from penstock.core.model.tasks import TaskId

@@ -17,8 +17,7 @@ from typing import Final
 
 from penstock.core.group.leadership import ElsewhereError, Leadership
 from penstock.core.model import messages as m
-from penstock.core.model.flow import FOREVER, Flow, Lane, Until
-from penstock.core.model.output import Output
+from penstock.core.model.flow import FOREVER, Flow, Lane, Output, Until
 from penstock.core.model.records import ConnectorStatus, PolicyRestart, RestartRequest, TaskStatus
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import ClusterState

@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from penstock.core.model import actions
-from penstock.core.model.flow import Flow, Until
+from penstock.core.model.flow import Flow, Output, Until
 from penstock.core.model.messages import GetTopics, Refused, Reply, ResetTopics
-from penstock.core.model.output import Output
 from penstock.core.model.records import StatusTopicRecord, TopicStatus
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import ClusterState

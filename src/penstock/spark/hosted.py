@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskEnded, TaskEvent, TaskId
+from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskChange, TaskEnded, TaskId, TaskReport
 from penstock.embedded import EmbeddedError
 from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.task import TaskSpec
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 SPARK_ENDS = 10.0
 """Seconds that Spark has at least to end its Java and remove its files, even if tasks took all the time."""
 
-Deliver = Callable[[TaskEvent | SparkReady | SparkFigures | SparkDied], None]
+Deliver = Callable[[TaskChange | TaskReport | SparkReady | SparkFigures | SparkDied], None]
 
 
 class HostedTasks:

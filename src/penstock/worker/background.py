@@ -1,4 +1,4 @@
-"""Long operations: the herder's ``Ask`` actions, each done on a thread and answered by ``Completed``."""
+"""Long operations of the herder, each done on a thread and answered by ``Completed``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import urllib.parse
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 import httpx
 
@@ -57,7 +57,7 @@ class Background:
         self._validate, self._offsets, self._fence = validate, offsets, fence
         self._http = httpx.Client(timeout=95, verify=tls, trust_env=False)
 
-    def do(self, ask: a.Ask) -> None:
+    def do(self, ask: a.LongOperation) -> None:
         """The herder ignores the outcome of a call that returns after it has been given up; it changes nothing then."""
         done = self._threads.submit(self._do, ask, Deadline.after(self._timeout))
         if isinstance(ask, RUNS_PLUGINS):
@@ -66,13 +66,13 @@ class Background:
             timer.start()
             done.add_done_callback(lambda _: timer.cancel())
 
-    def _do(self, ask: a.Ask, deadline: Deadline) -> None:
+    def _do(self, ask: a.LongOperation, deadline: Deadline) -> None:
         try:
             self._deliver(Completed(ask.token, self._outcome(ask, deadline)))
         except BaseException as error:
             self._deliver(Completed(ask.token, error=as_exception(error)))
 
-    def _give_up(self, ask: a.Ask) -> None:
+    def _give_up(self, ask: a.LongOperation) -> None:
         match ask:
             case a.ReadOffsets(connector) | a.WriteOffsets(connector):
                 what = f"Access to the offsets of connector {connector}"
@@ -84,7 +84,7 @@ class Background:
         log.error("%s Its thread is abandoned", message)
         self._deliver(Completed(ask.token, error=TimeoutError(message)))
 
-    def _outcome(self, ask: a.Ask, deadline: Deadline) -> Any:
+    def _outcome(self, ask: a.LongOperation, deadline: Deadline) -> Any:
         match ask:
             case a.Validate(config):
                 return self._validate(config)
@@ -98,7 +98,8 @@ class Background:
                 return secrets.token_bytes(key_bytes(algorithm, size))
             case a.CallLeader():
                 return self._call(ask)
-        raise TypeError(f"no handler for {ask!r}")
+            case _:
+                assert_never(ask)
 
     def _call(self, call: a.CallLeader) -> None:
         """Raises ConnectionError with the leader's message if it does not do what it is asked."""

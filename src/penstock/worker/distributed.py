@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.core.group.leadership import Fenced
 from penstock.core.group.membership import ClusterConfigSnapshot
-from penstock.core.model.events import CaughtUp, ConfigRead, Degraded, StatusNotWritten, StatusRead
+from penstock.core.model.events import CaughtUp, ConfigRead, Degraded, Event, StatusNotWritten, StatusRead
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
 from penstock.kafka.group.member import GroupMember
 from penstock.kafka.log.outages import Outages
@@ -35,7 +35,7 @@ class KafkaFoundation:
         self,
         settings: WorkerSettings,
         rest_url: str,
-        deliver: Callable[[object], None],
+        deliver: Callable[[Event], None],
         failed: Callable[[Exception], None],
     ) -> None:
         assert settings.group is not None

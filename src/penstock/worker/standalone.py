@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.api.errors import ConnectError
 from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Joined, Owners
-from penstock.core.model.events import CaughtUp, ConfigRead, StatusRead
+from penstock.core.model.events import CaughtUp, ConfigRead, Event, StatusRead
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusTopicRecord
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.offsets.file import OffsetFile
@@ -22,7 +22,7 @@ Done = Callable[[BaseException | None], None]
 class MemoryFoundation:
     """Called by the worker's loop only; what it delivers is handled by the loop afterwards."""
 
-    def __init__(self, settings: WorkerSettings, rest_url: str, deliver: Callable[[object], None]) -> None:
+    def __init__(self, settings: WorkerSettings, rest_url: str, deliver: Callable[[Event], None]) -> None:
         assert settings.offset_file is not None
         self._deliver, self._url = deliver, rest_url
         self._appended = 0

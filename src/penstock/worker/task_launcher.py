@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from penstock.core.model.actions import StartTask
-from penstock.core.model.messages import ConfirmTask, Elsewhere, Reply, Request
-from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskLost, TaskWaiting
+from penstock.core.model.messages import ConfirmTask, Elsewhere, Reply
+from penstock.core.model.tasks import TaskChange, TaskEnded, TaskFailed, TaskId, TaskLost, TaskWaiting
 from penstock.kafka.admin import NoAnswerError
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.pipeline.trace import stack, trace
@@ -55,8 +55,8 @@ class TaskLauncher:
         self,
         hosts: Hosts,
         specs: Specs,
-        submit: Callable[[Request], Future[Reply | Elsewhere]],
-        deliver: Callable[[TaskEvent], None],
+        submit: Callable[[ConfirmTask], Future[Reply | Elsewhere]],
+        deliver: Callable[[TaskChange], None],
     ) -> None:
         """``submit`` asks the herder."""
         self._hosts, self._specs, self._submit, self._deliver = hosts, specs, submit, deliver

@@ -11,6 +11,7 @@ from penstock.core.group.membership import Joined, Revoked
 from penstock.core.herder import Herder
 from penstock.core.model import messages as m
 from penstock.core.model.actions import Action
+from penstock.core.model.events import Event, Report
 from penstock.core.model.records import TaskStatus
 from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskId, TaskMetrics
 from penstock.worker.monitoring.metrics import WorkerMetrics
@@ -28,15 +29,15 @@ class Clock:
 
 
 class Measured:
-    """A herder whose metrics are shown every event before it gets it, as the worker's loop does."""
+    """A herder whose metrics observe every event first, and that gets no reports, as in the worker's loop."""
 
     def __init__(self, herder: Herder, clock: Clock) -> None:
         self._herder = herder
         self.metrics = WorkerMetrics(herder, lambda config: f"a.{config['connector.class']}", clock)
 
-    def handle(self, event: object, now: int) -> list[Action]:
+    def handle(self, event: Event | Report, now: int) -> list[Action]:
         self.metrics.observe(event)
-        return self._herder.handle(event, now)
+        return [] if isinstance(event, Report) else self._herder.handle(event, now)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._herder, name)
@@ -51,7 +52,7 @@ class MeasuredCluster(Cluster):
         self.herder: Any = Measured(self.workers["one"].herder, clock)
         self.workers["one"].herder = self.herder
 
-    def tell(self, event: object) -> None:
+    def tell(self, event: Event | Report) -> None:
         self.herder.handle(event, self.now)
 
 

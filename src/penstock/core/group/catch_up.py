@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from penstock.core.group.membership import EAGER, Joined, Membership
 from penstock.core.group.rebalance import Rebalancing
 from penstock.core.model import actions
-from penstock.core.model.flow import Flow, Until
+from penstock.core.model.flow import Flow, Output, Until
 from penstock.core.model.messages import Refused
-from penstock.core.model.output import Output
 from penstock.core.model.state import ClusterState
 
 RETRIES = 5

@@ -11,9 +11,8 @@ from typing import Protocol
 
 from penstock.core.group.membership import Membership, Stage
 from penstock.core.model import actions
-from penstock.core.model.flow import Flow, Lane, Until
+from penstock.core.model.flow import Flow, Lane, Output, Until
 from penstock.core.model.messages import Refused
-from penstock.core.model.output import Output
 from penstock.core.model.records import ConfigTopicRecord
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import ClusterState

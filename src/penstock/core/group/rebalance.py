@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from penstock.core.group.membership import SESSIONED, Joined, Lost, Membership, Revoked, Stage
 from penstock.core.model import actions
-from penstock.core.model.flow import FOREVER, Flow, Until
-from penstock.core.model.output import Output
+from penstock.core.model.flow import FOREVER, Flow, Output, Until
 from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import TaskId
 from penstock.core.work import Work

@@ -1,7 +1,7 @@
-"""The herder's actions: values that the worker carries out in order.
+"""Actions of the herder, which the worker carries out in order: the closed union ``Action``.
 
-An ``Ask`` is done in the background and answered by ``Completed(token, outcome)``; other actions have no answer, their
-effects arrive as events.
+An ``Ask`` is carried out in the background and answered by ``Completed(token, outcome)``; other actions have no answer,
+their effects arrive as events.
 """
 
 from __future__ import annotations
@@ -16,21 +16,15 @@ from penstock.core.model.records import ConfigTopicRecord, StatusTopicRecord
 from penstock.core.model.tasks import TaskId
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """Base of all actions."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask(Action):
-    """``token`` is set by the flow that yields it."""
-
+class _Ask:
     token: int = 0
+    """Set by the flow that yields the ``Ask``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Action):
-    """The answer to request ``request``, a number given by ``Submitted``."""
+class Answer:
+    """Reply to request ``request``, a number given by ``Submitted``."""
 
     request: int
     reply: Reply | Elsewhere
@@ -40,7 +34,7 @@ class Answer(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class AppendConfig(Ask):
+class AppendConfig(_Ask):
     """Append to the config topic, with exactly once in one transaction, and read up to there. Outcome: None."""
 
     records: tuple[ConfigTopicRecord, ...]
@@ -48,17 +42,17 @@ class AppendConfig(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadConfigToEnd(Ask):
+class ReadConfigToEnd(_Ask):
     """Read the config topic up to its present end; all records up to there have been handled before. Outcome: None."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimConfigTopic(Ask):
-    """Become the only leader that can write to the config topic (KIP-618). Outcome: None."""
+class ClaimConfigTopic(_Ask):
+    """Fence the config topic, so that only this worker can write to it as leader (KIP-618). Outcome: None."""
 
 
 @dataclass(frozen=True, slots=True)
-class AppendStatus(Action):
+class AppendStatus:
     records: tuple[StatusTopicRecord, ...]
 
 
@@ -66,41 +60,41 @@ class AppendStatus(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class JoinGroup(Action):
-    """Start to be a member of the worker group; ``Publish`` comes before."""
+class JoinGroup:
+    """Join the worker group for the first time; a ``Publish`` precedes it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Publish(Action):
-    """The snapshot that the assignor and join requests use from now on."""
+class Publish:
+    """Replace the snapshot that the assignor and join requests use."""
 
     snapshot: ClusterConfigSnapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Rejoin(Action):
+class Rejoin:
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class LeaveGroup(Action):
-    """Be no member until ``Rejoin``."""
+class LeaveGroup:
+    """Leave the group until the next ``Rejoin``."""
 
     reason: str
     keeps_work: bool = True
-    """Whether it claims its connectors and tasks when it joins again."""
+    """Whether the worker claims its connectors and tasks when it joins again."""
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmMembership(Ask):
-    """Does the coordinator count this worker as a member now? Outcome: a bool, after the events of all rebalances that
-    were before.
+class ConfirmMembership(_Ask):
+    """Ask the coordinator whether this worker is a member now. Outcome: a bool, after the events of all rebalances that
+    completed before.
     """
 
 
 @dataclass(frozen=True, slots=True)
-class Release(Action):
-    """Everything has been stopped as the group asked: call ``done``, so that the rebalance proceeds."""
+class Release:
+    """Call ``done``: everything that the group revoked has stopped, and the rebalance can proceed."""
 
     done: Callable[[], None]
 
@@ -109,7 +103,7 @@ class Release(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class StartConnector(Action):
+class StartConnector:
     name: str
     run: int
     config: Mapping[str, str]
@@ -117,21 +111,21 @@ class StartConnector(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeConnectorState(Action):
+class ChangeConnectorState:
     name: str
     run: int
     target_state: str
 
 
 @dataclass(frozen=True, slots=True)
-class StopConnectorRun(Action):
+class StopConnectorRun:
     name: str
     run: int
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedTasks:
-    """The task configurations that a connector has made of its own configuration."""
+    """Task configurations that a connector has generated from its own configuration."""
 
     configs: list[dict[str, str]]
     resolved: bytes
@@ -141,7 +135,7 @@ class GeneratedTasks:
 
 
 @dataclass(frozen=True, slots=True)
-class MakeTaskConfigs(Ask):
+class MakeTaskConfigs(_Ask):
     """Ask a running connector for its tasks' configurations. Outcome: ``GeneratedTasks``, or None if it has failed or
     does not run.
     """
@@ -155,7 +149,7 @@ class MakeTaskConfigs(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class StartTask(Action):
+class StartTask:
     id: TaskId
     run: int
     config: Mapping[str, str]
@@ -165,22 +159,22 @@ class StartTask(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class PauseTask(Action):
+class PauseTask:
     id: TaskId
 
 
 @dataclass(frozen=True, slots=True)
-class ResumeTask(Action):
+class ResumeTask:
     id: TaskId
 
 
 @dataclass(frozen=True, slots=True)
-class StopTask(Action):
+class StopTask:
     id: TaskId
 
 
 @dataclass(frozen=True, slots=True)
-class ResetTaskTopics(Action):
+class ResetTaskTopics:
     id: TaskId
 
 
@@ -188,14 +182,14 @@ class ResetTaskTopics(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class Validate(Ask):
+class Validate(_Ask):
     """Check a connector's configuration. Outcome: None, or the text of all errors."""
 
     config: Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class FenceProducers(Ask):
+class FenceProducers(_Ask):
     """Fence the producers of this many tasks (KIP-618). Outcome: None."""
 
     connector: str
@@ -204,15 +198,15 @@ class FenceProducers(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadOffsets(Ask):
-    """Outcome: the list of ``{"partition":…, "offset":…}``."""
+class ReadOffsets(_Ask):
+    """Read a connector's offsets. Outcome: the list of ``{"partition":…, "offset":…}``."""
 
     connector: str
     config: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class WriteOffsets(Ask):
+class WriteOffsets(_Ask):
     """Alter offsets, or reset all of them (``offsets`` is None). Outcome: the message for the client."""
 
     connector: str
@@ -221,21 +215,21 @@ class WriteOffsets(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class CallLeader(Ask):
-    """A signed request to the leader. Outcome: None."""
+class CallLeader(_Ask):
+    """Send a request to the leader, signed if there is a ``key``. Outcome: None."""
 
     method: str
     url: str
     path: tuple[str, ...]
-    """Its parts, to be escaped."""
+    """Parts of the path, not yet escaped."""
     body: Any
     key: bytes | None
     algorithm: str
 
 
 @dataclass(frozen=True, slots=True)
-class MakeSessionKey(Ask):
-    """Outcome: random bytes (KIP-507)."""
+class MakeSessionKey(_Ask):
+    """Make a session key. Outcome: random bytes (KIP-507)."""
 
     algorithm: str
     size: int | None
@@ -245,14 +239,43 @@ class MakeSessionKey(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class SetLogLevel(Action):
+class SetLogLevel:
     name: str
     level: str
 
 
 @dataclass(frozen=True, slots=True)
-class Log(Action):
-    """A line for the log: ``level`` is INFO, WARNING or ERROR."""
+class Log:
+    """Write a line to the log: ``level`` is INFO, WARNING or ERROR."""
 
     level: str
     text: str
+
+
+# -- the closed unions
+
+LongOperation = Validate | FenceProducers | ReadOffsets | WriteOffsets | CallLeader | MakeSessionKey
+"""Asks that the worker carries out on threads of their own (``worker.background``)."""
+
+Ask = AppendConfig | ReadConfigToEnd | ClaimConfigTopic | ConfirmMembership | MakeTaskConfigs | LongOperation
+
+Action = (
+    Answer
+    | AppendStatus
+    | JoinGroup
+    | Publish
+    | Rejoin
+    | LeaveGroup
+    | Release
+    | StartConnector
+    | ChangeConnectorState
+    | StopConnectorRun
+    | StartTask
+    | PauseTask
+    | ResumeTask
+    | StopTask
+    | ResetTaskTopics
+    | SetLogLevel
+    | Log
+    | Ask
+)

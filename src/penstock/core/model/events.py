@@ -1,25 +1,32 @@
-"""The herder's events, besides those of tasks (``tasks``) and of the group (``membership``)."""
+"""Events of the worker's queue, as closed unions.
+
+``Event`` lists what the herder handles: the events of tasks are defined in ``tasks``, those of the group in
+``group.membership``, all others here. ``Report`` lists what the worker's loop hands to other parts of the worker;
+reports change no decision. Anything else in the queue is a fault of Penstock, and raises.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.core.model.messages import Request
+from penstock.core.group.membership import GroupEvent
+from penstock.core.model.messages import HerderRequest
 from penstock.core.model.records import ConfigRecord, ConnectorConfig, StatusTopicRecord
+from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskChange, TaskReport
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A client's request; answered exactly once, by ``Answer(number, …)``."""
+    """Request of a client, another worker or a task; answered exactly once, by ``Answer(number, …)``."""
 
     number: int
-    request: Request
+    request: HerderRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The outcome of an ``Ask``: a value, or what it failed with."""
+    """Outcome of an ``Ask``: a value, or the error that it failed with."""
 
     token: int
     value: Any = None
@@ -28,22 +35,22 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class CaughtUp:
-    """Config and status topic have been read up to where they ended when the worker started."""
+    """The config and status topics have been read up to the ends that they had when the worker started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time has passed: at least up to ``wake_at``."""
+    """Time has passed, at least up to ``wake_at``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShutDown:
-    """The worker is to end: stop all work, answer no more requests."""
+    """The worker shuts down: stop all work, answer no more requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """Something that the worker needs can't be reached, for the reason given; None: it can be reached again."""
+    """Something that the worker needs cannot be reached, for this reason; None: it can be reached again."""
 
     what: str
     reason: str | None
@@ -51,7 +58,7 @@ class Degraded:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorEvent:
-    """An event of one run of a connector on this worker."""
+    """Base of the events of one run of a connector on this worker."""
 
     name: str
     run: int
@@ -69,7 +76,7 @@ class ConnectorPaused(ConnectorEvent):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorStopped(ConnectorEvent):
-    """It has reached the state STOPPED: it exists, but does nothing."""
+    """The connector has reached the state STOPPED: it exists, but does nothing."""
 
     version: str
 
@@ -78,12 +85,15 @@ class ConnectorStopped(ConnectorEvent):
 class ConnectorFailed(ConnectorEvent):
     trace: str
     version: str | None = None
-    """None if it could not be created: its class or its configuration is wrong."""
+    """None if the connector could not be created: its class or its configuration is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorDelayed(ConnectorEvent):
-    """A call of one of its methods takes long: a sentence with its stack. None: it has returned."""
+    """A call of a method of the connector takes long; ``reason`` is a sentence with its stack.
+
+    None: the call has returned.
+    """
 
     reason: str | None
 
@@ -100,25 +110,58 @@ class ConnectorEnded(ConnectorEvent):
 
 @dataclass(frozen=True, slots=True)
 class ConfigRead:
-    """The next records of the config topic, in order."""
+    """Next records of the config topic, in order."""
 
     entries: tuple[ConfigRecord, ...]
 
     def deleted(self) -> list[str]:
-        """The connectors that they delete."""
+        """Return the connectors that these records delete."""
         records = (entry.record for entry in self.entries)
         return [record.name for record in records if isinstance(record, ConnectorConfig) and record.config is None]
 
 
 @dataclass(frozen=True, slots=True)
 class StatusRead:
-    """The next records of the status topic, in order for each key."""
+    """Next records of the status topic, in order for each key."""
 
     records: tuple[StatusTopicRecord, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StatusNotWritten:
-    """Records that this worker has appended to the status topic, and that are not all there."""
+    """Records that this worker has appended to the status topic, not all of which have been written."""
 
     records: tuple[StatusTopicRecord, ...]
+
+
+ConnectorChange = (
+    ConnectorRunning
+    | ConnectorPaused
+    | ConnectorStopped
+    | ConnectorFailed
+    | ConnectorDelayed
+    | ReconfigurationWanted
+    | ConnectorEnded
+)
+"""Events of connectors, sent by the threads on which they run (``worker.connectors``)."""
+
+Event = (
+    Submitted
+    | Completed
+    | CaughtUp
+    | Tick
+    | ShutDown
+    | Degraded
+    | ConfigRead
+    | StatusRead
+    | StatusNotWritten
+    | ConnectorChange
+    | TaskChange
+    | SparkReady
+    | SparkDied
+    | GroupEvent
+)
+"""Events that the herder handles."""
+
+Report = TaskReport | SparkFigures
+"""Events that the worker's loop hands to other parts of the worker."""

@@ -1,4 +1,5 @@
-"""Flows: operations of several steps, written top to bottom, in a machine without threads.
+"""Flows: operations of several steps, written top to bottom, in a machine without threads; and ``Output``, where the
+herder's subjects start their flows and put the actions to carry out.
 
 A flow is a generator. It yields an ``Ask`` and is sent the outcome (or has the error raised in it), or it yields an
 ``Until`` and continues when its condition holds; at the deadline of an ``Until`` a ``TimeoutError`` is raised in it.
@@ -9,10 +10,10 @@ events lead to the same actions.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from penstock.core.model.actions import Action, Ask
+from penstock.core.model.actions import Action, Ask, Log
 from penstock.core.model.events import Completed
 
 
@@ -26,7 +27,7 @@ class Until:
 
 
 FOREVER = 2**53
-"""A timeout in milliseconds that does not come."""
+"""A timeout in milliseconds that is never reached."""
 
 Flow = Generator[Ask | Until, Any, Any]
 Done = Callable[[Any, BaseException | None], None]
@@ -41,7 +42,7 @@ class _Waiting:
 
 
 class Lane:
-    """Lets flows through one at a time, in the order in which they come."""
+    """Gate that lets flows through one at a time, in the order of their arrival."""
 
     def __init__(self) -> None:
         self.busy = False
@@ -56,7 +57,7 @@ class Lane:
 
 
 class Flows:
-    """The flows that are under way. ``emit`` takes the actions that they yield."""
+    """Flows that are under way. ``emit`` takes the actions that they yield."""
 
     def __init__(self, emit: Callable[[Action], None]) -> None:
         self._emit = emit
@@ -76,7 +77,7 @@ class Flows:
             self._step(flow, done, event.value, event.error)
 
     def advance(self) -> None:
-        """Continue every flow whose condition holds now or whose time is over; until nothing changes."""
+        """Continue every flow whose condition holds now or whose deadline has passed, until nothing changes."""
         moved = True
         while moved:
             moved = False
@@ -114,3 +115,38 @@ class Flows:
             if not wish.holds():
                 self._waiting.append(_Waiting(flow, done, wish, self.now + wish.timeout_ms))
                 return
+
+
+@dataclass(slots=True)
+class Output:
+    """Actions and flows of one herder, shared by its subjects; ``now`` is the time of the event that is handled."""
+
+    now: int = 0
+    flows: Flows = field(init=False)
+    _actions: list[Action] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.flows = Flows(self.emit)
+
+    def set_time(self, now: int) -> None:
+        self.now = self.flows.now = now
+
+    def take(self) -> list[Action]:
+        """Return the actions emitted since the last call, in order."""
+        taken, self._actions = self._actions, []
+        return taken
+
+    def emit(self, action: Action) -> None:
+        self._actions.append(action)
+
+    def log(self, level: str, text: str) -> None:
+        self.emit(Log(level, text))
+
+    def start(self, flow: Flow, done: Done | None = None, what: str = "") -> None:
+        """Start a flow. Without ``done``, its failure is logged as that of ``what``."""
+
+        def log_failure(_: object, error: BaseException | None) -> None:
+            if error is not None:
+                self.log("ERROR", f"{what} failed: {error}")
+
+        self.flows.start(flow, done or log_failure)

@@ -9,12 +9,13 @@ tasks until it is given them again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, assert_never
 
 from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.model.records import (
     ConfigRecord,
     ConnectorConfig,
+    LoggerLevel,
     PolicyRestart,
     RestartCount,
     RestartRequest,
@@ -32,8 +33,8 @@ STOPPED: Final = "STOPPED"
 
 
 @dataclass(slots=True)
-class Connector:
-    """One connector. ``task_configs`` are the committed ones, by number of the task."""
+class ConfiguredConnector:
+    """A connector with its committed ``task_configs``, by number of the task."""
 
     config: dict[str, str]
     task_configs: list[dict[str, str]] = field(default_factory=list)
@@ -54,7 +55,7 @@ class Connector:
 class ClusterState:
     position: int = 0
     """After the last record read; workers exchange it in the group protocol."""
-    connectors: dict[str, Connector] = field(default_factory=dict)
+    connectors: dict[str, ConfiguredConnector] = field(default_factory=dict)
     target_states: dict[str, str] = field(default_factory=dict)
     task_counts: dict[str, int] = field(default_factory=dict)
     """The last ``tasks-fencing-`` record of each connector; outlives the connector (KIP-618)."""
@@ -68,46 +69,59 @@ class ClusterState:
     """Tasks by connector, as of a ``layout_position``: shared by snapshots, never changed."""
 
     def replay(self, entry: ConfigRecord) -> None:
-        """Take the next record; records of other kinds than these only move the position."""
+        """Apply the next record. One that could not be understood, and a logger's level, only move the position."""
         if entry.offset < self.position:
             self._begin_again()
         self.position = entry.offset + 1
         match entry.record:
-            case ConnectorConfig(name, None):
-                if self.connectors.pop(name, None) is not None:
-                    self.layout_position = self.position
-                self._uncommitted.pop(name, None)
-                self.target_states.pop(name, None)
-            case ConnectorConfig(name, dict() as config):
-                known = self.connectors.get(name)
-                if known is None:
-                    self.connectors[name] = Connector(config)
-                    self.layout_position = self.position
+            case ConnectorConfig(name, config):
+                self._configure(name, config)
+            case TargetState(name, state):
+                if state is None:
+                    self.target_states.pop(name, None)
                 else:
-                    known.config = config
-                    known.restarts = {}
-            case TargetState(name, None):
-                self.target_states.pop(name, None)
-            case TargetState(name, str() as state):
-                self.target_states[name] = state
-            case TaskConfig(id, None):
-                self._uncommitted.get(id.connector, {}).pop(id.task, None)
-            case TaskConfig(id, dict() as config):
-                self._uncommitted.setdefault(id.connector, {})[id.task] = config
+                    self.target_states[name] = state
+            case TaskConfig(id, task_config):
+                if task_config is None:
+                    self._uncommitted.get(id.connector, {}).pop(id.task, None)
+                else:
+                    self._uncommitted.setdefault(id.connector, {})[id.task] = task_config
             case TasksCommit(name, count):
                 self._commit(name, count)
             case TaskCount(name, count):
                 self.task_counts[name] = count
                 self.pending_fencing.discard(name)
-            case RestartRequest(name) if name in self.connectors:
-                self.connectors[name].restarts = {}
-            case PolicyRestart(name, chosen, others) if name in self.connectors:
-                self.connectors[name].restarts = {each.task: each for each in (*chosen, *others)}
+            case RestartRequest(name):
+                self._restarted(name, ())
+            case PolicyRestart(name, chosen, others):
+                self._restarted(name, (*chosen, *others))
             case SessionKey() as key:
                 self.session_key = key
+            case LoggerLevel() | None:
+                pass
+            case _:
+                assert_never(entry.record)
+
+    def _configure(self, name: str, config: dict[str, str] | None) -> None:
+        known = self.connectors.get(name)
+        if config is None:
+            if self.connectors.pop(name, None) is not None:
+                self.layout_position = self.position
+            self._uncommitted.pop(name, None)
+            self.target_states.pop(name, None)
+        elif known is None:
+            self.connectors[name] = ConfiguredConnector(config)
+            self.layout_position = self.position
+        else:
+            known.config = config
+            known.restarts = {}
+
+    def _restarted(self, name: str, counts: tuple[RestartCount, ...]) -> None:
+        if name in self.connectors:
+            self.connectors[name].restarts = {each.task: each for each in counts}
 
     def _begin_again(self) -> None:
-        """The topic was deleted and created again: positions in the one before say nothing any more."""
+        """Forget positions: the topic has been deleted and created again, so they no longer mean anything."""
         self.layout_position, self._counts = 0, (-1, {})
         for connector in self.connectors.values():
             connector.tasks_position = 0

@@ -23,7 +23,7 @@ class TaskId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskEvent:
-    """An event of one run of a task."""
+    """Base of the events of one run of a task."""
 
     id: TaskId
     run: int
@@ -31,9 +31,9 @@ class TaskEvent:
 
 @dataclass(frozen=True, slots=True)
 class TaskWaiting(TaskEvent):
-    """It can't start yet.
+    """The task cannot start yet.
 
-    ``reason`` is a sentence for its status (Spark is starting, no slot is free). May come several times.
+    ``reason`` is a sentence for its status (Spark is starting, no slot is free). May be repeated.
     """
 
     reason: str
@@ -41,9 +41,9 @@ class TaskWaiting(TaskEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskRunning(TaskEvent):
-    """It has started or resumed and is running.
+    """The task has started or resumed and is running.
 
-    ``degraded_reason`` is a sentence for its status while it retries; the event comes again, without one, afterwards.
+    ``degraded_reason`` is a sentence for its status while it retries; the event is repeated, without one, afterwards.
     """
 
     degraded_reason: str | None = None
@@ -61,37 +61,37 @@ class TaskStalled(TaskEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskPaused(TaskEvent):
-    """It has started in, or come to, a pause."""
+    """The task has started paused, or has been paused."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFailed(TaskEvent):
-    """It has failed for good; ``trace`` has the cause, down to the root cause. ``TaskEnded`` follows."""
+    """The task has failed permanently; ``trace`` has the cause, down to the root cause. ``TaskEnded`` follows."""
 
     trace: str
 
 
 @dataclass(frozen=True, slots=True)
 class TaskLost(TaskEvent):
-    """What carried it went away, as ``reason`` says: its process, Spark, an executor, the contact with its worker, or
-    its right to write. ``TaskEnded`` follows, and then it is started again (``core.status.losses``).
+    """The task has lost its process, Spark, an executor, the contact with its worker or its right to write, as
+    ``reason`` says. ``TaskEnded`` follows, and then it is started again (``core.status.losses``).
     """
 
     reason: str
     died: bool = False
-    """Its process ended by itself, while Spark, the worker and the contact between them were well."""
+    """Whether its process ended by itself, while Spark, the worker and the contact between them were intact."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSeen(TaskEvent):
-    """It used this topic for the first time since its start or since the last reset (KIP-558)."""
+    """The task used this topic for the first time since its start or since the last reset (KIP-558)."""
 
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetsReported(TaskEvent):
-    """Source offsets to be stored by the worker (standalone mode); pairs of source partition and source offset."""
+    """Source offsets for the worker to store (standalone mode); pairs of source partition and source offset."""
 
     offsets: tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
 
@@ -110,23 +110,30 @@ class TaskEnded(TaskEvent):
     """Nothing of this run is running any more, anywhere: only now may another run of the task start."""
 
 
+TaskChange = TaskWaiting | TaskRunning | TaskStalled | TaskPaused | TaskFailed | TaskLost | TopicSeen | TaskEnded
+"""Events of tasks that the herder handles."""
+
+TaskReport = OffsetsReported | TaskMetrics
+"""Events of tasks that the worker's loop hands to other parts of the worker."""
+
+
 @dataclass(frozen=True, slots=True)
 class SparkReady:
-    """Spark has started (again); tasks that waited for it are being started."""
+    """Spark has started; tasks that waited for it are being started."""
 
     slots: int
     queries: bool = False
-    """Whether it is the application of queries, or that of hosted tasks."""
+    """Whether this is the application for queries, rather than that for hosted tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkFigures:
-    """What Spark's Java says of itself now and then; for metrics only."""
+    """Figures about Spark's JVM, sent at intervals; for metrics only."""
 
     values: Mapping[str, Any]
     """``memory`` by area, ``threads``, ``collections`` by collector: their number and seconds."""
     queries: bool = False
-    """As of ``SparkReady``."""
+    """See ``SparkReady``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,4 +142,4 @@ class SparkDied:
 
     reason: str
     queries: bool = False
-    """As of ``SparkReady``."""
+    """See ``SparkReady``."""

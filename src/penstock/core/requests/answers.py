@@ -2,23 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import assert_never
 
 from penstock.api.errors import ConfigError
 from penstock.core.group.leadership import ElsewhereError
 from penstock.core.group.membership import Membership
 from penstock.core.model import actions
 from penstock.core.model import messages as m
-from penstock.core.model.flow import Flow, Until
-from penstock.core.model.output import Output
+from penstock.core.model.flow import Flow, Output, Until
+from penstock.core.offsets import OffsetRequests
+from penstock.core.requests.changes import Changes, set_cluster_logger
+from penstock.core.requests.inter_worker import Confirmation, InterWorkerRequests
 from penstock.core.requests.reads import Reads
+from penstock.core.restart import RestartRequests
+from penstock.core.topic_tracking import TopicTracking
 
-Handlers = Mapping[type[m.Request], Callable[[Any], Flow]]
+MAX_NAME_LENGTH = 500
+"""Characters of a name that are logged."""
 
-LONGEST_NAME = 500
-"""Characters of a name in the log."""
+
+@dataclass(frozen=True, slots=True)
+class RequestFlows:
+    """Flows that answer requests, by subject."""
+
+    changes: Changes
+    restarts: RestartRequests
+    offsets: OffsetRequests
+    inter_worker: InterWorkerRequests
+    topics: TopicTracking
+    confirmation: Confirmation
+
+    def of(self, request: m.FlowRequest) -> Flow:
+        """Return the flow that answers the request; its result is the ``Reply``."""
+        match request:
+            case m.CreateConnector():
+                return self.changes.create(request)
+            case m.PutConfig():
+                return self.changes.put_config(request)
+            case m.PatchConfig():
+                return self.changes.patch_config(request)
+            case m.DeleteConnector():
+                return self.changes.delete(request)
+            case m.SetTargetState():
+                return self.changes.set_target_state(request)
+            case m.StopConnector():
+                return self.changes.stop(request)
+            case m.SetClusterLogger():
+                return set_cluster_logger(request)
+            case m.RestartConnector():
+                return self.restarts.connector(request)
+            case m.RestartTask():
+                return self.restarts.task(request)
+            case m.GetOffsets():
+                return self.offsets.read(request)
+            case m.AlterOffsets():
+                return self.offsets.alter(request)
+            case m.ResetOffsets():
+                return self.offsets.reset(request)
+            case m.CheckSignature():
+                return self.inter_worker.check_signature(request)
+            case m.PutTaskConfigs():
+                return self.inter_worker.put_task_configs(request)
+            case m.FenceTasks():
+                return self.inter_worker.fence_tasks(request)
+            case m.ResetTopics():
+                return self.topics.reset(request)
+            case m.ConfirmTask():
+                return self.confirmation.confirm(request)
+            case _:
+                assert_never(request)
 
 
 @dataclass(slots=True)
@@ -26,20 +79,21 @@ class Requests:
     output: Output
     membership: Membership
     reads: Reads
-    handlers: Handlers
-    """The flow that answers, for each type of request that is no ``ReadRequest``."""
+    flows: RequestFlows
     timeout_ms: int
     """How long a request waits for the internal topics to be read at the worker's start."""
 
-    def answer(self, number: int, request: m.Request) -> None:
-        """Answer a request now, or begin the flow that will. Every request is answered exactly once."""
+    def answer(self, number: int, request: m.HerderRequest) -> None:
+        """Answer a request now, or start the flow that will. Every request is answered exactly once."""
 
         def done(reply: m.Reply | None, error: BaseException | None) -> None:
             self.output.emit(actions.Answer(number, self._reply(request, reply, error)))
 
         self.output.start(self._answered(request), done)
 
-    def _reply(self, request: m.Request, reply: m.Reply | None, error: BaseException | None) -> m.Reply | m.Elsewhere:
+    def _reply(
+        self, request: m.HerderRequest, reply: m.Reply | None, error: BaseException | None
+    ) -> m.Reply | m.Elsewhere:
         match error:
             case None:
                 return reply or m.Reply(204)
@@ -47,7 +101,7 @@ class Requests:
                 return error.reply()
             case ElsewhereError(url=url):
                 return m.Elsewhere(url)
-            case ConfigError():  # a reference to a config provider that can't be resolved, say
+            case ConfigError():  # for example, a reference to a config provider that cannot be resolved
                 return m.Refused(400, str(error)).reply()
             case TimeoutError():
                 return m.Refused(500, f"Request timed out. {error}".rstrip()).reply()
@@ -55,17 +109,17 @@ class Requests:
                 self.output.log("ERROR", f"A request ended in an error: {_described(request)}: {error!r}")
                 return m.Refused(500, str(error) or repr(error)).reply()
 
-    def _answered(self, request: m.Request) -> Flow:
-        """Once the internal topics have been read: before, connectors seem not to exist."""
+    def _answered(self, request: m.HerderRequest) -> Flow:
+        """Answer once the internal topics have been read: before, connectors seem not to exist."""
         if not isinstance(request, m.GetHealth):
             what = "The worker is reading its internal topics."
             yield Until(lambda: self.membership.has_read, self.timeout_ms, what)
         if isinstance(request, m.ReadRequest):
             return self.reads.answer(request)
-        return (yield from self.handlers[type(request)](request))
+        return (yield from self.flows.of(request))
 
 
-def _described(request: m.Request) -> str:
-    """Without what it holds, such as a configuration with passwords; its name may be what is too large to be stored."""
+def _described(request: m.HerderRequest) -> str:
+    """Describe a request without its content, which may have passwords. Its name may be too long to be stored."""
     name = getattr(request, "name", None)
-    return type(request).__name__ if name is None else f"{type(request).__name__} of {name[:LONGEST_NAME]}"
+    return type(request).__name__ if name is None else f"{type(request).__name__} of {name[:MAX_NAME_LENGTH]}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from penstock.core.config.versions import UNDEFINED_VERSION
 from penstock.core.model import messages as m
@@ -33,7 +33,7 @@ class Reads:
     health: WorkerHealth
 
     def answer(self, request: m.ReadRequest) -> m.Reply:
-        """Raises Refused."""
+        """Return the reply. Raises Refused."""
         match request:
             case m.ListConnectors(expand):
                 return m.Reply(200, self._list(expand) if expand else list(self.state.connectors))
@@ -57,7 +57,7 @@ class Reads:
             case m.GetHealth():
                 return self.health.answer()
             case _:
-                raise TypeError(f"not a request to read: {request!r}")
+                assert_never(request)
 
     def info(self, name: str, config: dict[str, str]) -> dict[str, Any]:
         """A connector as ``GET /connectors/{name}`` shows it, with this configuration and the tasks it has now."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from penstock.core.group.membership import Membership
 from penstock.core.model import actions
-from penstock.core.model.flow import Flow
-from penstock.core.model.output import Output
+from penstock.core.model.flow import Flow, Output
 from penstock.core.model.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
 from penstock.core.model.state import ClusterState
 from penstock.core.status.statuses import Statuses

@@ -1,4 +1,4 @@
-"""Events of connectors and tasks that run here, and what they mean for their status.
+"""Handling of the events of connectors and tasks that run on this worker: what they mean for their status.
 
 Java: the Listener methods of AbstractHerder.
 """
@@ -6,27 +6,26 @@ Java: the Listener methods of AbstractHerder.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from penstock.core.model.events import (
+    ConnectorChange,
     ConnectorDelayed,
     ConnectorEnded,
-    ConnectorEvent,
     ConnectorFailed,
     ConnectorPaused,
     ConnectorRunning,
     ConnectorStopped,
     ReconfigurationWanted,
 )
-from penstock.core.model.output import Output
+from penstock.core.model.flow import Output
 from penstock.core.model.records import StateName
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.core.model.tasks import (
-    OffsetsReported,
+    TaskChange,
     TaskEnded,
-    TaskEvent,
     TaskFailed,
     TaskLost,
-    TaskMetrics,
     TaskPaused,
     TaskRunning,
     TaskStalled,
@@ -49,7 +48,7 @@ class ConnectorEvents:
     writer: StatusWriter
     reconfigurations: Reconfigurations
 
-    def handle(self, event: ConnectorEvent) -> None:
+    def handle(self, event: ConnectorChange) -> None:
         run = self.work.connector(event.name, event.run)
         if run is None:
             return
@@ -72,6 +71,8 @@ class ConnectorEvents:
                 if run.phase is Phase.STOPPING:
                     self.writer.put_connector(run.name, "UNASSIGNED", safe=True)
                 self.work.ended(run)
+            case _:
+                assert_never(event)
 
     def _reached(
         self, run: ConnectorRun, phase: Phase, state: StateName, version: str | None, trace: str | None = None
@@ -84,7 +85,7 @@ class ConnectorEvents:
         self.writer.put_connector(run.name, state, version=version, trace=trace, safe=state == "FAILED")
 
     def _delayed(self, run: ConnectorRun, reason: str | None) -> None:
-        """Its state is that of before the long call; the status says what is waited for."""
+        """Keep the state as it was before the long call; the status says what is waited for."""
         last = run.last_status
         if run.phase in (Phase.STOPPING, Phase.FAILED) or (reason is None and last is None):
             return
@@ -101,7 +102,7 @@ class TaskEvents:
     topics: TopicTracking
     losses: Losses
 
-    def handle(self, event: TaskEvent) -> None:
+    def handle(self, event: TaskChange) -> None:
         task = self.work.task(event.id, event.run)
         if task is None:
             return
@@ -126,8 +127,8 @@ class TaskEvents:
                 self._ended(task)
             case TopicSeen(topic=topic):
                 self.topics.seen(task.id, topic)
-            case OffsetsReported() | TaskMetrics():
-                pass  # handled by the worker, outside the herder
+            case _:
+                assert_never(event)
 
     def _reached(self, task: TaskRun, phase: Phase, state: StateName, reason: str | None = None) -> None:
         if task.phase in (Phase.STARTING, Phase.RUNNING, Phase.PAUSED):
@@ -136,7 +137,7 @@ class TaskEvents:
             self.writer.put_task(task.id, state, trace=reason)
 
     def _stalled(self, task: TaskRun, reason: str | None) -> None:
-        """Its state stays; the status says where it is."""
+        """Keep the state; the status says where the task is blocked."""
         state: dict[Phase, StateName] = {Phase.RUNNING: "RUNNING", Phase.PAUSED: "PAUSED", Phase.STARTING: "UNASSIGNED"}
         if task.phase in state:
             task.stalled = reason is not None

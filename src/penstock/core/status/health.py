@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from penstock.core.group.leadership import Leadership
-from penstock.core.group.membership import CoordinatorFound, CoordinatorUnknown, Failed, Joined
 from penstock.core.model import messages as m
-from penstock.core.model.events import Degraded
-from penstock.core.model.tasks import SparkDied, SparkReady
 from penstock.core.work import Phase, Work
 
 GROUP = "group"
+
+K = TypeVar("K")
 
 
 @dataclass(slots=True)
@@ -19,28 +19,24 @@ class WorkerHealth:
     leadership: Leadership
     work: Work
     reasons: dict[str, str] = field(default_factory=dict)
-    """Sentences, by what is degraded. The worker recovers from all of them without anybody's action here."""
+    """Sentences, by what is degraded. The worker recovers from all of them by itself."""
     sparks: dict[bool, str] = field(default_factory=dict)
     """Why Spark's application for queries (True) or hosted tasks is being started again."""
 
-    def follow(self, event: object) -> None:
-        """Called with every event."""
-        match event:
-            case Degraded(what, reason) if reason is not None:
-                self.reasons[what] = reason
-            case Degraded(what):
-                self.reasons.pop(what, None)
-            case SparkDied(reason, queries):
-                self.sparks[queries] = reason
-            case SparkReady(queries=queries):
-                self.sparks.pop(queries, None)
-            case CoordinatorUnknown(reason) | Failed(reason):
-                self.reasons[GROUP] = f"{reason}."
-            case CoordinatorFound() | Joined():
-                self.reasons.pop(GROUP, None)
+    def degraded(self, what: str, reason: str | None) -> None:
+        """Called when something that the worker needs cannot be reached, and with None when it can again."""
+        _note(self.reasons, what, reason)
+
+    def group(self, reason: str | None) -> None:
+        """Called when the worker cannot be a member of its group, and with None when it can again."""
+        _note(self.reasons, GROUP, None if reason is None else f"{reason}.")
+
+    def spark(self, queries: bool, reason: str | None) -> None:
+        """Called when one of Spark's applications has ended, and with None when it has started."""
+        _note(self.sparks, queries, reason)
 
     def answer(self) -> m.Reply:
-        """Healthy is a worker that has read its topics, is a member of its group and can reach both."""
+        """200 for a worker that has read its topics, is a member of its group and can reach both."""
         reasons, membership = " ".join(self.reasons.values()), self.leadership.membership
         if self.leadership.is_known() and not reasons:
             if (problem := self._tasks()) is not None:
@@ -53,8 +49,9 @@ class WorkerHealth:
         return m.Reply(503, {"status": "starting", "message": message})
 
     def _tasks(self) -> str | None:
-        """Which connectors and tasks of this worker are failed or stalled, and which of its Spark applications have
-        ended, if ``penstock.health.tasks`` asks for it.
+        """List the failed or stalled connectors and tasks of this worker, and its Spark applications that have ended.
+
+        None if there are none, or if ``penstock.health.tasks`` is off.
         """
         if not self.leadership.settings.health_of_tasks:
             return None
@@ -67,3 +64,10 @@ class WorkerHealth:
         for queries, reason in sorted(self.sparks.items()):
             found.append(f"Spark for {'queries' if queries else 'hosted tasks'} is being started again: {reason}.")
         return " ".join(found) or None
+
+
+def _note(reasons: dict[K, str], what: K, reason: str | None) -> None:
+    if reason is None:
+        reasons.pop(what, None)
+    else:
+        reasons[what] = reason

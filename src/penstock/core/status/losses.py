@@ -11,8 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from penstock.api.errors import ConnectError
-from penstock.core.model.flow import Flow, Until
-from penstock.core.model.output import Output
+from penstock.core.model.flow import Flow, Output, Until
 from penstock.core.model.tasks import TaskId
 from penstock.core.status.writer import StatusWriter
 from penstock.core.work import Phase, TaskRun, Work

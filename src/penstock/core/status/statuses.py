@@ -8,6 +8,7 @@ reports an end (``safe`` writes in Java) first checks by ``superseded`` that no 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from penstock.core.model.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
 from penstock.core.model.tasks import TaskId
@@ -39,6 +40,8 @@ class Statuses:
                     self.tasks.setdefault(id.connector, {})[id.task] = record
             case TopicStatus():
                 self.topics.replay(record)
+            case _:
+                assert_never(record)
 
     def task(self, id: TaskId) -> TaskStatus | None:
         return self.tasks.get(id.connector, {}).get(id.task)

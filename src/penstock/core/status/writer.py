@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from penstock.core.group.membership import Membership
 from penstock.core.model import actions
-from penstock.core.model.flow import Flow
-from penstock.core.model.output import Output
+from penstock.core.model.flow import Flow, Output
 from penstock.core.model.records import ConnectorStatus, StateName, TaskStatus
 from penstock.core.model.settings import PluginFacts
 from penstock.core.model.state import ClusterState

@@ -23,6 +23,7 @@ from penstock.api.returned import task_class, task_configs
 from penstock.core.model.actions import GeneratedTasks
 from penstock.core.model.events import (
     Completed,
+    ConnectorChange,
     ConnectorDelayed,
     ConnectorEnded,
     ConnectorFailed,
@@ -44,7 +45,7 @@ from penstock.worker.connectors.tasks_max import TooManyTasks, check_tasks_max, 
 
 log = logging.getLogger(__name__)
 
-Deliver = Callable[[Any], None]
+Deliver = Callable[[ConnectorChange | Completed], None]
 SourceOffsets = list[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]
 """Pairs of source partition and source offset."""
 

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 RETENTION = "penstock.history.retention.ms"
 HistoryRequest = m.ListVersions | m.GetVersion | m.CompareVersions | m.ListEvents
-Submit = Callable[[m.Request], Future[m.Reply | m.Elsewhere]]
+Submit = Callable[[m.LocalRequest | m.HerderRequest], Future[m.Reply | m.Elsewhere]]
 NO_HISTORY = f"This worker keeps no history: {SETTING} is empty"
 
 
