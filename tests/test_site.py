@@ -13,7 +13,7 @@ import pytest
 
 from penstock import api
 from penstock.api.testing import contract
-from penstock.commands._reference import Reference
+from penstock.commands._reference import SettingReference
 from penstock.http.openapi.document import OPERATIONS
 from penstock.plugins import Plugins
 from penstock.worker.monitoring.prometheus.meanings import described
@@ -48,7 +48,7 @@ def test_every_page_of_the_docs_is_in_it(site: Path) -> None:
 def test_every_setting_is_in_the_reference(site: Path) -> None:
     shown = "\n".join(text(page) for page in (site / "reference").rglob("*.html"))
     words = set(shown.split())
-    settings = {key for owner in Reference(Plugins.discover().catalog).owners for key in owner.settings}
+    settings = {key for owner in SettingReference(Plugins.discover().catalog).owners for key in owner.settings}
     assert len(settings) > 400
     assert settings - words == set()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.commands.apply import WOULD_CHANGE, difference
-from penstock.declarative.plan import Change, Step
+from penstock.declarative.plan import PlannedChange, PlanStep
 from support.rest.cluster import RestCluster
 
 ORDERS = {"name": "orders", "connector.class": "FileStreamSource", "topic": "t", "file": "f"}
@@ -167,6 +167,6 @@ def test_a_folder_without_connectors_is_a_mistake(penstock: Any, tmp_path: Path)
 
 
 def test_difference() -> None:
-    step = Step("x", Change.UPDATE, {"a": "1", "b": "2"}, {"b": "3", "c": None})
+    step = PlanStep("x", PlannedChange.UPDATE, {"a": "1", "b": "2"}, {"b": "3", "c": None})
     assert list(difference(step)) == ["  - a=1", "  - b=2", "  + b=3", "  + c=null"]
-    assert list(difference(Step("x", Change.NONE, ORDERS, ORDERS))) == []
+    assert list(difference(PlanStep("x", PlannedChange.NONE, ORDERS, ORDERS))) == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.commands._meaning import description, note
-from penstock.commands._reference import Reference
+from penstock.commands._reference import SettingReference
 from penstock.commands.help import WIDTH, _definition
 from penstock.core.config.catalog import Kind, PluginClass
 from penstock.core.config.validation import optional_settings
@@ -19,17 +19,17 @@ from penstock.plugins import Plugins
 
 
 @pytest.fixture(scope="module")
-def reference() -> Reference:
-    return Reference(Plugins.discover().catalog)
+def reference() -> SettingReference:
+    return SettingReference(Plugins.discover().catalog)
 
 
-def test_no_setting_is_without_documentation(reference: Reference) -> None:
+def test_no_setting_is_without_documentation(reference: SettingReference) -> None:
     settings = [(owner.name, key) for owner in reference.owners for key in owner.settings.values()]
     assert len(settings) > 800
     assert [(owner, key.name) for owner, key in settings if not key.documentation.strip()] == []
 
 
-def test_a_setting_of_clients_has_documentation_of_its_own(reference: Reference) -> None:
+def test_a_setting_of_clients_has_documentation_of_its_own(reference: SettingReference) -> None:
     """Not Kafka's by reference, nor one text for several settings with their names filled in."""
     for owner in reference.owners:
         texts = {name: key.documentation for name, key in owner.settings.items()}
@@ -39,7 +39,7 @@ def test_a_setting_of_clients_has_documentation_of_its_own(reference: Reference)
             assert [name for name, text in texts.items() if bare.count(text.replace(name, "")) > 1] == []
 
 
-def test_no_plugin_of_ours_is_without_a_description(reference: Reference) -> None:
+def test_no_plugin_of_ours_is_without_a_description(reference: SettingReference) -> None:
     plugins = {owner.plugin.java_name: owner.plugin for owner in reference.owners if owner.plugin is not None}
     assert len(plugins) > 55
     described = {name: description(plugin) for name, plugin in plugins.items()}
@@ -55,12 +55,12 @@ def test_a_class_without_a_docstring_does_not_get_that_of_its_base() -> None:
     assert description(PluginClass("Mine", (Kind.CONVERTER,), "1", Mine.config_def, Mine)) == ""
 
 
-def test_the_settings_of_connectors_that_are_defined_only_where_they_are_given_are_known(reference: Reference) -> None:
+def test_settings_defined_only_where_they_are_given_are_known(reference: SettingReference) -> None:
     names = {*optional_settings(source=True), *optional_settings(source=False)}
     assert [name for name in sorted(names) if not reference.settings(name)] == []
 
 
-def test_every_setting_is_found_by_the_name_it_has_in_a_configuration(reference: Reference) -> None:
+def test_every_setting_is_found_by_the_name_it_has_in_a_configuration(reference: SettingReference) -> None:
     for owner in reference.owners:
         for name, key in owner.settings.items():
             assert (owner, key) in reference.settings(owner.prefix.replace("<alias>", "mine") + name)
@@ -140,14 +140,14 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize(("name", "definition"), FAMILIES.items())
-def test_a_setting_with_a_part_of_the_users(reference: Reference, name: str, definition: str) -> None:
+def test_a_setting_with_a_part_of_the_users(reference: SettingReference, name: str, definition: str) -> None:
     assert {key.name for _, key in reference.settings(name)} == {definition}
 
 
 @pytest.mark.parametrize(
     "name", ["option", "option.", "config.providers.a.b.class", "spark", "penstock.labels.", "consumer.x"]
 )
-def test_what_is_of_no_family(reference: Reference, name: str) -> None:
+def test_what_is_of_no_family(reference: SettingReference, name: str) -> None:
     assert reference.settings(name) == []
 
 
@@ -191,7 +191,7 @@ def test_what_differs_of_a_client() -> None:
     assert said["batch.size"].startswith("Default here: `batch.size=")
 
 
-def test_the_text_is_for_a_terminal(penstock: Any, reference: Reference) -> None:
+def test_the_text_is_for_a_terminal(penstock: Any, reference: SettingReference) -> None:
     for owner in reference.owners:
         shown = "\n".join(_definition(owner, key) for key in owner.settings.values())
         assert re.findall(r"</?(?:code|p|br|ul|li|b|i|a)\b|&\w+;|valid: *$", shown, re.MULTILINE) == []

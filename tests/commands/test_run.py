@@ -17,7 +17,7 @@ import pytest
 from penstock.embedded import EmbeddedError
 from penstock.scaffold.package import NewPlugin
 from penstock.trial.log import WorkerLog
-from penstock.trial.plugin import Changes, config_file, plugin_path
+from penstock.trial.plugin import FileChanges, config_file, plugin_path
 from penstock.trial.topics import text
 from penstock.trial.worker import LocalWorker
 from support.waiting import until
@@ -149,7 +149,7 @@ def test_changes_are_those_of_sources(tmp_path: Path) -> None:
     (package / "__pycache__").mkdir(parents=True)
     module, config = package / "__init__.py", tmp_path / "c.json"
     config.write_text("{}")
-    changes = Changes(package, config)
+    changes = FileChanges(package, config)
     assert changes.since_last() == []
     module.touch()
     (package / "__pycache__/x.pyc").touch()
@@ -166,7 +166,7 @@ def test_changes_are_those_of_sources(tmp_path: Path) -> None:
 def test_what_a_connector_writes_beside_its_plugin_is_no_change(tmp_path: Path) -> None:
     (tmp_path / "parts/queries").mkdir(parents=True)
     (tmp_path / "parts/__init__.py").touch()
-    changes = Changes(tmp_path, tmp_path / "c.json")
+    changes = FileChanges(tmp_path, tmp_path / "c.json")
     (tmp_path / "out.txt").write_text("a line\n")
     (tmp_path / "data").mkdir()
     (tmp_path / "data/out.jsonl").write_text("{}\n")

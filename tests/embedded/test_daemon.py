@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.embedded import EmbeddedError
-from penstock.embedded.daemon import Running, down, status
+from penstock.embedded.daemon import RunningBroker, down, status
 from penstock.embedded.ports import answers
 from support.waiting import until
 
@@ -68,4 +68,4 @@ def test_a_broker_of_another_owner_is_not_touched(tmp_path: Path) -> None:
 
 
 def test_a_running_broker_knows_its_address() -> None:
-    assert Running(1, 9092).bootstrap == "127.0.0.1:9092"
+    assert RunningBroker(1, 9092).bootstrap == "127.0.0.1:9092"

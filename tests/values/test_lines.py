@@ -14,7 +14,7 @@ from penstock.api.columns import Table
 from penstock.api.schema import BOOLEAN, FLOAT32, FLOAT64, INT32, INT64, STRING, Schema, array, struct
 from penstock.values import lines
 from penstock.values.lines import MANY, to_lines
-from penstock.values.packed import PackedNumbers, PackedTexts, Shared
+from penstock.values.packed import PackedNumbers, PackedTexts, SharedBytes
 from penstock.values.packed_lines import packed_lines
 from penstock.values.printing import to_string
 
@@ -65,7 +65,7 @@ def packed(kind: str, values: list[Any], optional: bool) -> Sequence[Any]:
         data += (value or "").encode()
         last.append(len(data))
         data += b"between"
-    return PackedTexts(Shared(data), np.array(first), np.array(last), there)
+    return PackedTexts(SharedBytes(data), np.array(first), np.array(last), there)
 
 
 def one_by_one(schema: Schema, table: Table) -> bytes:
@@ -85,7 +85,7 @@ def test_lines_are_those_of_the_rows(case):
 
 def test_what_is_no_utf_8_is_replaced(monkeypatch):
     monkeypatch.setattr(lines, "MANY", 1)
-    texts = PackedTexts(Shared(b"ab\xffc\xc3\xa9"), np.array([0, 3, 5]), np.array([3, 4, 6]))
+    texts = PackedTexts(SharedBytes(b"ab\xffc\xc3\xa9"), np.array([0, 3, 5]), np.array([3, 4, 6]))
     schema, table = struct(("s", STRING)), Table(["s"], [texts])
     assert list(texts) == ["ab�", "c", "�"]
     assert packed_lines(schema, table) is None

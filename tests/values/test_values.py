@@ -29,7 +29,7 @@ from penstock.api.schema import (
     struct,
 )
 from penstock.values.logical import bytes_of, decimal_of, moment_of
-from penstock.values.parsing.tokens import Tokens
+from penstock.values.parsing.tokens import ValueTokens
 
 MOMENT = dt.datetime(2024, 2, 29, 13, 14, 15, 123000, tzinfo=dt.UTC)
 
@@ -161,7 +161,7 @@ def test_quoted_texts_are_read_again(text):
 
 @given(st.text(st.sampled_from(':,{}[]"\\ \n+-ntf1aé')))
 def test_tokens_end_before_delimiters_that_no_backslash_escapes(text):
-    tokens, found = Tokens(text), []
+    tokens, found = ValueTokens(text), []
     while tokens.has_next():
         found.append(tokens.next())
     assert found == tokens_of(text)

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 
 
-class Output(enum.StrEnum):
+class OutputFormat(enum.StrEnum):
     TABLE = "table"
     JSON = "json"
 
 
-As = Annotated[Output, typer.Option("--output", "-o", help="Print a table for people, or the worker's JSON.")]
+As = Annotated[OutputFormat, typer.Option("--output", "-o", help="Print a table for people, or the worker's JSON.")]
 
 
 def print_json(value: Any) -> None:

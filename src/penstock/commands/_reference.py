@@ -30,7 +30,7 @@ CLIENTS = {PRODUCER: PRODUCER_SETTINGS, CONSUMER: CONSUMER_SETTINGS, ADMIN: ADMI
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class SettingOwner:
     """Something that has settings; ``prefix`` is what they begin with in a configuration, ``<alias>`` stands for any
     name.
     """
@@ -53,19 +53,19 @@ class Owner:
         return families.matching(self.settings, own.removeprefix(tail)) if own.startswith(tail) else None
 
 
-class Reference:
+class SettingReference:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self.owners = [*_runtime(), *(owner for found in catalog.of_kind(*Kind) for owner in _of_plugin(found))]
 
-    def settings(self, name: str) -> list[tuple[Owner, ConfigKey]]:
+    def settings(self, name: str) -> list[tuple[SettingOwner, ConfigKey]]:
         """All definitions of the setting that a configuration calls so; those of families if it has none of its own."""
         found = [(owner, key) for owner in self.owners if (key := owner.key(name)) is not None]
         defined = [(owner, key) for owner, key in found if "<" not in key.name]
         own = [(owner, key) for owner in self.owners if (key := owner.settings.get(name)) is not None]
         return defined or found or own
 
-    def plugins(self, name: str) -> list[Owner]:
+    def plugins(self, name: str) -> list[SettingOwner]:
         """The plugins of this name, once for each way to use them. `HoistField` is both of its classes."""
         found = self.catalog.load(name)
         return [owner for owner in self.owners if owner.plugin is not None and _is(owner.plugin, found, name)]
@@ -88,28 +88,30 @@ def _short(plugin: PluginClass) -> str:
     return plugin.java_name.rpartition(".")[2]
 
 
-def _runtime() -> Iterator[Owner]:
+def _runtime() -> Iterator[SettingOwner]:
     distributed, standalone = distributed_config().keys, standalone_config().keys
-    yield Owner("a worker", {**distributed, **families.OF_WORKERS, **families.OF_DISTRIBUTED_WORKERS})
-    yield Owner("a standalone worker", {name: key for name, key in standalone.items() if name not in distributed})
+    yield SettingOwner("a worker", {**distributed, **families.OF_WORKERS, **families.OF_DISTRIBUTED_WORKERS})
+    yield SettingOwner(
+        "a standalone worker", {name: key for name, key in standalone.items() if name not in distributed}
+    )
     connectors = common_config()
     define_restart_policy(connectors, {RESTART_MAX: ""})  # of the others a worker has one, which says the same
     common = connectors.keys
-    yield Owner("every connector", {**common, **families.OF_CONNECTORS})
+    yield SettingOwner("every connector", {**common, **families.OF_CONNECTORS})
     source = source_config(common_config())
     define_source_dead_letters(source, dict.fromkeys(DEAD_LETTERS, ""))
     sources = {**source.keys, **families.OF_SOURCES}
     for name, keys in (("a source connector", sources), ("a sink connector", sink_config(common_config()).keys)):
-        yield Owner(name, {key: value for key, value in keys.items() if key not in common})
+        yield SettingOwner(name, {key: value for key, value in keys.items() if key not in common})
     for prefix, client in CLIENTS.items():
         kind = prefix.partition(".")[0]
-        yield Owner(f"the {kind} of a connector", client.keys, prefix)
-        yield Owner(f"the {kind} of a connector", client.keys, f"{kind}.", place=_PLACE)
+        yield SettingOwner(f"the {kind} of a connector", client.keys, prefix)
+        yield SettingOwner(f"the {kind} of a connector", client.keys, f"{kind}.", place=_PLACE)
     groups = {**_topic_group().keys, **families.OF_TOPIC_GROUPS}
-    yield Owner("a topic creation group of a source connector", groups, "topic.creation.<alias>.")
+    yield SettingOwner("a topic creation group of a source connector", groups, "topic.creation.<alias>.")
     transforms = {**families.of_alias("transform", "transforms"), **implicit().keys}
-    yield Owner("every transform", transforms, "transforms.<alias>.")
-    yield Owner("every predicate", families.of_alias("predicate", "predicates"), "predicates.<alias>.")
+    yield SettingOwner("every transform", transforms, "transforms.<alias>.")
+    yield SettingOwner("every predicate", families.of_alias("predicate", "predicates"), "predicates.<alias>.")
 
 
 def _topic_group() -> ConfigDef:
@@ -124,16 +126,16 @@ def _topic_group() -> ConfigDef:
     return config.define("regex", ConfigType.STRING, None, documentation=draft)
 
 
-def _of_plugin(found: PluginClass) -> Iterator[Owner]:
+def _of_plugin(found: PluginClass) -> Iterator[SettingOwner]:
     try:
         config = found.config_def()
     except Exception:
         config = ConfigDef()
     if any(kind in found.kinds for kind in CONNECTORS):
-        yield Owner(found.java_name, {**config.keys, **families.of_plugin(found.java_name)}, plugin=found)
+        yield SettingOwner(found.java_name, {**config.keys, **families.of_plugin(found.java_name)}, plugin=found)
     for kind, prefix in _NAMED.items():
         if kind in found.kinds:
-            yield Owner(found.java_name, config.keys, prefix, found)
+            yield SettingOwner(found.java_name, config.keys, prefix, found)
     for use, kind in CONVERTERS.items():
         if kind in found.kinds:
-            yield Owner(found.java_name, config.keys, f"{use}.", found)
+            yield SettingOwner(found.java_name, config.keys, f"{use}.", found)

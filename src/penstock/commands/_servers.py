@@ -12,7 +12,7 @@ import typer
 Home = Annotated[Path | None, typer.Option("--home", help="Penstock's cache folder, instead of $PENSTOCK_HOME.")]
 
 
-class Running(Protocol):
+class LocalServer(Protocol):
     """A server that runs."""
 
     @property
@@ -26,7 +26,7 @@ def directory_of(home: Path | None, data: Path | None, default: Callable[[], Pat
     return data.absolute() if data else default()
 
 
-def say_running(title: str, address: str, running: Running, directory: Path) -> None:
+def say_running(title: str, address: str, running: LocalServer, directory: Path) -> None:
     print(f"{title} runs on {address} (process {running.pid}, data and log in {directory}).")
 
 
@@ -35,7 +35,7 @@ def say_stopped(what: str, address: str | None, directory: Path) -> None:
     print(f"Stopped the {what} on {address}." if address else f"No {what} runs from {directory}.")
 
 
-def exit_if_none(what: str, running: Running | None, directory: Path) -> None:
+def exit_if_none(what: str, running: LocalServer | None, directory: Path) -> None:
     """Exit status 3 if there is none."""
     if running is None:
         print(f"No {what} runs from {directory}.")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.commands._output import As, Output, print_json
+from penstock.commands._output import As, OutputFormat, print_json
 from penstock.commands._rest import URL, Url, User, client, complain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from penstock.declarative.plan import Step
+    from penstock.declarative.plan import PlanStep
     from penstock.declarative.resources import Resource
     from penstock.declarative.rollout import Rollout
     from penstock.declarative.selection import Selector
@@ -54,7 +54,7 @@ def apply(
     ] = False,
     url: Url = URL,
     user: User = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Create, update and delete connectors so that they are as files describe them. Shows the differences first.
 
@@ -72,25 +72,25 @@ def apply(
     chosen = Selector.parse(selector) if selector else None
     resources = read_resources(file, variables(var or [], var_file or []))
     statuses = {0}
-    steps: list[tuple[str, Step]] = []
+    steps: list[tuple[str, PlanStep]] = []
     try:
         for at, own in _by_cluster(resources, _clusters(cluster or []), url.rstrip("/")).items():
             with client(at, user) as worker:
-                run = Rollout(worker, wait, roll_back, _silent if output is Output.JSON else print)
+                run = Rollout(worker, wait, roll_back, _silent if output is OutputFormat.JSON else print)
                 for step in _plan(worker, own, chosen, prune):
                     steps.append((worker.url, step))
                     statuses.add(_step(run, step, dry_run, output))
     except ClientError:  # what was done before is printed
-        if output is Output.JSON and steps:
+        if output is OutputFormat.JSON and steps:
             _print_steps(steps)
         raise
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         _print_steps(steps)
     if status := 1 if 1 in statuses else max(statuses):
         raise typer.Exit(status)
 
 
-def _print_steps(steps: Iterable[tuple[str, Step]]) -> None:
+def _print_steps(steps: Iterable[tuple[str, PlanStep]]) -> None:
     print_json([{"url": url, **step.to_json()} for url, step in steps])
 
 
@@ -133,20 +133,20 @@ def _check_names(resources: list[Resource]) -> None:
             )
 
 
-def _plan(worker: Client, resources: list[Resource], selector: Selector | None, prune: bool) -> Iterable[Step]:
+def _plan(worker: Client, resources: list[Resource], selector: Selector | None, prune: bool) -> Iterable[PlanStep]:
     from penstock.declarative.plan import plan
 
     return plan(resources, worker.described(), selector, prune)
 
 
-def _step(run: Rollout, step: Step, dry_run: bool, output: Output) -> int:
+def _step(run: Rollout, step: PlanStep, dry_run: bool, output: OutputFormat) -> int:
     """Show and carry out one step; returns the exit status."""
-    from penstock.declarative.plan import Change
+    from penstock.declarative.plan import PlannedChange
     from penstock.http.client_errors import ClientError, WorkerError
 
-    if output is Output.TABLE:
+    if output is OutputFormat.TABLE:
         _show(step)
-    if step.change is Change.NONE:
+    if step.change is PlannedChange.NONE:
         _warn(step)
         return 0
     try:
@@ -167,29 +167,29 @@ def _step(run: Rollout, step: Step, dry_run: bool, output: Output) -> int:
     return 1 if step.errors else WOULD_CHANGE
 
 
-def _warn(step: Step) -> None:
+def _warn(step: PlanStep) -> None:
     for warning in step.warnings:
         complain(f"Connector {step.name}: warning: {warning}")
 
 
-def _show(step: Step) -> None:
-    from penstock.declarative.plan import Change
+def _show(step: PlanStep) -> None:
+    from penstock.declarative.plan import PlannedChange
 
     heads = {
-        Change.CREATE: "Connector {} does not exist yet:",
-        Change.UPDATE: "Connector {} differs:",
-        Change.STATE: "Connector {} is in another state.",
-        Change.DELETE: "Connector {} is described by no file."
+        PlannedChange.CREATE: "Connector {} does not exist yet:",
+        PlannedChange.UPDATE: "Connector {} differs:",
+        PlannedChange.STATE: "Connector {} is in another state.",
+        PlannedChange.DELETE: "Connector {} is described by no file."
         if step.resource is None
         else f"Connector {{}} is to be deleted, says {step.resource.path}.",
-        Change.NONE: "Connector {} is unchanged.",
+        PlannedChange.NONE: "Connector {} is unchanged.",
     }
     print(heads[step.change].format(step.name))
-    if step.change in (Change.CREATE, Change.UPDATE):
+    if step.change in (PlannedChange.CREATE, PlannedChange.UPDATE):
         print("\n".join(difference(step)))
 
 
-def difference(step: Step) -> Iterable[str]:
+def difference(step: PlanStep) -> Iterable[str]:
     """``- key=value`` for removed and ``+ key=value`` for added settings, sorted by key."""
     present, wanted = step.present or {}, step.wanted or {}
     for key, before, after in step.differences():
@@ -199,11 +199,11 @@ def difference(step: Step) -> Iterable[str]:
             yield f"  + {key}={'null' if after is None else after}"
 
 
-def _check(worker: Client, step: Step) -> list[str]:
+def _check(worker: Client, step: PlanStep) -> list[str]:
     """Have the worker validate what is wanted; adds its warnings to the step, and returns what it would refuse."""
-    from penstock.declarative.plan import Change
+    from penstock.declarative.plan import PlannedChange
 
-    if step.change not in (Change.CREATE, Change.UPDATE):
+    if step.change not in (PlannedChange.CREATE, PlannedChange.UPDATE):
         return []
     validated = worker.validate(step.wanted or {})
     step.warnings += validated.get("penstock", {}).get("warnings", ())

@@ -55,8 +55,8 @@ def demo(
             raise typer.BadParameter("The demo of changes kills a task and Spark's Java by itself: leave --kill out.")
         if keep:
             raise typer.BadParameter("The demo of changes leaves nothing running: leave --keep out.")
-        if records is not None and records < cdc.LEAST:
-            raise typer.BadParameter(f"The demo of changes needs at least {cdc.LEAST} flights: raise --records.")
+        if records is not None and records < cdc.MIN_FLIGHTS:
+            raise typer.BadParameter(f"The demo of changes needs at least {cdc.MIN_FLIGHTS} flights: raise --records.")
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     console = Console()

@@ -13,7 +13,7 @@ import typer
 
 from penstock.commands._kafka import Bootstrap, CommandConfig, client_settings, kafka_errors, reader
 from penstock.commands._letter_page import at, page
-from penstock.commands._output import As, Output, print_json, print_table
+from penstock.commands._output import As, OutputFormat, print_json, print_table
 from penstock.commands._rest import URL, Name, Url, User, client, complain
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def list_(
     user: User = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Count the dead letters of a connector by their error, and list the latest."""
     from penstock.kafka.letters.queue import document, failure, letters
@@ -65,7 +65,7 @@ def list_(
                 reasons[failure(letter)] += 1
                 again += sent
                 last.append((letter, sent))
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         counted = [
             dict(zip(("stage", "exception", "class"), r, strict=True), count=n) for r, n in reasons.most_common()
         ]
@@ -102,7 +102,7 @@ def show(
     user: User = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Show one dead letter: its error, headers, key and value."""
     from penstock.kafka.letters.queue import document, letter_at
@@ -116,7 +116,7 @@ def show(
         complain(f"There is no record at {place}.")
         raise typer.Exit(NOT_FOUND)
     sent = offset in done[partition]
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(document(letter, sent, whole=True))
     else:
         print(page(letter, sent))
@@ -134,7 +134,7 @@ def replay(
     user: User = None,
     bootstrap: Bootstrap = None,
     command_config: CommandConfig = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Send dead letters to the topics and partitions they came from, unchanged and each only once.
 
@@ -151,7 +151,7 @@ def replay(
         else:
             sent = list(wanted.send(replay_producer(connector, queue.settings), asked))
     found = {(each.letter.partition, each.letter.offset) for each in sent}
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         shown = [{"record": s.letter.position, "topic": s.topic, "partition": s.partition} for s in sent]
         print_json({"queue": queue.topic, "dry_run": dry_run, "replayed": shown})
     else:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.commands import _rest
-from penstock.commands._output import As, Output, print_json
+from penstock.commands._output import As, OutputFormat, print_json
 
 if TYPE_CHECKING:
-    from penstock.doctor.findings import Report, Section
+    from penstock.doctor.findings import DoctorReport, Section
 
 app = typer.Typer()
 
@@ -27,7 +27,7 @@ def doctor(
     user: _rest.User = None,
     standalone: Annotated[bool, typer.Option("--standalone", help="The file is that of a standalone worker.")] = False,
     all: Annotated[bool, typer.Option("--all", help="Show what works as well.")] = False,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Check a Java Connect worker's file, and its connectors, for what works here, differs, needs a jar or is refused.
 
@@ -39,7 +39,7 @@ def doctor(
     with contextlib.ExitStack() as stack:
         java = None if url is None else stack.enter_context(_rest.client(url, user))
         report = examine(properties, connectors or (), java, standalone)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json([each.to_json() for each in report.sections])
     else:
         print("\n\n".join(_text(each, all) for each in report.sections) + "\n\n" + _summary(report))
@@ -59,6 +59,6 @@ def _text(section: Section, all: bool) -> str:
     return "\n".join(lines)
 
 
-def _summary(report: Report) -> str:
+def _summary(report: DoctorReport) -> str:
     blocked = [each.title for each in report.sections if each.verdict.blocks]
     return f"Not as it is: {', '.join(blocked)}." if blocked else "All of it runs here."

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, Output, compact, print_json, print_table
+from penstock.commands._output import As, OutputFormat, compact, print_json, print_table
 from penstock.commands._rest import URL, Name, Url, User, client
 
 app = typer.Typer(no_args_is_help=True, help="Show plugins, connectors, a configuration, offsets or loggers.")
@@ -17,20 +17,20 @@ def plugins(
     all: Annotated[bool, typer.Option("--all", help="Include converters, transforms and all other kinds.")] = False,
     url: Url = URL,
     user: User = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Show the connector plugins of the worker, and why those can't be used that can't."""
     with client(url, user) as worker:
         found = worker.plugins(connectors_only=not all, unusable=True)
     rows = [(p["class"], p["type"], p.get("version") or "") for p in found if "problem" not in p]
     _show(output, found, ("CLASS", "TYPE", "VERSION"), rows)
-    if output is Output.TABLE:
+    if output is OutputFormat.TABLE:
         for problem in dict.fromkeys(p["problem"] for p in found if "problem" in p):
             typer.echo(problem, err=True)
 
 
 @app.command()
-def connectors(url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+def connectors(url: Url = URL, user: User = None, output: As = OutputFormat.TABLE) -> None:
     """Show all connectors with their classes and numbers of tasks."""
     with client(url, user) as worker:
         found = {name: shown["info"] for name, shown in sorted(worker.expanded("info").items())}
@@ -39,7 +39,7 @@ def connectors(url: Url = URL, user: User = None, output: As = Output.TABLE) -> 
 
 
 @app.command()
-def config(connector: Name, url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+def config(connector: Name, url: Url = URL, user: User = None, output: As = OutputFormat.TABLE) -> None:
     """Show the configuration of a connector."""
     with client(url, user) as worker:
         found = worker.config(connector)
@@ -47,7 +47,7 @@ def config(connector: Name, url: Url = URL, user: User = None, output: As = Outp
 
 
 @app.command()
-def offsets(connector: Name, url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+def offsets(connector: Name, url: Url = URL, user: User = None, output: As = OutputFormat.TABLE) -> None:
     """Show committed offsets of a connector."""
     with client(url, user) as worker:
         found = worker.offsets(connector)
@@ -56,15 +56,15 @@ def offsets(connector: Name, url: Url = URL, user: User = None, output: As = Out
 
 
 @app.command()
-def loggers(url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+def loggers(url: Url = URL, user: User = None, output: As = OutputFormat.TABLE) -> None:
     """Show the loggers of the worker and their levels."""
     with client(url, user) as worker:
         found = worker.loggers()
     _show(output, found, ("LOGGER", "LEVEL"), [(name, shown["level"]) for name, shown in found.items()])
 
 
-def _show(output: Output, found: Any, header: tuple[str, ...], rows: Any) -> None:
-    if output is Output.JSON:
+def _show(output: OutputFormat, found: Any, header: tuple[str, ...], rows: Any) -> None:
+    if output is OutputFormat.JSON:
         print_json(found)
     else:
         print_table(header, rows)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.commands import _commands as commands
-from penstock.commands._output import As, Output, print_json
+from penstock.commands._output import As, OutputFormat, print_json
 from penstock.commands._rest import complain
 
 if TYPE_CHECKING:
     from penstock.api.config import ConfigKey
-    from penstock.commands._reference import Owner, Reference
+    from penstock.commands._reference import SettingOwner, SettingReference
 
 app = typer.Typer()
 WIDTH = 100
@@ -42,7 +42,7 @@ def help(
     plugin_path: Annotated[
         list[Path] | None, typer.Option(help="Folders with plugins, as in a worker's `plugin.path`.")
     ] = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Explain a setting of a worker, connector, transform, converter or client, a plugin with its settings, or a
     command.
@@ -53,14 +53,14 @@ def help(
         print(WHAT)
         return
     name = " ".join(words)
-    from penstock.commands._reference import Reference
+    from penstock.commands._reference import SettingReference
     from penstock.plugins import Plugins
 
-    reference = Reference(Plugins.discover([str(each) for each in plugin_path or ()]).catalog)
+    reference = SettingReference(Plugins.discover([str(each) for each in plugin_path or ()]).catalog)
     owners = reference.plugins(name)
     settings = reference.settings(name)
     is_command = commands.find(context.parent, words) is not None
-    if is_command and output is Output.TABLE:
+    if is_command and output is OutputFormat.TABLE:
         _print_command(context.parent, words)
         if not settings:
             return
@@ -68,7 +68,7 @@ def help(
         text = f"`{name}` is a command, whose help is not available as JSON."
         complain(text if is_command else _unknown(reference, name, commands.names(context.parent)))
         raise typer.Exit(1)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         rows = [(owner, key) for owner in owners for key in owner.settings.values()]
         print_json([_document(owner, key) for owner, key in rows or settings])
     elif owners:
@@ -82,7 +82,7 @@ def _print_command(root: Any, words: list[str]) -> None:
     commands.find(root, words).main(["--help"], prog_name=path, standalone_mode=False)
 
 
-def _grouped(name: str, settings: list[tuple[Owner, ConfigKey]]) -> dict[str, list[str]]:
+def _grouped(name: str, settings: list[tuple[SettingOwner, ConfigKey]]) -> dict[str, list[str]]:
     """Group the owners of a setting by its description; one of every connector is not repeated for single ones."""
     found: dict[str, list[str]] = {}
     for owner, key in settings:
@@ -94,7 +94,7 @@ def _grouped(name: str, settings: list[tuple[Owner, ConfigKey]]) -> dict[str, li
     return found
 
 
-def _unknown(reference: Reference, name: str, commands: list[str]) -> str:
+def _unknown(reference: SettingReference, name: str, commands: list[str]) -> str:
     """``commands``: the names of all of them."""
     from penstock.core.config.unknown.similar_names import question
 
@@ -104,7 +104,7 @@ def _unknown(reference: Reference, name: str, commands: list[str]) -> str:
     return f"There is no setting, plugin or command `{name}`{hint}"
 
 
-def _plugin(same: Iterable[Owner]) -> str:
+def _plugin(same: Iterable[SettingOwner]) -> str:
     """A plugin with all of its settings; ``same`` are the ways to use it."""
     from penstock.commands import _meaning as meaning
 
@@ -125,7 +125,7 @@ def _paragraph(name: str, of: list[str], definition: str) -> str:
     return "\n".join([name, _filled(f"a setting of {'; '.join(of)}"), definition])
 
 
-def _definition(owner: Owner, key: ConfigKey) -> str:
+def _definition(owner: SettingOwner, key: ConfigKey) -> str:
     from penstock.commands import _meaning as meaning
 
     shown = key.info()
@@ -151,7 +151,7 @@ def _default(value: str | None) -> str:
     return "null" if value is None else value or '""'
 
 
-def _document(owner: Owner, key: ConfigKey) -> dict[str, Any]:
+def _document(owner: SettingOwner, key: ConfigKey) -> dict[str, Any]:
     from penstock.commands import _meaning as meaning
 
     differs = meaning.note(owner.name, key.name) or None

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, Output, print_json, print_table
+from penstock.commands._output import As, OutputFormat, print_json, print_table
 from penstock.commands._rest import URL, Name, Url, User, client
 
 app = typer.Typer()
-LONGEST = 100
+MAX_REASON_LENGTH = 100
 
 
 @app.command()
@@ -24,7 +24,7 @@ def history(
     events: Annotated[bool, typer.Option("--events", help="Show states, restarts and topics instead.")] = False,
     url: Url = URL,
     user: User = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """List the versions of a connector's configuration and target state, newest first (`penstock rollback` puts one
     into effect).
@@ -40,7 +40,7 @@ def history(
             found = worker.history(connector)
         else:
             found = worker.version_difference(connector, version, since) if diff else worker.version(connector, version)
-    if output is Output.JSON or version is not None:
+    if output is OutputFormat.JSON or version is not None:
         print_json(found)
     elif events:
         happened = [(e["time"], _task(e), e["kind"], _what(e)) for e in found["events"]]
@@ -61,7 +61,7 @@ def _what(event: dict[str, Any]) -> str:
     if event["kind"] == "rebalance":
         first.append(f"generation {event['generation']}")
     if "reason" in event:
-        first.append(event["reason"].splitlines()[0][:LONGEST])
+        first.append(event["reason"].splitlines()[0][:MAX_REASON_LENGTH])
     return " ".join(first)
 
 

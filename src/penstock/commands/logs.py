@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, Output, print_json
+from penstock.commands._output import As, OutputFormat, print_json
 from penstock.commands._rest import URL, Name, Url, User, client
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def logs(
     task: Annotated[int | None, typer.Option("--task", help="Show log lines of this task.", min=0)] = None,
     url: Url = URL,
     user: User = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Show the traces of failures of a connector and its last log lines; with --level, set the level of its logger."""
     if logger is not None and level is None:
@@ -48,11 +48,11 @@ def logs(
         query = {"limit": lines, "level": above, **({} if task is None else {"task": task})}
         if follow:
             for line in worker.follow_logs(connector, query):
-                print_json(line) if output is Output.JSON else print(_text(line), flush=True)
+                print_json(line) if output is OutputFormat.JSON else print(_text(line), flush=True)
             return
         shown = worker.status(connector)
         found = worker.logs(connector, query)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json({**shown, **({} if found is None else {"lines": found["lines"]})})
         return
     _print_traces(shown)

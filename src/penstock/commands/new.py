@@ -11,7 +11,7 @@ import typer
 app = typer.Typer()
 
 
-class Kind(enum.StrEnum):
+class TemplateKind(enum.StrEnum):
     SOURCE = "source"
     SINK = "sink"
     TRANSFORM = "transform"
@@ -20,7 +20,7 @@ class Kind(enum.StrEnum):
 
 @app.command()
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to make.")],
+    kind: Annotated[TemplateKind, typer.Argument(help="What to make.")],
     name: Annotated[str, typer.Argument(help="Its name, such as `weather-source`.")],
     folder: Annotated[Path, typer.Option("--in", help="The folder to make it in.")] = Path(),
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, Output, print_json
+from penstock.commands._output import As, OutputFormat, print_json
 from penstock.commands._rest import URL, Url, User, client
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def preview(
     ] = False,
     url: Url = URL,
     user: User = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Show what a configuration would do to real records: after each transform, and what would be written.
 
@@ -61,7 +61,7 @@ def preview(
     body |= {} if offset is None else {"offset": offset}
     with client(url, user) as worker:
         found = worker.preview(body)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(found)
     else:
         _print(found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from penstock.commands._output import As, Output, print_json, print_table
+from penstock.commands._output import As, OutputFormat, print_json, print_table
 from penstock.commands._rest import URL, Name, Url, User, client
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ app = typer.Typer(help="Show the subjects, versions and ids that a connector use
 
 
 @app.command()
-def schemas(connector: Name, url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+def schemas(connector: Name, url: Url = URL, user: User = None, output: As = OutputFormat.TABLE) -> None:
     """Show the subjects of the connector's topics, with the latest version of each and its id.
 
     Only converters that the connector itself configures are known here, and the topics that it has used.
@@ -25,7 +25,7 @@ def schemas(connector: Name, url: Url = URL, user: User = None, output: As = Out
     with client(url, user) as worker:
         config, topics = worker.config(connector), sorted(worker.topics(connector))
     found = list(_subjects(config, topics))
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(found)
     elif found:
         print_table(

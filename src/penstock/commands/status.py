@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, Output, print_json, print_table
+from penstock.commands._output import As, OutputFormat, print_json, print_table
 from penstock.commands._rest import URL, Chosen, Select, States, Url, User, client, complete_connector
 from penstock.pipeline.metrics import STAGES
 
@@ -36,7 +36,7 @@ def status(
     state: States = None,
     url: Url = URL,
     user: User = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Show the state of all connectors, what is wrong first, of those chosen, or of one and its tasks (`penstock logs`
     shows why something has failed).
@@ -54,7 +54,7 @@ def status(
         else:
             found = {name: shown["status"] for name, shown in worker.expanded("status", penstock=True).items()}
             names = worker.connectors()
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json(found)
     elif one:
         _print_one(found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from penstock.commands._output import As, Output, print_json
+from penstock.commands._output import As, OutputFormat, print_json
 from penstock.commands._rest import URL, Name, Url, User, client
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def show(
     reset: Annotated[bool, typer.Option("--reset", help="Reset them; those in use appear again.")] = False,
     url: Url = URL,
     user: User = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Show the topics that the connector has used since it was created or its topics were reset."""
     with client(url, user) as worker:
@@ -48,7 +48,7 @@ def show(
             return
         worker.connector(connector)  # a connector that does not exist has no topics, without an error
         found = worker.topics(connector)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json({connector: {"topics": found}})
     elif found:
         print("\n".join(sorted(found)))
@@ -62,7 +62,7 @@ def explain(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Name of a topic, after the connector's transforms.")],
     url: Url = URL,
     user: User = None,
-    output: As = Output.TABLE,
+    output: As = OutputFormat.TABLE,
 ) -> None:
     """Explain which topic.creation group of a source connector applies to a new topic, and with which settings."""
     with client(url, user) as worker:
@@ -80,7 +80,7 @@ def explain(
     except PatternError as error:
         raise ConfigError(f"Patterns of connector {connector} are no regular expression together: {error}") from error
     spec = rules.spec_for(topic)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         print_json({"topic": topic, "rule": None} if spec is None else _document(spec))
     elif spec is not None:
         print(f"Topic {topic} matches {_rule(info['config'], spec.rule_name)}.")

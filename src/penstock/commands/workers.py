@@ -7,19 +7,19 @@ from typing import Any
 
 import typer
 
-from penstock.commands._output import As, Output, print_json, print_table
+from penstock.commands._output import As, OutputFormat, print_json, print_table
 from penstock.commands._rest import URL, Url, User, client, complain
 
 app = typer.Typer()
 
 
 @app.command()
-def workers(url: Url = URL, user: User = None, output: As = Output.TABLE) -> None:
+def workers(url: Url = URL, user: User = None, output: As = OutputFormat.TABLE) -> None:
     """Show the workers of the group: who leads, what each runs, and its Spark applications."""
     with client(url, user) as worker:
         found = worker.workers()
-        statuses = {} if output is Output.JSON else worker.expanded("status")
-    if output is Output.JSON:
+        statuses = {} if output is OutputFormat.JSON else worker.expanded("status")
+    if output is OutputFormat.JSON:
         print_json(found)
         return
     runs = _runs(shown["status"] for shown in statuses.values())

@@ -15,7 +15,7 @@ from penstock.settings.references import references
 Config = Mapping[str, str | None]
 
 
-class Change(enum.Enum):
+class PlannedChange(enum.Enum):
     CREATE = "create"
     UPDATE = "update"
     STATE = "state"
@@ -25,11 +25,11 @@ class Change(enum.Enum):
 
 
 @dataclass(slots=True)
-class Step:
+class PlanStep:
     """One connector: what is there, what is wanted, and what the worker says of it."""
 
     name: str
-    change: Change
+    change: PlannedChange
     present: Config | None = None
     wanted: Config | None = None
     resource: Resource | None = None
@@ -49,7 +49,7 @@ class Step:
 
     def to_json(self) -> dict[str, Any]:
         document: dict[str, Any] = {"connector": self.name, "change": self.change.value}
-        if self.change is not Change.DELETE:
+        if self.change is not PlannedChange.DELETE:
             document["settings"] = [{"key": k, "present": p, "wanted": w} for k, p, w in self.differences()]
         if self.state is not None:
             document["state"] = self.state
@@ -61,7 +61,7 @@ def plan(
     present: Mapping[str, Mapping[str, Any]],
     selector: Selector | None = None,
     prune: bool = False,
-) -> Iterator[Step]:
+) -> Iterator[PlanStep]:
     """A step for each connector, deletions last. ``present``: connectors with their ``info`` and, unless
     they have just been created, ``status``.
 
@@ -76,27 +76,33 @@ def plan(
         if not resource.deleted:
             yield _step(resource, present.get(name))
         elif name in present:
-            deleted.append(Step(name, Change.DELETE, present[name]["info"]["config"], resource=resource))
+            deleted.append(PlanStep(name, PlannedChange.DELETE, present[name]["info"]["config"], resource=resource))
     yield from deleted
     if prune:
         for name, shown in sorted(present.items()):
             config = shown["info"]["config"]
             if name not in described and (selector is None or selector.matches(config)):
-                yield Step(name, Change.DELETE, config)
+                yield PlanStep(name, PlannedChange.DELETE, config)
 
 
-def _step(resource: Resource, shown: Mapping[str, Any] | None) -> Step:
+def _step(resource: Resource, shown: Mapping[str, Any] | None) -> PlanStep:
     config = resource.wanted.config
     if shown is None:
-        return Step(
-            resource.name, Change.CREATE, None, config, resource, resource.state, warnings=list(resource.warnings)
+        return PlanStep(
+            resource.name,
+            PlannedChange.CREATE,
+            None,
+            config,
+            resource,
+            resource.state,
+            warnings=list(resource.warnings),
         )
     present: Config = shown["info"]["config"]
     known = shown["status"]["connector"]["state"] if "status" in shown else "RUNNING"
     target = known if known in ("PAUSED", "STOPPED") else "STARTED"
     state = resource.state if resource.state not in (None, target) else None
-    change = Change.UPDATE if present != config else Change.NONE if state is None else Change.STATE
-    return Step(resource.name, change, present, config, resource, state, warnings=list(resource.warnings))
+    change = PlannedChange.UPDATE if present != config else PlannedChange.NONE if state is None else PlannedChange.STATE
+    return PlanStep(resource.name, change, present, config, resource, state, warnings=list(resource.warnings))
 
 
 def _differs(key: str, present: Config, wanted: Config) -> bool:

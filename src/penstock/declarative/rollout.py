@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.declarative.plan import Change, Step
+from penstock.declarative.plan import PlannedChange, PlanStep
 from penstock.declarative.resources import INITIAL
 from penstock.http.client import Client
 from penstock.http.client_errors import ClientError, ResourceNotFoundError
@@ -16,9 +16,9 @@ SETTLED_S = 3.0
 """How long a connector must be seen healthy: right after a change its status may be that of before."""
 _SHOWN = {"STARTED": "RUNNING", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
 DONE = {
-    Change.CREATE: "Created connector {}.",
-    Change.UPDATE: "Updated connector {}.",
-    Change.DELETE: "Deleted connector {}.",
+    PlannedChange.CREATE: "Created connector {}.",
+    PlannedChange.UPDATE: "Updated connector {}.",
+    PlannedChange.DELETE: "Deleted connector {}.",
 }
 
 
@@ -35,11 +35,11 @@ class Rollout:
     roll_back: bool = False
     say: Callable[[str], None] = print
 
-    def carry_out(self, step: Step) -> None:
+    def carry_out(self, step: PlanStep) -> None:
         """Raises ClientError; UnhealthyError if the change did not become healthy, and was taken back if so asked."""
-        before = self._state(step.name) if self.roll_back and step.change is not Change.CREATE else None
+        before = self._state(step.name) if self.roll_back and step.change is not PlannedChange.CREATE else None
         self._change(step)
-        if self.wait <= 0 or step.change in (Change.DELETE, Change.NONE):
+        if self.wait <= 0 or step.change in (PlannedChange.DELETE, PlannedChange.NONE):
             return
         problem = self._until_healthy(step)
         if problem is None:
@@ -50,23 +50,23 @@ class Rollout:
             problem += ". The change was taken back"
         raise UnhealthyError(f"Connector {step.name} was not healthy within {self.wait:g} s: {problem}")
 
-    def _change(self, step: Step) -> None:
+    def _change(self, step: PlanStep) -> None:
         worker, name = self.worker, step.name
         match step.change:
-            case Change.CREATE:
+            case PlannedChange.CREATE:
                 assert step.resource is not None
                 wanted = step.resource.wanted
                 pairs = wanted.initial_offsets
                 offsets = None if pairs is None else [{"partition": part, "offset": offset} for part, offset in pairs]
                 state = step.state or wanted.initial_state
                 worker.create(name, wanted.config, INITIAL[state] if state else None, offsets)
-            case Change.UPDATE:
+            case PlannedChange.UPDATE:
                 worker.put_config(name, step.wanted or {})
-            case Change.DELETE:
+            case PlannedChange.DELETE:
                 worker.delete(name)
         if step.change in DONE:
             self.say(DONE[step.change].format(name))
-        if step.state is not None and step.change is not Change.CREATE:
+        if step.state is not None and step.change is not PlannedChange.CREATE:
             self._set_state(name, step.state)
             self.say(f"Connector {name} is to be {_SHOWN[step.state]}.")
 
@@ -80,7 +80,7 @@ class Rollout:
             return "STARTED"
         return shown if shown in ("PAUSED", "STOPPED") else "STARTED"
 
-    def _until_healthy(self, step: Step) -> str | None:
+    def _until_healthy(self, step: PlanStep) -> str | None:
         """Wait; what is wrong if it does not become healthy."""
         healthy = now = time.monotonic()
         give_up = now + self.wait
@@ -92,13 +92,13 @@ class Rollout:
                 return problem
             time.sleep(LOOK_S)
 
-    def _problem(self, step: Step) -> str | None:
+    def _problem(self, step: PlanStep) -> str | None:
         try:
             shown = self.worker.status(step.name)
         except ResourceNotFoundError:
             return "it has no status yet"
         target = step.state or (step.resource.wanted.initial_state if step.resource else None) or "STARTED"
-        if step.state is None and step.change is not Change.CREATE:
+        if step.state is None and step.change is not PlannedChange.CREATE:
             target = {"PAUSED": "PAUSED", "STOPPED": "STOPPED"}.get(shown["connector"]["state"], "STARTED")
         wanted = _SHOWN[target]
         if (state := shown["connector"]["state"]) != wanted:
@@ -110,11 +110,11 @@ class Rollout:
                 return f"its task {task['id']} is {task['state']}{_cause(task)}"
         return None
 
-    def _take_back(self, step: Step, before: str | None) -> None:
-        if step.change is Change.CREATE:
+    def _take_back(self, step: PlanStep, before: str | None) -> None:
+        if step.change is PlannedChange.CREATE:
             self.worker.delete(step.name)
             return
-        if step.change is Change.UPDATE:
+        if step.change is PlannedChange.UPDATE:
             self.worker.put_config(step.name, step.present or {})
         if step.state is not None and before is not None:
             self._set_state(step.name, before)

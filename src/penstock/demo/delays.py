@@ -11,7 +11,7 @@ from penstock.demo import chart, connectors, flights
 from penstock.demo.chart import Carrier
 from penstock.demo.problem import DemoError
 from penstock.demo.spark_sql import ask
-from penstock.demo.stage import Stage
+from penstock.demo.stage import DemoStage
 from penstock.embedded import jars
 
 QUESTION = """
@@ -20,7 +20,7 @@ QUESTION = """
 """
 
 
-def show_delays(stage: Stage) -> None:
+def show_delays(stage: DemoStage) -> None:
     """Raises DemoError unless every flight is in the table once."""
     # Here, where it can be seen: what the sink's query needs, if this is the first time.
     jars("spark-kafka")
@@ -39,7 +39,7 @@ def show_delays(stage: Stage) -> None:
     stage.say(f"[bold]Picture[/] {stage.picture}")
 
 
-def _written(stage: Stage, ends: dict[int, int]) -> bool:
+def _written(stage: DemoStage, ends: dict[int, int]) -> bool:
     for task in stage.tasks(connectors.TABLE):
         if task["state"] == "FAILED":
             raise DemoError(f"{connectors.TABLE} has failed: {task['trace'].splitlines()[0]}")

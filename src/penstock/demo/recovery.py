@@ -11,10 +11,10 @@ from penstock.demo import connectors, kills
 from penstock.demo.kills import Kill
 from penstock.demo.problem import DemoError
 from penstock.demo.progress import Bars
-from penstock.demo.stage import Stage, await_worker
+from penstock.demo.stage import DemoStage, await_worker
 
 
-def kill(stage: Stage, what: Kill, shown: Bars) -> None:
+def kill(stage: DemoStage, what: Kill, shown: Bars) -> None:
     """SIGKILL it, and start the worker again if it was that; returns when everything runs again."""
     worker, files = stage.worker, {connectors.SOURCE: stage.source_file, connectors.SINK: stage.sink_file}
     began = time.monotonic()
@@ -42,7 +42,7 @@ def kill(stage: Stage, what: Kill, shown: Bars) -> None:
     shown.say(f"[bold green]Running[/] again after {time.monotonic() - began:.1f} s{by_itself}")
 
 
-def await_restarts(stage: Stage, before: dict[str, dict[int, int]], say: Callable[[str], None]) -> None:
+def await_restarts(stage: DemoStage, before: dict[str, dict[int, int]], say: Callable[[str], None]) -> None:
     """Returns when each task was lost and has been restarted by the worker, and shows why it was lost."""
     for name, known in before.items():
 
@@ -55,16 +55,16 @@ def await_restarts(stage: Stage, before: dict[str, dict[int, int]], say: Callabl
             say(f"[bold yellow]Lost[/]    {name}-{task['id']}: {task['last_error']['message']}")
 
 
-def restarts(stage: Stage, name: str) -> dict[int, int]:
+def restarts(stage: DemoStage, name: str) -> dict[int, int]:
     """How often the worker has restarted each task of the connector."""
     return {task["id"]: task["restarts"] for task in _health(stage, name)}
 
 
-def _health(stage: Stage, name: str) -> list[dict[str, Any]]:
+def _health(stage: DemoStage, name: str) -> list[dict[str, Any]]:
     return stage.client.status(name, penstock=True)["penstock"]["tasks"]
 
 
-def _is_running(stage: Stage, name: str, file: Path) -> bool:
+def _is_running(stage: DemoStage, name: str, file: Path) -> bool:
     """The status alone may still be that of the worker that was killed."""
     try:
         kills.task(stage.worker.pid, file)

@@ -39,7 +39,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class DemoStage:
     """Objects that the steps of the demo work with."""
 
     console: Console
@@ -144,7 +144,7 @@ def folder(options: Options) -> Iterator[Path]:
 @contextmanager
 def open_stage(
     options: Options, folder: Path, console: Console, settings: Mapping[str, str] | None = None
-) -> Iterator[Stage]:
+) -> Iterator[DemoStage]:
     """A running broker and a running worker, with these ``settings`` too, which end with the block; with ``keep`` only
     if it raises.
     """
@@ -164,7 +164,7 @@ def open_stage(
         console.print(f"[bold]Worker[/]  {worker.url}, exactly once, tasks on a local Spark", highlight=False)
         stays = options.keep or options.folder is not None
         try:
-            yield Stage(console, folder, bootstrap, worker, client, (folder if stays else Path.cwd()) / PICTURE)
+            yield DemoStage(console, folder, bootstrap, worker, client, (folder if stays else Path.cwd()) / PICTURE)
         except ClientError as error:
             worker.check()
             raise DemoError(str(error)) from error

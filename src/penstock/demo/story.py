@@ -15,17 +15,17 @@ from penstock.demo import connectors, delays, flights, proof, recovery, tables
 from penstock.demo.kills import Kill
 from penstock.demo.problem import DemoError
 from penstock.demo.progress import Growing, bars
-from penstock.demo.stage import Options, Stage, folder, open_stage
+from penstock.demo.stage import DemoStage, Options, folder, open_stage
 
 BATCH = 10_000
 """Lines of one transaction."""
 KILL_BATCHES = 1_000
 """Number of transactions of a demo with kills: small ones, so that a kill hits in the middle."""
 
-Step = Callable[[Stage], None]
+Step = Callable[[DemoStage], None]
 
 
-def show_connectors(stage: Stage) -> None:
+def show_connectors(stage: DemoStage) -> None:
     names = (connectors.SOURCE, connectors.SINK)
     stage.console.print(tables.connectors([stage.status(name) for name in names], stage.client.topics))
 
@@ -57,7 +57,7 @@ def run(options: Options, console: Console, steps: Sequence[Step] = STEPS) -> pr
     return proven
 
 
-def _flow(stage: Stage, total: int, wanted: Sequence[Kill]) -> proof.InTopic:
+def _flow(stage: DemoStage, total: int, wanted: Sequence[Kill]) -> proof.InTopic:
     """Show the progress until all records have arrived, with kills meanwhile. Returns the topic's content."""
     content, growing = stage.source_file.read_bytes(), Growing(stage.sink_file)
     to_kill = list(wanted)
@@ -83,11 +83,11 @@ def _flow(stage: Stage, total: int, wanted: Sequence[Kill]) -> proof.InTopic:
     return topic
 
 
-def _source_position(stage: Stage) -> int:
+def _source_position(stage: DemoStage) -> int:
     return next((each["offset"]["position"] for each in stage.client.offsets(connectors.SOURCE)), 0)
 
 
-def _prove(stage: Stage, topic: proof.InTopic, strict: bool) -> proof.Proof:
+def _prove(stage: DemoStage, topic: proof.InTopic, strict: bool) -> proof.Proof:
     """Stop the connectors, so that nothing can change any more, and count. ``strict``: no duplicates in the file."""
     for name in (connectors.SOURCE, connectors.SINK):
         stage.client.stop(name)
@@ -110,7 +110,7 @@ def _prove(stage: Stage, topic: proof.InTopic, strict: bool) -> proof.Proof:
     return proof.Proof(in_topic, in_file)
 
 
-def _go_on(stage: Stage) -> None:
+def _go_on(stage: DemoStage) -> None:
     """Start again what was stopped to be counted; say where to look, and how to end it."""
     for name in (connectors.SOURCE, connectors.SINK):
         stage.client.resume(name)

@@ -13,7 +13,7 @@ from penstock.core.config.validation import WorkerRules
 from penstock.declarative.resources import read_resources
 from penstock.doctor import topics
 from penstock.doctor.connectors import Judge
-from penstock.doctor.findings import Report, Section
+from penstock.doctor.findings import DoctorReport, Section
 from penstock.doctor.plugins import judge_plugins
 from penstock.doctor.worker import judge_worker
 from penstock.http.client import Client
@@ -27,7 +27,7 @@ from penstock.plugins.jars import JavaSettings, java_plugins
 
 def examine(
     properties: Path, connectors: Sequence[Path] = (), java: Client | None = None, standalone: bool = False
-) -> Report:
+) -> DoctorReport:
     """``java``: a worker of the running cluster. Raises ConfigError for files that can't be read, ClientError if the
     cluster does not answer.
     """
@@ -49,8 +49,8 @@ def _report(
     java: Client | None,
     standalone: bool,
     plugins: Plugins,
-) -> Report:
-    report = Report([judge_worker(f"Worker, {properties}", config, plugins.catalog, standalone)])
+) -> DoctorReport:
+    report = DoctorReport([judge_worker(f"Worker, {properties}", config, plugins.catalog, standalone)])
     judge = Judge(plugins, rules_of(config, standalone))
     configs: dict[str, Mapping[str, str | None]] = {
         each.name: each.wanted.config for each in read_resources(connectors, dict(os.environ))
@@ -74,7 +74,7 @@ def _report(
 
 
 def _offsets(
-    judge: Judge, worker: Mapping[str, str], found: topics.Found | None, name: str, config: Mapping[str, str]
+    judge: Judge, worker: Mapping[str, str], found: topics.ClusterContents | None, name: str, config: Mapping[str, str]
 ) -> tuple[str, ...]:
     if found is None:
         return ()

@@ -57,7 +57,7 @@ class Section:
 
 
 @dataclass(slots=True)
-class Report:
+class DoctorReport:
     sections: list[Section] = field(default_factory=list)
 
     @property

@@ -30,7 +30,7 @@ _CLIENT = "penstock-doctor"
 
 
 @dataclass(slots=True)
-class Found:
+class ClusterContents:
     findings: list[Finding] = field(default_factory=list)
     facts: list[str] = field(default_factory=list)
     connectors: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -38,12 +38,12 @@ class Found:
     offsets: OffsetEntries = field(default_factory=OffsetEntries)
 
 
-def look(worker: Mapping[str, str]) -> Found:
+def look(worker: Mapping[str, str]) -> ClusterContents:
     """The internal topics that a worker's settings name. Raises ConnectError if no broker can be reached, or a topic
     can't be read.
     """
     check_addresses(worker.get("bootstrap.servers", ""))
-    found = Found()
+    found = ClusterContents()
     with _consumer(worker) as consumer:
         try:
             there = consumer.list_topics(timeout=_PATIENCE).topics
@@ -73,7 +73,7 @@ def look(worker: Mapping[str, str]) -> Found:
     return found
 
 
-def source_offsets(found: Found, connector: str) -> str:
+def source_offsets(found: ClusterContents, connector: str) -> str:
     return f"{len(found.offsets.snapshot(connector))} source partitions have an offset"
 
 

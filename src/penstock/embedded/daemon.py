@@ -11,7 +11,7 @@ from penstock.embedded.home import EmbeddedError, home
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningBroker:
     """Running broker, as ``broker.json`` in its folder describes it."""
 
     pid: int
@@ -26,7 +26,7 @@ def default_directory() -> Path:
     return home() / "kafka"
 
 
-def up(directory: Path, port: int) -> Running:
+def up(directory: Path, port: int) -> RunningBroker:
     """Starts the broker of ``directory`` and returns when it answers; one that already runs on ``port`` is left alone.
 
     Raises EmbeddedError, also when it runs on another port. ``port`` 0 takes a free one, or whichever it runs on.
@@ -37,16 +37,16 @@ def up(directory: Path, port: int) -> Running:
     broker = Broker(directory, port, leash=False, lasting=True)
     broker.start()
     assert broker.pid is not None
-    running = Running(broker.pid, broker.port)
+    running = RunningBroker(broker.pid, broker.port)
     write(_file(directory), running)
     return running
 
 
-def status(directory: Path) -> Running | None:
+def status(directory: Path) -> RunningBroker | None:
     """The broker that runs from ``directory``; None without one. The lock on its data is the proof, not the file."""
     if not holds_lock(directory / "data"):
         return None
-    running = read(_file(directory), Running)
+    running = read(_file(directory), RunningBroker)
     if running is None:
         raise EmbeddedError(
             f"A broker that was not started by `penstock kafka up` uses {directory}: stop it where it was started."
@@ -54,7 +54,7 @@ def status(directory: Path) -> Running | None:
     return running
 
 
-def down(directory: Path) -> Running | None:
+def down(directory: Path) -> RunningBroker | None:
     """Stops the broker of ``directory`` and returns when it is gone, by force after 15 s; None when there was none."""
     running = status(directory)
     if running is None:

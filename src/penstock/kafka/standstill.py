@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 
-FIRST, MOST = 5.0, 60.0
+INITIAL_TOLERANCE, MAX_TOLERANCE = 5.0, 60.0
 """How many seconds a partition may stand still: at first, and after something was done about it again and again.
 
 Replaced sooner than it has found its brokers, on a machine under load, no consumer would deliver anything.
@@ -18,7 +18,7 @@ class Standstill(Generic[P]):
     """``check`` is called again and again; ``tolerated`` says how many seconds are no reason to act."""
 
     def __init__(self, first: float | None = None) -> None:
-        self._first = FIRST if first is None else first
+        self._first = INITIAL_TOLERANCE if first is None else first
         self.tolerated = self._first
         self._since: dict[P, tuple[int, float]] = {}
 
@@ -41,4 +41,4 @@ class Standstill(Generic[P]):
     def acted(self) -> None:
         """The consumer was replaced, or told to begin again: it gets more time."""
         self._since = {}
-        self.tolerated = min(2 * self.tolerated, MOST)
+        self.tolerated = min(2 * self.tolerated, MAX_TOLERANCE)

@@ -39,7 +39,7 @@ BUILT_IN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPlugin:
     """A plugin class, the full name that configurations call it by, and where it is from."""
 
     cls: Any
@@ -47,9 +47,9 @@ class Found:
     location: str
 
 
-def find_classes(plugin_path: Iterable[str], bases: tuple[type, ...]) -> list[Found]:
+def find_classes(plugin_path: Iterable[str], bases: tuple[type, ...]) -> list[FoundPlugin]:
     """All plugin classes, built-in ones first. What can't be imported is logged with one sentence and left out."""
-    found: dict[type, Found] = {}
+    found: dict[type, FoundPlugin] = {}
     for source, location in plugin_sources(plugin_path):
         try:
             with undisturbed():
@@ -60,7 +60,7 @@ def find_classes(plugin_path: Iterable[str], bases: tuple[type, ...]) -> list[Fo
             log.error("A plugin of %s is left out, since %s can't be loaded: %s", location, source.name, _said(error))
             continue
         for cls in classes:
-            found.setdefault(cls, Found(cls, java_class_name(cls), location))
+            found.setdefault(cls, FoundPlugin(cls, java_class_name(cls), location))
     return list(found.values())
 
 

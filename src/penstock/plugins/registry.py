@@ -33,12 +33,12 @@ from penstock.core.config.validation import (
 )
 from penstock.core.model.messages import Refused
 from penstock.plugins.environments import Environments
-from penstock.plugins.path import Found, find_classes
+from penstock.plugins.path import FoundPlugin, find_classes
 
 log = logging.getLogger(__name__)
 
 NO_CONFIG: Mapping[str, str] = {}
-MOST_NOT_FOUND, LONGEST_NOT_FOUND = 1000, 1000
+MAX_NOT_FOUND, MAX_NOT_FOUND_LENGTH = 1000, 1000
 """Names of missing classes that are remembered, and the characters of each: clients send them."""
 
 _BASES: dict[Kind, type] = {
@@ -196,7 +196,7 @@ class Plugins:
             message = refused.message.replace(name, given) if name and given else refused.message
             if name in self._not_found:
                 message = f"org.apache.kafka.connect.errors.ConnectException: {message}"
-            elif len(self._not_found) < MOST_NOT_FOUND and len(name) <= LONGEST_NOT_FOUND:
+            elif len(self._not_found) < MAX_NOT_FOUND and len(name) <= MAX_NOT_FOUND_LENGTH:
                 self._not_found.add(name)
             raise Refused(refused.status, message) from None
 
@@ -210,7 +210,7 @@ def _catalog(
     return Catalog([*(each for each in own if each.java_name not in hidden), *from_jars, *with_environments])
 
 
-def _described(found: Found) -> PluginClass | None:
+def _described(found: FoundPlugin) -> PluginClass | None:
     cls = found.cls
     if found.name.startswith("org.apache.kafka."):
         return PluginClass(found.name, _kinds(cls), KAFKA_VERSION, _config_def(cls), cls, found.location)

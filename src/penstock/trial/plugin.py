@@ -69,7 +69,7 @@ def config_file(plugin: Path, given: Path | None) -> Path:
     raise EmbeddedError(f"There is no {given or plugin / wanted}: name the file of a connector's configuration.")
 
 
-class Changes:
+class FileChanges:
     """Changes of the files at ``paths``, and of files in and below those that are folders: there only of sources, and
     of other files in packages. Files that a connector writes beside its plugin do not count.
     """

@@ -22,9 +22,9 @@ from penstock.http.client_errors import ClientError, ResourceNotFoundError, Unre
 from penstock.scratch import Scratch
 from penstock.trial.log import WorkerLog
 from penstock.trial.mistakes import in_short
-from penstock.trial.plugin import Changes, config_file, plugin_path, require_own_modules
+from penstock.trial.plugin import FileChanges, config_file, plugin_path, require_own_modules
 from penstock.trial.put import Put
-from penstock.trial.topics import Lines, Shown
+from penstock.trial.topics import Lines, TopicRecords
 from penstock.trial.worker import LocalWorker
 from penstock.worker.connector_file import read_connector
 
@@ -51,7 +51,7 @@ def worker_properties(bootstrap: str, port: int, plugin_path: Path, folder: Path
 
 
 @dataclass
-class Session:
+class TrialSession:
     """``records``: after so many it ends; 0 for never. With a sink it ends also when all lines of the input are behind
     its committed offsets. Raises EmbeddedError.
     """
@@ -60,7 +60,7 @@ class Session:
     bootstrap: str
     worker: LocalWorker
     client: Client
-    changes: Changes
+    changes: FileChanges
     log: WorkerLog
     records: int = 0
     _name: str | None = None
@@ -74,7 +74,7 @@ class Session:
         KeyboardInterrupt.
         """
         self._start()
-        shown, seen = Shown(self.bootstrap), 0
+        shown, seen = TopicRecords(self.bootstrap), 0
         try:
             while True:
                 self._look(shown)
@@ -91,7 +91,7 @@ class Session:
         finally:
             shown.close()
 
-    def _look(self, shown: Shown) -> None:
+    def _look(self, shown: TopicRecords) -> None:
         """At the files, the log, the status, the topics."""
         changed = self.changes.since_last()
         if changed and all(path.absolute() == self.config.absolute() for path in changed):
@@ -112,7 +112,7 @@ class Session:
         if self._name is not None:
             self._connector(self._name, shown)
 
-    def _connector(self, name: str, shown: Shown) -> None:
+    def _connector(self, name: str, shown: TopicRecords) -> None:
         try:
             status = self.client.status(name)
             if status["type"] == "source":
@@ -218,7 +218,7 @@ class Session:
 
 
 @contextmanager
-def session(plugin: Path, config: Path | None = None, records: int = 0) -> Iterator[Session]:
+def session(plugin: Path, config: Path | None = None, records: int = 0) -> Iterator[TrialSession]:
     """With a broker and a worker that end with the block. Raises EmbeddedError."""
     path = plugin_path(plugin)
     require_own_modules(path)
@@ -234,8 +234,8 @@ def session(plugin: Path, config: Path | None = None, records: int = 0) -> Itera
         ending.callback(worker.stop)
         client = ending.enter_context(Client(f"http://127.0.0.1:{port}", patience=REBALANCE_SECONDS))
         say(f"Kafka at {bootstrap}, a worker at {client.url}, its log in {worker.log}; Ctrl-C ends them.")
-        changes = Changes(path, config)
-        yield Session(config, bootstrap, worker, client, changes, WorkerLog(worker.log), records)
+        changes = FileChanges(path, config)
+        yield TrialSession(config, bootstrap, worker, client, changes, WorkerLog(worker.log), records)
 
 
 def say(text: str) -> None:

@@ -14,7 +14,7 @@ from penstock.kafka.clients import new_consumer, new_producer
 SECONDS = 30
 
 
-class Shown:
+class TopicRecords:
     """Records of topics, from the beginning. Used by one thread."""
 
     def __init__(self, bootstrap: str) -> None:

@@ -78,7 +78,7 @@ class PackedNumbers(Packed):
         return self.numbers.tolist()
 
 
-class Shared:
+class SharedBytes:
     """The bytes that several columns have their texts in."""
 
     __slots__ = ("_latin", "data", "high")
@@ -104,7 +104,7 @@ class PackedTexts(Packed):
 
     __slots__ = ("first", "last", "shared")
 
-    def __init__(self, shared: Shared, first: Array, last: Array, there: Array | None = None) -> None:
+    def __init__(self, shared: SharedBytes, first: Array, last: Array, there: Array | None = None) -> None:
         super().__init__(there)
         self.shared, self.first, self.last = shared, first, last
 

@@ -217,7 +217,7 @@ def test_a_token_is_used_until_it_ends_while_no_other_can_be_had(
     clock = Mock(return_value=1000.0)
     monkeypatch.setattr(oauth.time, "time", clock)
     with monkeypatch.context() as answering:
-        answering.setattr(oauth.Tokens, "_fetched", lambda self: ("first", 100.0))
+        answering.setattr(oauth.OAuthTokens, "_fetched", lambda self: ("first", 100.0))
         assert provider.token() == "first"
     for clock.return_value in (1090.0, 1091.0, 1099.5):
         assert provider.token() == "first"
@@ -240,7 +240,7 @@ def test_a_slow_token_endpoint_does_not_hold_the_thread_that_logs_in(monkeypatch
     }
     provider = for_kafka_python(settings)["sasl_oauth_token_provider"]
     answers: queue.SimpleQueue[tuple[str, float]] = queue.SimpleQueue()
-    monkeypatch.setattr(oauth.Tokens, "_fetched", lambda self: answers.get())
+    monkeypatch.setattr(oauth.OAuthTokens, "_fetched", lambda self: answers.get())
     clock = Mock(return_value=1000.0)
     monkeypatch.setattr(oauth.time, "time", clock)
     with monkeypatch.context() as impatient:

@@ -12,7 +12,7 @@ from penstock.api.columns import Table
 from penstock.api.schema import FLOAT64, INT32, INT64, OPTIONAL_STRING, STRING, struct
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.converters import JsonConverter, StringConverter
-from penstock.values.packed import PackedNumbers, PackedTexts, Shared
+from penstock.values.packed import PackedNumbers, PackedTexts, SharedBytes
 from support.tasks.runs import resolve
 
 T = "org.apache.kafka.connect.transforms."
@@ -36,7 +36,7 @@ CHAINS: list[dict[str, str]] = [
 
 
 def packed() -> Table:
-    shared = Shared("né,".encode() * COUNT)
+    shared = SharedBytes("né,".encode() * COUNT)
     first = np.arange(COUNT) * 4
     texts = PackedTexts(shared, first, first + 3)
     notes = PackedTexts(shared, first, first + 1, first % 8 == 0)

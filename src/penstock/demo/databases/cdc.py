@@ -20,11 +20,11 @@ from penstock.demo.databases.postgres import HOST, Postgres, server
 from penstock.demo.problem import DemoError
 from penstock.demo.progress import bars
 from penstock.demo.spark_sql import ask
-from penstock.demo.stage import Options, Stage, folder, open_stage
+from penstock.demo.stage import DemoStage, Options, folder, open_stage
 from penstock.embedded import EmbeddedError, jars
 from penstock.embedded.archives import unpacked
 
-LEAST = 100
+MIN_FLIGHTS = 100
 """Flights, so that there is something to change in each round."""
 ROUNDS = 24
 _SAME = ("carrier", "flight", "origin", "dest", "arr_delay", "remark")
@@ -74,7 +74,7 @@ def run(options: Options, console: Console) -> int:
     return rows
 
 
-def _follow(stage: Stage, topic: Following, total: int) -> None:
+def _follow(stage: DemoStage, topic: Following, total: int) -> None:
     """Show the progress until so many records are in the topic and in the table."""
     names = ("into the topic", "into the table")
     with bars(stage.console, total, names, begun=True) as shown:
@@ -90,11 +90,11 @@ def _follow(stage: Stage, topic: Following, total: int) -> None:
         shown.show(total, total)
 
 
-def _read(stage: Stage) -> int:
+def _read(stage: DemoStage) -> int:
     return sum(stage.client.committed(SINK).values())
 
 
-def _change(stage: Stage, postgres: Postgres, topic: Following) -> int:
+def _change(stage: DemoStage, postgres: Postgres, topic: Following) -> int:
     """Change the rows, with kills meanwhile; returns how many records tell the changes."""
     counts = {"updated": 0, "deleted": 0, "inserted": 0, "moved": 0}
     for round in range(ROUNDS):
@@ -115,7 +115,7 @@ def _change(stage: Stage, postgres: Postgres, topic: Following) -> int:
     return changes.records(counts)
 
 
-def _kill(stage: Stage, name: str, what: str, find: Callable[[], int]) -> None:
+def _kill(stage: DemoStage, name: str, what: str, find: Callable[[], int]) -> None:
     before = {name: recovery.restarts(stage, name)}
     pid = find()
     kills.kill(pid)
@@ -123,7 +123,7 @@ def _kill(stage: Stage, name: str, what: str, find: Callable[[], int]) -> None:
     recovery.await_restarts(stage, before, stage.say)
 
 
-def _compare(stage: Stage, postgres: Postgres, target: Path, spark: dict[str, str], driver: list[Path]) -> int:
+def _compare(stage: DemoStage, postgres: Postgres, target: Path, spark: dict[str, str], driver: list[Path]) -> int:
     """Spark SQL over both tables. Raises DemoError unless they are equal."""
     views = {
         "flights": {

@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPar
 from penstock.demo.problem import DemoError
 from penstock.kafka.clients import new_consumer
 
-MOST = 10_000
+MAX_RECORDS = 10_000
 
 
 class Following:
@@ -26,7 +26,7 @@ class Following:
         """Read what has come since the last time; the number of all records. Raises DemoError."""
         if not self._assigned and not self._assign():
             return 0
-        while found := self._consumer.consume(MOST, 0.05):
+        while found := self._consumer.consume(MAX_RECORDS, 0.05):
             for message in found:
                 if (error := message.error()) is not None:
                     raise DemoError(f"Topic {self._topic} can't be read: {error.str()}.")

@@ -17,7 +17,7 @@ from rich.table import Table
 from penstock.demo import flights, tables
 from penstock.demo.problem import DemoError
 from penstock.demo.spark_sql import ask
-from penstock.demo.stage import Options, Stage, folder, open_stage
+from penstock.demo.stage import DemoStage, Options, folder, open_stage
 from penstock.embedded import EmbeddedError, jars
 from penstock.jdbc.drivers import install
 
@@ -109,16 +109,16 @@ def _values(rows: Iterable[dict[str, str]]) -> Iterable[tuple[str | int | None, 
         yield tuple({**found, "arr_delay": None if delay is None else int(delay)}.values())
 
 
-def _read(stage: Stage) -> int:
+def _read(stage: DemoStage) -> int:
     return sum(stage.client.committed(SINK).values())
 
 
-def _written(stage: Stage, total: int) -> bool:
+def _written(stage: DemoStage, total: int) -> bool:
     stage.check(SOURCE, SINK)
     return _read(stage) >= total
 
 
-def _compare(stage: Stage, driver: list[Path], before: Path, after: Path, total: int) -> None:
+def _compare(stage: DemoStage, driver: list[Path], before: Path, after: Path, total: int) -> None:
     """Spark SQL over both databases. Raises DemoError unless they have the same flights."""
     views = {
         name: {"url": f"jdbc:sqlite:{file}", "driver": "org.sqlite.JDBC", "dbtable": name}

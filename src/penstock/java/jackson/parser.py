@@ -15,7 +15,7 @@ from penstock.java.big_decimal import big_decimal
 from penstock.java.errors import JsonError, NumberFormatError
 from penstock.java.jackson.limits import check_digits
 from penstock.java.jackson.node import MISSING, Node
-from penstock.java.jackson.scanner import Scanner
+from penstock.java.jackson.scanner import JsonScanner
 
 _NUMBER = re.compile(r"-?(\d+)(\.\d+)?([eE][+-]?\d+)?")
 _TOKEN = re.compile(r"[A-Za-z0-9_$\x80-\xff]*")
@@ -23,7 +23,7 @@ _LITERALS = {"null": None, "true": True, "false": False}
 _VALID_VALUE = "(JSON String, Number, Array, Object or token 'null', 'true' or 'false')"
 
 
-class Parser(Scanner):
+class Parser(JsonScanner):
     """The values."""
 
     def __init__(self, data: bytes) -> None:

@@ -13,7 +13,7 @@ _HEX = re.compile(r"[0-9A-Fa-f]{0,4}")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
-class Scanner:
+class JsonScanner:
     """Reads bytes as Latin-1, so that positions are those of bytes; texts are decoded where they end."""
 
     def __init__(self, data: bytes) -> None:

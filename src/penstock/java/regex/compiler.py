@@ -16,7 +16,7 @@ import regex
 from penstock.java.errors import PatternError
 from penstock.java.regex.classes import show_class
 from penstock.java.regex.pattern import JavaPattern
-from penstock.java.regex.scanner import Scanner
+from penstock.java.regex.scanner import RegexScanner
 
 _LINE_ENDS = r"\n\r\x85\u2028\u2029"
 _END = rf"(?=(?:\r\n|[{_LINE_ENDS}])?\Z)"
@@ -48,7 +48,7 @@ def full_match(pattern: JavaPattern, text: str) -> bool:
     return pattern.fullmatch(text) is not None
 
 
-class _Translation(Scanner):
+class _Translation(RegexScanner):
     """One pass over a Java pattern. ``flags`` are those in force at the current place.
 
     ``choices``: how many places of the pattern have more than one way to match, which is what backtracking tries.

@@ -18,7 +18,7 @@ from penstock.java.errors import MatchTimeoutError
 
 TIMEOUT_S = 2.0
 """Seconds of the processor for one match."""
-LONGEST_NAME = 255
+MAX_NAME_LENGTH = 255
 """Characters of a text that ``re`` may match: the names of topics have at most 249."""
 _SHOWN = 60
 _ASCII_BOUNDARY = r"(?:(?<=[0-9A-Za-z_])(?![0-9A-Za-z_])|(?<![0-9A-Za-z_])(?=[0-9A-Za-z_]))"
@@ -55,7 +55,7 @@ class JavaPattern:
         return self._matched("search", text, start)
 
     def sub(self, replace: Callable[[Any], str], text: str, count: int = 0) -> str:
-        if self._plain is not None and len(text) <= LONGEST_NAME:
+        if self._plain is not None and len(text) <= MAX_NAME_LENGTH:
             return self._plain.sub(replace, text, count)
         parts: list[str] = []
         start = end = 0
@@ -69,7 +69,7 @@ class JavaPattern:
         return "".join(parts) + text[end:]
 
     def _matched(self, method: str, text: str, start: int = 0) -> Any:
-        if self._plain is not None and len(text) <= LONGEST_NAME:
+        if self._plain is not None and len(text) <= MAX_NAME_LENGTH:
             return getattr(self._plain, method)(text, start)
         if self._bounded is None:
             self._bounded = _compiled(self._translated)

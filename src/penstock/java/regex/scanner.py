@@ -10,7 +10,7 @@ from penstock.java.regex.classes import ESCAPED_CLASSES, CharSet, property_class
 _ESCAPED_CHARACTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
-class Scanner:
+class RegexScanner:
     """A place in a pattern, and the flags in force there."""
 
     def __init__(self, pattern: str) -> None:

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 THREADS = 4
 """How many groups are asked for at a time; the others wait."""
-LONGEST_S = 60.0
+MAX_WAIT_S = 60.0
 """How long a coordinator that does not answer is tried again, unless the session is over sooner."""
 REQUEST_MS = 10_000
 PAUSE_S = 0.5
@@ -77,7 +77,7 @@ class MemberRemoval:
         key = tuple(sorted((name, value) for name, value in consumer.items() if name != "client.id"))
         with self._lock:
             if key not in self._waiting:
-                self._waiting[key] = _Removal(consumer, time.monotonic() + min(_session_s(consumer), LONGEST_S))
+                self._waiting[key] = _Removal(consumer, time.monotonic() + min(_session_s(consumer), MAX_WAIT_S))
             add(self._waiting[key])
             if self._threads == THREADS:
                 return

@@ -25,12 +25,12 @@ from penstock.kafka.letters.queue import Letter, letters, partitions_of
 
 AT_ONCE = 500
 """Number of letters in one transaction."""
-MOST_METADATA = 4000
+MAX_METADATA_LENGTH = 4000
 """Characters; brokers take 4096 by default (``offset.metadata.max.bytes``)."""
 _PATIENCE = 30.0
 _ABORT_SECONDS = 5.0
 """For the end of a transaction that has failed; the next replay ends it otherwise."""
-LARGEST = str(100 << 20)
+MAX_REQUEST_BYTES = str(100 << 20)
 """``max.request.size``: a record is as large as the connector that wrote it could make it."""
 
 
@@ -66,7 +66,7 @@ def replay_producer(connector: str, settings: Mapping[str, str]) -> Producer:
     Raises ConfigError, and KafkaError if it can't be made.
     """
     own = {"transactional.id": group_of(connector), "enable.idempotence": "true", "acks": "all"}
-    large = {"max.request.size": LARGEST, "buffer.memory": str(256 << 20)}
+    large = {"max.request.size": MAX_REQUEST_BYTES, "buffer.memory": str(256 << 20)}
     return new_producer({**AT_GROUPS, **large, **settings, **own}, log_level=SILENT)
 
 
@@ -244,7 +244,7 @@ def _note(queue: str, partitions: Iterable[int], done: Mapping[int, Done]) -> li
     notes = []
     for partition in sorted(partitions):
         metadata = done[partition].metadata()
-        if len(metadata) > MOST_METADATA:
+        if len(metadata) > MAX_METADATA_LENGTH:
             raise ConnectError(
                 f"Too many single records of {queue}-{partition} have been replayed to remember each; replay all that "
                 "are left"

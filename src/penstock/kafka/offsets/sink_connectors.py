@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 Settings = Mapping[str, str]
 
 _TIMEOUT = 90.0
-_LONGEST_NAME = 249
+_MAX_TOPIC_NAME_LENGTH = 249
 """Maximum length of a topic's name. Brokers close the connection of a request with a much longer one."""
 _BUSY = (
     group_errors.UnknownMemberIdError,
@@ -144,8 +144,8 @@ def _alter(offsets: GroupOffsets, group: str, name: str, changes: Mapping[TopicP
     written = {partition: (offset, "") for partition, offset in changes.items() if offset is not None}
     forgotten = [partition for partition, offset in changes.items() if offset is None]
     try:
-        if any(len(partition.topic.encode()) > _LONGEST_NAME for partition in changes):
-            raise group_errors.InvalidTopicError(f"The name of a topic has at most {_LONGEST_NAME} characters")
+        if any(len(partition.topic.encode()) > _MAX_TOPIC_NAME_LENGTH for partition in changes):
+            raise group_errors.InvalidTopicError(f"The name of a topic has at most {_MAX_TOPIC_NAME_LENGTH} characters")
         if written:
             offsets.commit(group, written, _TIMEOUT)
         if forgotten:

@@ -91,9 +91,9 @@ def for_kafka_python(java: Mapping[str, Any]) -> dict[str, Any]:
         if login.kerberos is not None:
             arguments["sasl_kerberos_service_name"] = login.kerberos.service
         elif login.mechanism == "OAUTHBEARER":
-            from penstock.kafka.security.oauth import Tokens  # loads all of kafka-python, which tasks do without
+            from penstock.kafka.security.oauth import OAuthTokens  # loads all of kafka-python, which tasks do without
 
-            arguments["sasl_oauth_token_provider"] = Tokens(java, login)
+            arguments["sasl_oauth_token_provider"] = OAuthTokens(java, login)
         else:
             arguments |= {"sasl_plain_username": _user(login), "sasl_plain_password": login.password}
     if security.tls is not None:

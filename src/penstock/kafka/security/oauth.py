@@ -35,7 +35,7 @@ _PATIENCE = 3.0
 """Seconds to wait for a first token; a session of the group ends after 10 by default."""
 
 
-class Tokens(AbstractTokenProvider):  # type: ignore[misc]
+class OAuthTokens(AbstractTokenProvider):  # type: ignore[misc]
     """Called whenever a connection logs in, on the thread that sends the group's heartbeats as well."""
 
     def __init__(self, java: Mapping[str, Any], login: Login) -> None:

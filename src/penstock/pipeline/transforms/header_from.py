@@ -37,7 +37,7 @@ NON_EMPTY_LIST = Described(_not_empty, "non-empty list")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class HeaderPlan:
     """For the structs of one schema: the remaining struct, and the fields that become headers."""
 
     schema: Schema
@@ -95,14 +95,14 @@ class HeaderFrom(BuiltIn):
         self._plans = Plans(self._plan)
         self._left: Plans[Keys, Keys] = Plans(self._left_keys)
 
-    def _plan(self, schema: Schema) -> Plan:
+    def _plan(self, schema: Schema) -> HeaderPlan:
         headers = []
         for header, name in zip(self._headers, self._fields, strict=True):
             field = schema.field(name)
             headers.append((header, name, None if field is None else field.schema))
         kept = [f for f in schema.fields if f.name not in self._fields] if self._moves else list(schema.fields)
         names = tuple(field.name for field in kept)
-        return Plan(
+        return HeaderPlan(
             rebuilt(schema, [(field.name, field.schema) for field in kept]) if self._moves else schema,
             names if self._moves else None,
             StructReader(schema, self._replace_null, [(f.name, f.name, f.schema) for f in kept if self._moves]),

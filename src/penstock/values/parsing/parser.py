@@ -36,7 +36,7 @@ from penstock.java.big_decimal import big_decimal
 from penstock.java.dates import DateFormat
 from penstock.java.numbers import float32_of, float_text
 from penstock.values.logical import DAY, day_of, moment_of, time_of
-from penstock.values.parsing.tokens import BLANK, NO_SCALAR, Tokens
+from penstock.values.parsing.tokens import BLANK, NO_SCALAR, ValueTokens
 from penstock.values.text import DATE_FORMAT, TIME_FORMAT, TIMESTAMP_FORMAT
 
 _NUMBERS = (
@@ -97,7 +97,7 @@ def _merged(previous: Schema, new: Schema) -> Schema | None:
 class _ValueParser:
     def __init__(self, text: str, convert: Convert) -> None:
         self.text = text
-        self.tokens = Tokens(text)
+        self.tokens = ValueTokens(text)
         self.convert = convert
 
     def parse(self, embedded: bool) -> SchemaAndValue | None:

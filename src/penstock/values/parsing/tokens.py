@@ -13,7 +13,7 @@ NO_SCALAR = frozenset((*DELIMITERS, *BLANK, *"ntf"))
 """First characters that no number has, nor ``null``, ``true`` or ``false``: the token can only be text."""
 
 
-class Tokens:
+class ValueTokens:
     """The text as tokens: delimiters, unless escaped by a backslash, and what is between them."""
 
     def __init__(self, text: str) -> None:

@@ -21,7 +21,7 @@ from penstock.kafka.client_settings import connector_consumer, connector_produce
 from penstock.kafka.letters.queue import Letter, document, failure, letter_at, letters, queue_setting
 from penstock.kafka.letters.replay import (
     AT_ONCE,
-    LARGEST,
+    MAX_REQUEST_BYTES,
     Replay,
     Sent,
     check_replay,
@@ -143,7 +143,7 @@ class DeadLetters:
     def _producer(self, config: Mapping[str, str]) -> dict[str, str]:
         settings = connector_producer(self.worker, config, "penstock-dlq")
         del settings["max.in.flight.requests.per.connection"]  # what idempotence does not need
-        return {**settings, "max.request.size": LARGEST, "delivery.timeout.ms": "120000"}
+        return {**settings, "max.request.size": MAX_REQUEST_BYTES, "delivery.timeout.ms": "120000"}
 
     @contextmanager
     def _reader(self, name: str, config: Mapping[str, str]) -> Iterator[Consumer]:

@@ -1,4 +1,4 @@
-"""The converters of the Schema Registry: ``Writing`` and ``Reading`` with the mapping of one format.
+"""The converters of the Schema Registry: ``Writing`` and ``MessageReading`` with the mapping of one format.
 
 Java: ``AvroConverter`` and its siblings.
 """
@@ -16,7 +16,7 @@ from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.access.connecting import connect
 from penstock.pipeline.converters.registry.format import Format
-from penstock.pipeline.converters.registry.reading import Reading
+from penstock.pipeline.converters.registry.reading import MessageReading
 from penstock.pipeline.converters.registry.settings import REQUEST_HEADER, in_effect
 from penstock.pipeline.converters.registry.subjects import TOPIC, TOPIC_RECORD, subject
 from penstock.pipeline.converters.registry.writing import Writing
@@ -50,7 +50,7 @@ class RegistryConverter(Format, Converter):
         self._strategy: str = settings[f"{'key' if is_key else 'value'}.subject.name.strategy"]
         self._fresh_until = float("inf")
         self.set_up(settings)
-        self._writing, self._reading = Writing(self, self._strategy), Reading(self, self._strategy)
+        self._writing, self._reading = Writing(self, self._strategy), MessageReading(self, self._strategy)
 
     def close(self) -> None:
         self.registry.close()

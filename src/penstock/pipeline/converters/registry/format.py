@@ -16,7 +16,7 @@ from penstock.pipeline.converters.registry.access.client import Registry, Schema
 from penstock.pipeline.converters.registry.wire import SchemaId
 
 
-class Writer(Protocol):
+class FormatWriter(Protocol):
     """Writes values of one Connect schema, none of which is null; ``head`` goes before each.
 
     Raises DataError for a value that does not fit.
@@ -28,7 +28,7 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RegisteredSchema:
     """A schema of the format for a Connect schema: what is registered, and what the writer is made with."""
 
     text: SchemaText
@@ -40,7 +40,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class WriterSchema:
     """A schema that messages were written with. ``what`` begins the sentence of an error."""
 
     what: str
@@ -64,7 +64,7 @@ ReadAll = Callable[[Sequence[bytes], int], "list[Any] | Table | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class FormatReader:
     """How messages of one schema are read."""
 
     schema: Schema | None
@@ -91,15 +91,15 @@ class Format(ABC):
         """Called once by ``configure``, with the typed value of every setting."""
 
     @abstractmethod
-    def target(self, schema: Schema | None) -> Target:
+    def target(self, schema: Schema | None) -> RegisteredSchema:
         """The format's schema for a Connect schema. Raises DataError if there is none."""
 
     @abstractmethod
-    def parsed_target(self, text: SchemaText, schema: Schema | None) -> Target:
+    def parsed_target(self, text: SchemaText, schema: Schema | None) -> RegisteredSchema:
         """A schema that the registry has, as what values of this Connect schema are written with."""
 
     @abstractmethod
-    def writer(self, schema: Schema | None, target: Target) -> Writer: ...
+    def writer(self, schema: Schema | None, target: RegisteredSchema) -> FormatWriter: ...
 
     def is_tombstone(self, schema: Schema | None) -> bool:
         """Whether a null of this schema is a message without a payload. Raises DataError if it can't be written."""
@@ -108,11 +108,11 @@ class Format(ABC):
         raise DataError("Found null value for non-optional schema")
 
     @abstractmethod
-    def conflicts(self, reader: Target, writer: Target) -> list[str]:
+    def conflicts(self, reader: RegisteredSchema, writer: RegisteredSchema) -> list[str]:
         """Why what is written with one schema can't be read with another one; empty if it can."""
 
     @abstractmethod
-    def reader(self, source: Source) -> Reader: ...
+    def reader(self, source: WriterSchema) -> FormatReader: ...
 
     def head_size(self, data: bytes, start: int) -> int:
         """The place at which the payload begins, after an id that ends at ``start``."""

@@ -12,7 +12,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import DataError, KafkaError, RetriableError, SerializationError
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.access.client import SchemaText
-from penstock.pipeline.converters.registry.format import Format, Reader, Source, endless
+from penstock.pipeline.converters.registry.format import Format, FormatReader, WriterSchema, endless
 from penstock.pipeline.converters.registry.subjects import TOPIC, subject
 from penstock.pipeline.converters.registry.wire import (
     CONFIG_DESERIALIZER,
@@ -41,7 +41,7 @@ class _Run:
     messages: list[bytes]
 
 
-class Reading:
+class MessageReading:
     """The readers of one converter."""
 
     def __init__(self, format: Format, strategy: str) -> None:
@@ -51,7 +51,7 @@ class Reading:
         self._header_read = deserializer == DUAL_DESERIALIZER
         self._configured = configured_id(format.settings) if deserializer == CONFIG_DESERIALIZER else None
         self._header_name = KEY_HEADER if format.is_key else VALUE_HEADER
-        self._readers: dict[tuple[str, bytes], tuple[SchemaId, Reader]] = {}
+        self._readers: dict[tuple[str, bytes], tuple[SchemaId, FormatReader]] = {}
 
     def expire(self) -> None:
         """The readers are to be made again, as the latest version of a subject may have changed."""
@@ -152,7 +152,7 @@ class Reading:
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         return DataError(f"{message} Error deserializing {kind} message for id {id}: {said}")
 
-    def _reader(self, topic: str, head: bytes) -> tuple[SchemaId, Reader]:
+    def _reader(self, topic: str, head: bytes) -> tuple[SchemaId, FormatReader]:
         found = self._readers.get((topic, head))
         if found is None:
             id = None
@@ -169,7 +169,7 @@ class Reading:
             self._readers[topic, head] = found
         return found
 
-    def _source(self, topic: str, id: SchemaId) -> Source:
+    def _source(self, topic: str, id: SchemaId) -> WriterSchema:
         format, registry = self._format, self._format.registry
         name = subject(self._strategy, topic, format.is_key, None) if self._strategy == TOPIC else None
         what = f"Error retrieving {format.format} {'key' if format.is_key else 'value'} schema for id {id}"
@@ -198,7 +198,7 @@ class Reading:
             format.require_type(where, newest.schema)
             return newest.schema, newest.version
 
-        return Source(what, id, text, version, latest if format.settings["use.latest.version"] else None)
+        return WriterSchema(what, id, text, version, latest if format.settings["use.latest.version"] else None)
 
 
 def _of_frame(item: bytes) -> SerializationError | None:

@@ -15,7 +15,7 @@ from penstock.api.errors import DataError, KafkaError, RetriableError, Serializa
 from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.access.client import Registered
-from penstock.pipeline.converters.registry.format import Format, Target, Writer, endless
+from penstock.pipeline.converters.registry.format import Format, FormatWriter, RegisteredSchema, endless
 from penstock.pipeline.converters.registry.mapping.surrogates import is_about_surrogates, without_surrogates
 from penstock.pipeline.converters.registry.subjects import subject
 from penstock.pipeline.converters.registry.wire import (
@@ -33,7 +33,7 @@ NONE = type(None)
 class _Plan:
     head: bytes
     header: Header | None
-    writer: Writer
+    writer: FormatWriter
 
 
 def _written(write: Callable[[bytes, Any], Any], head: bytes, values: Any) -> Any:
@@ -55,7 +55,7 @@ class Writing:
         self._header_name = KEY_HEADER if format.is_key else VALUE_HEADER
         self._most_of_a_topic: int = format.settings["max.schemas.per.subject"]
         self._plans: dict[tuple[str, Schema | None], _Plan] = {}
-        self._targets: dict[Schema | None, Target] = {}
+        self._targets: dict[Schema | None, RegisteredSchema] = {}
 
     def expire(self) -> None:
         """The plans are to be made again, as the latest version of a subject may have changed."""
@@ -132,7 +132,7 @@ class Writing:
             for place in own:
                 del self._plans[place]
 
-    def _target(self, schema: Schema | None) -> Target:
+    def _target(self, schema: Schema | None) -> RegisteredSchema:
         found = self._targets.get(schema)
         if found is None:
             if len(self._targets) >= self._format.cache_size:
@@ -140,7 +140,7 @@ class Writing:
             found = self._targets[schema] = self._format.target(schema)
         return found
 
-    def _make_plan(self, topic: str, schema: Schema | None, target: Target) -> _Plan:
+    def _make_plan(self, topic: str, schema: Schema | None, target: RegisteredSchema) -> _Plan:
         name = subject(self._strategy, topic, self._format.is_key, target.name)
         registered, target = self._registered(name, schema, target)
         writer = self._format.writer(schema, target)
@@ -152,7 +152,9 @@ class Writing:
             raise SerializationError(f"The registry gave no GUID for the schema of subject {name}, which headers need")
         return _Plan(b"", Header(self._header_name, None, guid_header(registered.guid) + target.head), writer)
 
-    def _registered(self, name: str, schema: Schema | None, target: Target) -> tuple[Registered, Target]:
+    def _registered(
+        self, name: str, schema: Schema | None, target: RegisteredSchema
+    ) -> tuple[Registered, RegisteredSchema]:
         """The schema to write with: ours, or the one that the settings prescribe."""
         format, text = self._format, target.text
         settings, kind, registry = format.settings, format.format, format.registry

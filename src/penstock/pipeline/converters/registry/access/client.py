@@ -26,7 +26,7 @@ class RestClientError(KafkaError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class SchemaReference:
     """A schema that another one refers to by ``name``."""
 
     name: str
@@ -40,7 +40,7 @@ class SchemaText:
 
     type: str
     text: str
-    references: tuple[Reference, ...] = field(default=())
+    references: tuple[SchemaReference, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _cause(error: Exception) -> Exception:
 
 
 def _ours(schema: Any) -> SchemaText:
-    references = tuple(Reference(r.name, r.subject, r.version) for r in schema.references or ())
+    references = tuple(SchemaReference(r.name, r.subject, r.version) for r in schema.references or ())
     return SchemaText(schema.schema_type or "AVRO", schema.schema_str or "", references)
 
 

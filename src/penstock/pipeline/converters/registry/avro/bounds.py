@@ -12,7 +12,7 @@ from collections.abc import Callable
 from penstock.api.errors import SerializationError
 from penstock.pipeline.converters.registry.avro.schema.model import AvroType, parts
 
-MOST_ITEMS = 1_000_000
+MAX_EMPTY_ITEMS = 1_000_000
 """Maximum length of an array whose items take no bytes."""
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
@@ -144,8 +144,10 @@ def _blocks(item: Skip, empty: bool) -> Skip:
                 _, at = _number(data, at)
             total += count
             if empty:
-                if total > MOST_ITEMS:
-                    raise SerializationError(f"An array has {total} items that take no byte, at most {MOST_ITEMS} may")
+                if total > MAX_EMPTY_ITEMS:
+                    raise SerializationError(
+                        f"An array has {total} items that take no byte, at most {MAX_EMPTY_ITEMS} may"
+                    )
                 continue
             for _ in range(count):
                 at = item(data, at)

@@ -23,7 +23,7 @@ Change = Callable[[Any], Any]
 Changes = Callable[[AvroType, Schema], "list[Change | None]"]
 """Returns the changes of a record's fields."""
 
-FEWEST = 24
+MIN_MESSAGES = 24
 """Fewer messages are read faster one by one."""
 _PLAIN = frozenset(("int", "long", "string", "bytes", "boolean", "double", "float", "fixed", "enum"))
 
@@ -41,7 +41,7 @@ def table_reader(
     readers: list[Callable[[Lockstep], Table]] = []
 
     def read(messages: Sequence[bytes], start: int) -> Table | None:
-        if len(messages) < FEWEST:
+        if len(messages) < MIN_MESSAGES:
             return None
         # A topic with few records needs no numpy.
         from penstock.pipeline.converters.registry.mapping.lockstep import Lockstep

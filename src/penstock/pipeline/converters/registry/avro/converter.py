@@ -17,7 +17,7 @@ from penstock.pipeline.converters.registry.avro.to_connect import ToConnect
 from penstock.pipeline.converters.registry.avro.writer import AvroWriter
 from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.format import Reader, Source, Target, Writer
+from penstock.pipeline.converters.registry.format import FormatReader, FormatWriter, RegisteredSchema, WriterSchema
 from penstock.pipeline.converters.registry.settings import define_flag, refuse, registry_settings
 
 _NO_CLASSES = "Java's classes for Avro are not used here; leave this setting out"
@@ -53,23 +53,23 @@ class AvroConverter(RegistryConverter):
         self.options = AvroOptions.of(settings)
         self._to_connect = ToConnect(self.options)
 
-    def target(self, schema: Schema | None) -> Target:
+    def target(self, schema: Schema | None) -> RegisteredSchema:
         avro = to_avro(schema, self.options)
         if self.settings["avro.remove.java.properties"]:
             for part in parts(avro):
                 part.props.pop("avro.java.string", None)
         return _target(avro, None)
 
-    def parsed_target(self, text: SchemaText, schema: Schema | None) -> Target:
+    def parsed_target(self, text: SchemaText, schema: Schema | None) -> RegisteredSchema:
         return _target(self._parse(f"Error parsing {text.text}", text), text)
 
-    def writer(self, schema: Schema | None, target: Target) -> Writer:
+    def writer(self, schema: Schema | None, target: RegisteredSchema) -> FormatWriter:
         return AvroWriter(schema, target.parsed, self.options)
 
-    def conflicts(self, reader: Target, writer: Target) -> list[str]:
+    def conflicts(self, reader: RegisteredSchema, writer: RegisteredSchema) -> list[str]:
         return conflicts(reader.parsed, writer.parsed)
 
-    def reader(self, source: Source) -> Reader:
+    def reader(self, source: WriterSchema) -> FormatReader:
         avro, read_as = self._parse(source.what, source.text), None
         version = source.version(_name(avro))
         if source.latest is not None:
@@ -90,8 +90,8 @@ class AvroConverter(RegistryConverter):
 _ANYTHING = show(ANYTHING_TYPE)
 
 
-def _target(avro: AvroType, text: SchemaText | None) -> Target:
-    return Target(text or SchemaText("AVRO", show(avro)), _name(avro), avro)
+def _target(avro: AvroType, text: SchemaText | None) -> RegisteredSchema:
+    return RegisteredSchema(text or SchemaText("AVRO", show(avro)), _name(avro), avro)
 
 
 def _name(avro: AvroType) -> str | None:

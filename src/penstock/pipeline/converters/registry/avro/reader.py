@@ -26,7 +26,7 @@ from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
 from penstock.pipeline.converters.registry.avro.schema.model import AvroType
 from penstock.pipeline.converters.registry.avro.schema.resolution import resolution
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.format import Read, Reader
+from penstock.pipeline.converters.registry.format import FormatReader, Read
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.values.logical import day_of, decimal_of, moment_of, time_of
 
@@ -36,7 +36,9 @@ Change = Callable[[Any], Any]
 _BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16}
 
 
-def reader(avro: AvroType, schema: Schema | None, to_the_end: bool = False, read_as: AvroType | None = None) -> Reader:
+def reader(
+    avro: AvroType, schema: Schema | None, to_the_end: bool = False, read_as: AvroType | None = None
+) -> FormatReader:
     """How messages of this schema are read, ``read_as`` another schema if one is given, whose Connect schema is
     ``schema`` then.
 
@@ -48,7 +50,7 @@ def reader(avro: AvroType, schema: Schema | None, to_the_end: bool = False, read
         change = _both(resolution(avro, read_as), change)
     if avro.kind == "bytes":
         finish = change or _same
-        return Reader(schema, lambda data, start: finish(data[start:]))
+        return FormatReader(schema, lambda data, start: finish(data[start:]))
     fastavro = load("fastavro", "avro")
     parsed = fastavro.parse_schema(for_fastavro(avro, writing=False))
     read, check = fastavro.schemaless_reader, bounds(avro)
@@ -67,7 +69,7 @@ def reader(avro: AvroType, schema: Schema | None, to_the_end: bool = False, read
     table = None
     if schema is not None and schema.type is SchemaType.STRUCT and avro.kind == "record" and read_as is None:
         table = table_reader(avro, schema, _Compiler().changes, to_the_end)
-    return Reader(schema, one) if table is None else Reader(schema, one, table)
+    return FormatReader(schema, one) if table is None else FormatReader(schema, one, table)
 
 
 def _changed(read: Read, change: Change) -> Read:

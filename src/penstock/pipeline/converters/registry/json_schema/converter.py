@@ -15,7 +15,7 @@ from penstock.java.jackson.reading import dumps, loads, parse
 from penstock.pipeline.converters.registry.access.client import SchemaText
 from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.format import Reader, Source, Target, Writer
+from penstock.pipeline.converters.registry.format import FormatReader, FormatWriter, RegisteredSchema, WriterSchema
 from penstock.pipeline.converters.registry.json_schema.compatibility import conflicts
 from penstock.pipeline.converters.registry.json_schema.documents import Documents, Load
 from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions
@@ -82,17 +82,17 @@ class JsonSchemaConverter(RegistryConverter):
         if self._validates:
             load("jsonschema_rs", self.extra)
 
-    def target(self, schema: Schema | None) -> Target:
+    def target(self, schema: Schema | None) -> RegisteredSchema:
         if schema is None:
             raise DataError("Data without a schema can't be written as JSON Schema")
         node = to_json_schema(schema, self.options)
-        return Target(SchemaText("JSON", dumps(node).decode()), _name(node), node)
+        return RegisteredSchema(SchemaText("JSON", dumps(node).decode()), _name(node), node)
 
-    def parsed_target(self, text: SchemaText, schema: Schema | None) -> Target:
+    def parsed_target(self, text: SchemaText, schema: Schema | None) -> RegisteredSchema:
         node = self._documents(f"Error parsing {text.text}", text).root().node
-        return Target(text, _name(node), node)
+        return RegisteredSchema(text, _name(node), node)
 
-    def writer(self, schema: Schema | None, target: Target) -> Writer:
+    def writer(self, schema: Schema | None, target: RegisteredSchema) -> FormatWriter:
         check = self._validator(f"Error validating {target.text.text}", target.text) if self._validates else None
         return PayloadWriter(schema, self._values, check, self.settings["json.indent.output"])
 
@@ -100,10 +100,10 @@ class JsonSchemaConverter(RegistryConverter):
         """Only without a schema, or where the schema has neither null nor a default to write."""
         return schema is None or not (schema.optional or self._values.writes_default(schema))
 
-    def conflicts(self, reader: Target, writer: Target) -> list[str]:
+    def conflicts(self, reader: RegisteredSchema, writer: RegisteredSchema) -> list[str]:
         return conflicts(reader.parsed, writer.parsed)
 
-    def reader(self, source: Source) -> Reader:
+    def reader(self, source: WriterSchema) -> FormatReader:
         what, text = source.what, source.text
         documents = self._documents(what, text)
         version = source.version(_name(documents.root().node))

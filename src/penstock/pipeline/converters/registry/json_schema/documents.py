@@ -15,18 +15,18 @@ Load = Callable[[bytes], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SchemaPlace:
     """A schema in a document."""
 
     node: dict[str, Any]
     document: str
     """The name of the document, empty for the schema itself."""
 
-    def child(self, node: Any) -> Place:
+    def child(self, node: Any) -> SchemaPlace:
         """A schema inside of this one. Raises DataError for JSON that is none."""
         if not isinstance(node, dict):
             raise DataError(f"Only JSON objects are schemas for the converter, not {node}")
-        return Place(node, self.document)
+        return SchemaPlace(node, self.document)
 
 
 class Documents:
@@ -35,22 +35,22 @@ class Documents:
     def __init__(self, text: str, texts: Mapping[str, str], load: Load = loads) -> None:
         self._nodes = {"": _parsed(text, load), **{name: _parsed(inner, load) for name, inner in texts.items()}}
 
-    def root(self) -> Place:
-        return Place(self._nodes[""], "")
+    def root(self) -> SchemaPlace:
+        return SchemaPlace(self._nodes[""], "")
 
-    def resolve(self, place: Place, reference: str) -> Place:
+    def resolve(self, place: SchemaPlace, reference: str) -> SchemaPlace:
         """Resolve a ``$ref`` found at a place: a JSON pointer, an id, or another document. Raises DataError."""
         name, _, fragment = reference.partition("#")
         document = place.document if not name else self._document(place, name)
         root = self._nodes[document]
         if not fragment:
-            return Place(root, document)
+            return SchemaPlace(root, document)
         found = _pointed(root, fragment) if fragment.startswith("/") else _with_id(root, f"#{fragment}")
         if not isinstance(found, dict):
             raise DataError(f"The JSON Schema has nothing at $ref {reference}")
-        return Place(found, document)
+        return SchemaPlace(found, document)
 
-    def _document(self, place: Place, name: str) -> str:
+    def _document(self, place: SchemaPlace, name: str) -> str:
         base = self._nodes[place.document].get("$id", "")
         for candidate in (name, urljoin(str(base), name)):
             if candidate in self._nodes:

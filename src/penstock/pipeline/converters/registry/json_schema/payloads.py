@@ -17,7 +17,7 @@ from penstock.api.schema import Schema
 from penstock.java.jackson.indenting import indented
 from penstock.java.jackson.reading import dumps, loads, parse
 from penstock.pipeline.converters import json_columns
-from penstock.pipeline.converters.registry.format import Reader
+from penstock.pipeline.converters.registry.format import FormatReader
 from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
 from penstock.pipeline.converters.registry.json_schema.writer import ValueWriter
 from penstock.pipeline.converters.scalar_nodes import InexactError
@@ -26,7 +26,7 @@ Check = Callable[[Any], None]
 """Raises SerializationError for JSON that does not fit its schema."""
 
 
-def payload_reader(schema: Schema, values: ValueReader, check: Check | None) -> Reader:
+def payload_reader(schema: Schema, values: ValueReader, check: Check | None) -> FormatReader:
     read_value = values.reader(schema)
 
     def one(data: bytes, start: int) -> Any:
@@ -48,7 +48,7 @@ def payload_reader(schema: Schema, values: ValueReader, check: Check | None) -> 
                 check(node)
         return values.table(schema, nodes) or list(map(read_value, nodes))
 
-    return Reader(schema, one, all)
+    return FormatReader(schema, one, all)
 
 
 _MARK = secrets.token_hex(8)

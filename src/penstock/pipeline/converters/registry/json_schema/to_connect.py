@@ -8,7 +8,7 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.api.schema import STRING, Schema, SchemaType
 from penstock.java.jackson.reading import dumps
-from penstock.pipeline.converters.registry.json_schema.documents import Documents, Place
+from penstock.pipeline.converters.registry.json_schema.documents import Documents, SchemaPlace
 from penstock.pipeline.converters.registry.json_schema.options import (
     CONNECT_INDEX,
     CONNECT_PARAMETERS,
@@ -45,7 +45,7 @@ class _Builder:
         self._ids, self._unions = itertools.count(1), itertools.count()
         self._modern = str(documents.root().node.get("$schema")).startswith(_MODERN)
 
-    def build(self, place: Place, version: int | None = None, optional: bool = False) -> Schema:
+    def build(self, place: SchemaPlace, version: int | None = None, optional: bool = False) -> Schema:
         node = place.node
         several = pieces(node, self._modern)
         if len(several) > 1:
@@ -63,7 +63,7 @@ class _Builder:
             return self._combined(place, what, version, optional)
         return self._finished(self._parts(place, what), place, version, optional)
 
-    def _combined(self, place: Place, word: str, version: int | None, optional: bool) -> Schema:
+    def _combined(self, place: SchemaPlace, word: str, version: int | None, optional: bool) -> Schema:
         inner = [place.child(branch) for branch in members(place.node, word)]
         if len(inner) == 1 and self.options.flatten_singleton_unions:
             return self.build(inner[0])
@@ -71,7 +71,7 @@ class _Builder:
             return self._all_of(place, inner, version, optional)
         return self._one_of(place, inner, version, optional)
 
-    def _one_of(self, place: Place, branches: list[Place], version: int | None, optional: bool) -> Schema:
+    def _one_of(self, place: SchemaPlace, branches: list[SchemaPlace], version: int | None, optional: bool) -> Schema:
         others = [branch for branch in branches if kind(branch.node, self._modern) != "null"]
         if len(branches) == 2 and len(others) == 1:
             return self.build(others[0], version, True)
@@ -84,8 +84,8 @@ class _Builder:
             parts.fields.append((self.options.member(ONE_OF, index), self.build(branch, None, True)))
         return self._finished(parts, place, version, optional)
 
-    def _all_of(self, place: Place, branches: list[Place], version: int | None, optional: bool) -> Schema:
-        properties: dict[str, tuple[Place, bool]] = {}
+    def _all_of(self, place: SchemaPlace, branches: list[SchemaPlace], version: int | None, optional: bool) -> Schema:
+        properties: dict[str, tuple[SchemaPlace, bool]] = {}
         for branch in branches:
             self._collect(branch, properties, set())
         if not properties:
@@ -97,14 +97,14 @@ class _Builder:
             parts.fields.append((name, self.build(inner, None, absent)))
         return self._closed(place, parts.build())
 
-    def _chosen(self, place: Place, branches: list[Place]) -> Place:
+    def _chosen(self, place: SchemaPlace, branches: list[SchemaPlace]) -> SchemaPlace:
         """The one of several schemas that says the type, if none has properties."""
-        by_kind: dict[str, Place] = {}
+        by_kind: dict[str, SchemaPlace] = {}
         for branch in branches:
             what = kind(branch.node, self._modern) or ""
             by_kind["combined" if what in COMBINATIONS else "number" if what == "integer" else what] = branch
         text, number = by_kind.get("string"), by_kind.get("number")
-        found: Place | None
+        found: SchemaPlace | None
         if "combined" in by_kind:
             found = by_kind["combined"]
         elif "const" in by_kind:
@@ -117,7 +117,7 @@ class _Builder:
             raise DataError(f"Unsupported criterion allOf for {dumps(place.node).decode()}")
         return found
 
-    def _collect(self, place: Place, properties: dict[str, tuple[Place, bool]], seen: set[int]) -> None:
+    def _collect(self, place: SchemaPlace, properties: dict[str, tuple[SchemaPlace, bool]], seen: set[int]) -> None:
         """The properties of all that must hold at once. ``seen`` has the targets of references."""
         several = pieces(place.node, self._modern)
         if len(several) > 1:
@@ -136,7 +136,7 @@ class _Builder:
             for name, inner in place.node.get("properties", {}).items():
                 properties[name] = place.child(inner), name in required
 
-    def _parts(self, place: Place, what: str | None) -> SchemaParts:
+    def _parts(self, place: SchemaPlace, what: str | None) -> SchemaParts:
         node, connect = place.node, place.node.get(CONNECT_TYPE)
         match what:
             case "enum":
@@ -166,7 +166,7 @@ class _Builder:
             parts.parameters[f"{parameter}.{text}"] = str(number) if self.options.generalized_sum_type_support else text
         return parts
 
-    def _array(self, place: Place, connect: Any) -> SchemaParts:
+    def _array(self, place: SchemaPlace, connect: Any) -> SchemaParts:
         items = place.node.get("items")
         if not isinstance(items, dict):
             raise DataError("Array schema did not specify the items type")
@@ -176,13 +176,13 @@ class _Builder:
             return SchemaParts(SchemaType.MAP, key_schema=key, value_schema=value)
         return SchemaParts(SchemaType.ARRAY, value_schema=self.build(place.child(items)))
 
-    def _map(self, place: Place) -> SchemaParts:
+    def _map(self, place: SchemaPlace) -> SchemaParts:
         values = place.node.get("additionalProperties")
         if not isinstance(values, dict):
             raise DataError("Map schema did not specify the type of its values")
         return SchemaParts(SchemaType.MAP, key_schema=STRING, value_schema=self.build(place.child(values)))
 
-    def _struct(self, place: Place) -> SchemaParts:
+    def _struct(self, place: SchemaPlace) -> SchemaParts:
         parts = SchemaParts(SchemaType.STRUCT)
         self._open[id(place.node)] = []
         by_index: dict[int, tuple[str, Any]] = {}
@@ -195,7 +195,7 @@ class _Builder:
             parts.fields.append((name, self.build(place.child(inner), None, absent)))
         return parts
 
-    def _finished(self, parts: SchemaParts, place: Place, version: int | None, optional: bool) -> Schema:
+    def _finished(self, parts: SchemaParts, place: SchemaPlace, version: int | None, optional: bool) -> Schema:
         node = place.node
         if parts.name is None and isinstance(node.get("title"), str):
             parts.name = node["title"]
@@ -211,7 +211,7 @@ class _Builder:
         parts.optional = parts.optional or optional
         return self._closed(place, parts.build())
 
-    def _closed(self, place: Place, schema: Schema) -> Schema:
+    def _closed(self, place: SchemaPlace, schema: Schema) -> Schema:
         if pending := self._open.pop(id(place.node), None):
             schema = schema.with_(parameters={**schema.parameters, ID: f"#id{next(self._ids)}"})
             for one in pending:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.values.packed import PackedNumbers, PackedTexts, Shared
+from penstock.values.packed import PackedNumbers, PackedTexts, SharedBytes
 
 Array = np.ndarray[Any, Any]
 Read = Callable[["Lockstep"], "Sequence[Any]"]
@@ -41,7 +41,7 @@ class Lockstep:
     __slots__ = ("_shared", "_words", "at", "bytes", "ends")
 
     def __init__(self, messages: Sequence[bytes], start: int) -> None:
-        self._shared = Shared(b"".join((*messages, _BEHIND)))
+        self._shared = SharedBytes(b"".join((*messages, _BEHIND)))
         self.bytes: Array = np.frombuffer(self._shared.data, np.uint8)
         self._words = _at_each_byte(self.bytes, "<u8")
         lengths = np.fromiter(map(len, messages), np.int64, len(messages))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Columns = Callable[[Sequence[bytes], int], "dict[str, Sequence[Any]]"]
 
-FEWEST = 48
+MIN_MESSAGES = 48
 """Fewer messages are read faster one by one."""
 _REQUIRED = 2
 _DOUBLE, _FLOAT, _INT64, _UINT64, _INT32, _FIXED64, _FIXED32, _BOOL, _STRING = range(1, 10)

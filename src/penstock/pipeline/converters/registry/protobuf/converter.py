@@ -13,7 +13,7 @@ from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.converters.registry.access.client import SchemaText
 from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.format import Reader, Source, Target, Writer
+from penstock.pipeline.converters.registry.format import FormatReader, FormatWriter, RegisteredSchema, WriterSchema
 from penstock.pipeline.converters.registry.mapping.names import split
 from penstock.pipeline.converters.registry.protobuf.compatibility import conflicts
 from penstock.pipeline.converters.registry.protobuf.files import MAIN, known_files, message_at, parse, pool_of, wrappers
@@ -77,7 +77,7 @@ class ProtobufConverter(RegistryConverter):
         self._class_of = load("google.protobuf.message_factory", self.extra).GetMessageClass
         load("grpc_tools.protoc", self.extra)
 
-    def target(self, schema: Schema | None) -> Target:
+    def target(self, schema: Schema | None) -> RegisteredSchema:
         if schema is None:
             raise DataError("Data without a schema can't be written as Protobuf")
         if schema.type is SchemaType.STRUCT:
@@ -102,25 +102,25 @@ class ProtobufConverter(RegistryConverter):
             add(name)
         return list(found.values())
 
-    def _of_files(self, text: SchemaText, files: list[Any], indexes: tuple[int, ...]) -> Target:
+    def _of_files(self, text: SchemaText, files: list[Any], indexes: tuple[int, ...]) -> RegisteredSchema:
         pool = pool_of(files)
         descriptor = message_at(pool.FindFileByName(files[-1].name), indexes)
-        return Target(text, descriptor.full_name, _Message(descriptor, indexes), write_indexes(indexes))
+        return RegisteredSchema(text, descriptor.full_name, _Message(descriptor, indexes), write_indexes(indexes))
 
-    def parsed_target(self, text: SchemaText, schema: Schema | None) -> Target:
+    def parsed_target(self, text: SchemaText, schema: Schema | None) -> RegisteredSchema:
         files = self._files(f"Error parsing {text.text}", text)
         wanted = split(schema.name, self.options.scrub_invalid_names)[1] if schema and schema.name else None
         names = [message.name for message in files[-1].message_type]
         return self._of_files(text, files, (names.index(wanted) if wanted in names else 0,))
 
-    def writer(self, schema: Schema | None, target: Target) -> Writer:
+    def writer(self, schema: Schema | None, target: RegisteredSchema) -> FormatWriter:
         assert schema is not None
         return ProtobufWriter(self.options, schema, target.parsed.descriptor, self._class_of)
 
-    def conflicts(self, reader: Target, writer: Target) -> list[str]:
+    def conflicts(self, reader: RegisteredSchema, writer: RegisteredSchema) -> list[str]:
         return conflicts(reader.parsed.descriptor, writer.parsed.descriptor)
 
-    def reader(self, source: Source) -> Reader:
+    def reader(self, source: WriterSchema) -> FormatReader:
         message = self._message(source.what, source.text, source.id.indexes)
         version = source.version(message.full_name)
         if source.latest is not None:
@@ -136,7 +136,7 @@ class ProtobufConverter(RegistryConverter):
                 return table(messages, start)
             return [change(parse_message(data[start:])) for data in messages]
 
-        return Reader(schema, lambda data, start: change(parse_message(data[start:])), all)
+        return FormatReader(schema, lambda data, start: change(parse_message(data[start:])), all)
 
     def _message(self, what: str, text: SchemaText, indexes: tuple[int, ...], name: str | None = None) -> Any:
         """The message at these indexes, or of this name if the schema has it."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from penstock.api.errors import SerializationError
 
-MOST = 64
+MAX_DEPTH = 64
 """No message is nested deeper."""
 
 
@@ -22,7 +22,7 @@ def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
     count, at = _read(data, start)
     if count == 0:
         return (0,), at
-    if not 0 < count <= MOST:
+    if not 0 < count <= MAX_DEPTH:
         raise SerializationError(f"{count} indexes of a Protobuf message are too many")
     indexes = []
     for _ in range(count):

@@ -13,7 +13,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
-from penstock.pipeline.converters.registry.protobuf.columns import FEWEST, column_reader
+from penstock.pipeline.converters.registry.protobuf.columns import MIN_MESSAGES, column_reader
 from penstock.pipeline.converters.registry.protobuf.files import field_proto
 from penstock.pipeline.converters.registry.protobuf.options import WRAPPER_TYPES, ProtobufOptions
 from penstock.pipeline.converters.registry.protobuf.to_connect import (
@@ -75,7 +75,7 @@ class MessageReaders:
             return list(map(get, found)) if change is _same else [change(get(one)) for one in found]
 
         def read(messages: Sequence[bytes], start: int) -> Table:
-            if columns is not None and len(messages) >= FEWEST:
+            if columns is not None and len(messages) >= MIN_MESSAGES:
                 try:
                     found = columns(messages, start)
                     return Table(names, [changed(name, found[name]) for name in names])
