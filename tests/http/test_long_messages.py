@@ -10,18 +10,18 @@ import httpx
 
 from penstock.core.model import messages as m
 from penstock.http.app import make_router
-from penstock.http.router import LONGEST
+from penstock.http.router import MAX_MESSAGE, NAMES_ONLY
 from penstock.observe import LONGEST_SECRET
 
 SECRET = "canary-7f3a"
 
 
-def told(message: str, clean: Callable[[str], str]) -> str:
+def told(message: str, clean: Callable[[str], str], status: int = 400) -> str:
     """The message of an answer that refuses a request with this one."""
 
     async def ask() -> str:
         submitted: Future[m.Reply | m.Elsewhere] = Future()
-        submitted.set_result(m.Refused(400, message).reply())
+        submitted.set_result(m.Refused(status, message).reply())
         async with httpx.AsyncClient() as others:
             transport = httpx.ASGITransport(make_router(lambda request: submitted, others, clean=clean))
             async with httpx.AsyncClient(transport=transport, base_url="http://one:8083") as client:
@@ -38,11 +38,17 @@ def test_they_are_shortened_before_secrets_are_looked_for() -> None:
         looked.append(len(text))
         return text.replace(SECRET, "[hidden]")
 
-    whole = "x" * LONGEST
+    whole = "x" * MAX_MESSAGE
     assert told(whole, clean) == whole
-    for at in (0, LONGEST - 3, LONGEST + LONGEST_SECRET - 3, 2 * LONGEST):
+    for at in (0, MAX_MESSAGE - 3, MAX_MESSAGE + LONGEST_SECRET - 3, 2 * MAX_MESSAGE):
         shown = told("x" * at + SECRET + "x" * (2**23 - at - len(SECRET)), clean)
         assert shown.endswith("... (8388608 characters)")
         assert "can" not in shown
-        assert LONGEST - len(SECRET) < len(shown) < LONGEST + 100
-    assert max(looked) == LONGEST + LONGEST_SECRET
+        assert MAX_MESSAGE - len(SECRET) < len(shown) < MAX_MESSAGE + 100
+    assert max(looked) == MAX_MESSAGE + LONGEST_SECRET
+
+
+def test_secrets_are_removed_whatever_the_error_unless_its_message_has_names_alone() -> None:
+    for status in (*range(400, 432), 451, *range(500, 512)):
+        shown = told(f"with {SECRET}", lambda text: text.replace(SECRET, "[hidden]"), status)
+        assert shown == ("with [hidden]" if status not in NAMES_ONLY else f"with {SECRET}"), status

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 
 from penstock import observe
-from penstock.core.model.tasks import TaskFailed, TaskId, TaskMetrics, TaskRunning
+from penstock.core.model.events import Completed, ConnectorFailed, ConnectorRunning
+from penstock.core.model.tasks import (
+    OffsetsReported,
+    SparkDied,
+    TaskEvent,
+    TaskFailed,
+    TaskId,
+    TaskMetrics,
+    TaskRunning,
+    TopicSeen,
+)
 from penstock.settings.providers import ConfigTransformer, FileConfigProvider
-from penstock.settings.redaction import MOST, Redaction
+from penstock.settings.redaction import MAX_REMEMBERED, Redaction
 
 CANARY = "canary-7f3a"
 
@@ -43,6 +54,31 @@ def test_events() -> None:
     assert redaction.clean_event(retrying).degraded_reason == "[hidden] is refused. Retrying"
     plain = TaskFailed(TaskId("x", 0), 1, "nothing of it")
     assert redaction.clean_event(plain) is plain
+
+
+@dataclass(frozen=True)
+class Invented(TaskEvent):
+    """An event of which nobody has thought yet."""
+
+    remark: str
+    details: dict[str, list[str]]
+
+
+def test_events_are_cleaned_but_for_names_and_data() -> None:
+    clean, id = learned().clean_event, TaskId(CANARY, 0)
+    metrics = TaskMetrics(id, 1, {"penstock-plugins": [{"name": CANARY, "help": f"of {CANARY}"}], "n": 1})
+    assert clean(metrics).values == {"penstock-plugins": [{"name": CANARY, "help": "of [hidden]"}], "n": 1}
+    invented = Invented(id, 1, CANARY, {"a": [CANARY]})
+    assert clean(invented) == Invented(id, 1, "[hidden]", {"a": ["[hidden]"]})
+    unchanged = (
+        TopicSeen(id, 1, CANARY),
+        OffsetsReported(id, 1, (({"file": CANARY}, {"position": 1}),)),
+        ConnectorRunning(CANARY, 1, "1"),
+        Completed(1, [{"password": CANARY}]),
+    )
+    assert [clean(event) for event in unchanged] == [*unchanged]
+    assert clean(ConnectorFailed(CANARY, 1, CANARY)) == ConnectorFailed(CANARY, 1, "[hidden]")
+    assert clean(SparkDied(CANARY)) == SparkDied("[hidden]")
 
 
 def test_log_lines() -> None:
@@ -147,7 +183,7 @@ def test_what_many_others_do_not_displace() -> None:
     redaction.learn_own({"sasl.password": "canary-of-worker"})
     redaction.learn({"database.password": "canary-of-old-one"})
     redaction.learn({"database.password": CANARY})
-    redaction.learn_references([f"token-{number:06}" for number in range(MOST - 2)])
+    redaction.learn_references([f"token-{number:06}" for number in range(MAX_REMEMBERED - 2)])
     redaction.learn({"database.password": CANARY})
     redaction.learn_references(["token-of-today"] * 2 + ["token-of-tonight"])
     said = redaction.clean(f"canary-of-worker {CANARY} token-of-today token-of-tonight canary-of-old-one")

@@ -38,8 +38,10 @@ Guard = Callable[[Request], Reply | Awaitable[Reply | None] | None]
 """Called before a request is carried out; a Reply is the answer instead."""
 
 BOTH_LENGTHS = "A request has Transfer-Encoding or Content-Length, not both"
-LONGEST = 2**16
+MAX_MESSAGE = 2**16
 """Characters of an error's message, which may repeat what the request has; no request is answered meanwhile."""
+NAMES_ONLY = (401, 403, 404, 405, 406, 409, 415)
+"""Statuses of errors whose messages have names and nothing else; a secret may be a part of a name, such as ``test``."""
 ALLOW_ORDER = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 
 
@@ -158,12 +160,11 @@ class Router:
             return render(Refused(500, str(error) or repr(error)).reply())
 
     def _cleaned(self, answer: Reply) -> Reply:
-        """Other errors have names alone, of which a secret may be a part: ``test``."""
+        """Remove secrets from the message of an error."""
         match answer.body:
-            case {"message": str(message), **others} if answer.status == 400 or answer.status >= 500:
-                return Reply(
-                    answer.status, {**others, "message": beginning(message, LONGEST, self._clean)}, answer.headers
-                )
+            case {"message": str(message), **others} if answer.status >= 400 and answer.status not in NAMES_ONLY:
+                shown = beginning(message, MAX_MESSAGE, self._clean)
+                return Reply(answer.status, {**others, "message": shown}, answer.headers)
         return answer
 
     async def _answer(self, request: Request, path: Path) -> Reply | Response:

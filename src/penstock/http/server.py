@@ -21,8 +21,8 @@ from penstock.http.access.configured import authentication, gate
 from penstock.http.access.cross_origin import ChangesByOthers, CrossOrigin, Origins
 from penstock.http.access.limits import Limits, protocol_of
 from penstock.http.access.listeners import Listener, admin_listeners, advertised_url, listeners
+from penstock.http.access.masking import Passwords
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
-from penstock.http.access.shown import Passwords
 from penstock.http.app import Submit, Timeouts, make_router
 from penstock.http.routes.task_health import ConnectorHealth, Figures, Restarts
 from penstock.http.routes.ui import ENABLED

@@ -74,7 +74,9 @@ def redacted(answer: dict[str, Any], redact: Callable[[str], str]) -> dict[str, 
     """With known secrets removed from its errors; records are shown as they are."""
 
     def error(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        return None if given is None else {**given, "message": redact(given["message"])}
+        if given is None:
+            return None
+        return {member: redact(value) if isinstance(value, str) else value for member, value in given.items()}
 
     records = [{**record, "error": error(record["error"])} for record in answer["records"]]
     return {**answer, "records": records, "error": error(answer["error"])}

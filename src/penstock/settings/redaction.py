@@ -1,7 +1,7 @@
-"""Keeps the secrets of connectors out of logs, traces and statuses: the values of their secret settings are replaced.
+"""Removes the secrets of connectors from logs, traces and statuses: the values of their secret settings are replaced.
 
-A worker learns the values when it resolves a configuration, those in JSON objects and in URLs too. Traces come from
-anywhere, drivers of databases above all, whose messages repeat what they were configured with.
+A worker learns the values when it resolves a configuration, including those in JSON objects and in URLs. Traces may
+have any text: drivers of databases above all repeat in their messages what they were configured with.
 """
 
 from __future__ import annotations
@@ -15,20 +15,33 @@ from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 from penstock.core.config.secrets import MASK, inside, is_secret, passwords_of
+from penstock.core.model.events import Completed, ConnectorEvent
+from penstock.core.model.tasks import OffsetsReported, TaskEvent, TopicSeen
 from penstock.java.errors import JaasError
 from penstock.java.jaas import login_module
 from penstock.java.parsing import BLANKS
 
-SHORTEST = 4
+MIN_SECRET_LENGTH = 4
 """Shorter values would be found in any text."""
-SHORTEST_REFERENCE = 8
-"""The same of values that are not known to be secrets, such as the name of a topic."""
+MIN_REFERENCE_LENGTH = 8
+"""The same for values that are not known to be secrets, such as the name of a topic."""
 WORDS = {"true", "false", "null", "none", "basic", "bearer"}
 """Values of settings whose names look secret, such as ``token_type``, that would be found in any text."""
-MOST = 10_000
-"""Those of connectors that are remembered: what was learned last, since providers may give others every hour."""
-TEXTS = ("trace", "reason", "degraded_reason", "text", "values")
-"""The fields of events that have texts from tasks."""
+MAX_REMEMBERED = 10_000
+"""Secrets of connectors that are remembered: the last ones learned, since providers may give others every hour."""
+UNCLEANED: Mapping[type, frozenset[str]] = {
+    TaskEvent: frozenset({"id"}),
+    TopicSeen: frozenset({"topic"}),
+    OffsetsReported: frozenset({"offsets"}),
+    ConnectorEvent: frozenset({"name", "version"}),
+    Completed: frozenset({"value", "error"}),
+}
+"""Fields of events that are names, or data which others read; the texts of all other fields are cleaned.
+
+A class stands for those that are derived from it, too.
+"""
+NAMING = frozenset({"topic", "name", "direction", "unit"})
+"""Members of objects in metrics that are names: figures of different topics must not get the same one."""
 
 
 class Redaction:
@@ -38,22 +51,25 @@ class Redaction:
         self._lock = threading.Lock()
         self._own: frozenset[str] = frozenset()
         self._values: dict[str, None] = {}
-        """Those of connectors, the ones that were learned last at the end."""
+        """Secrets of connectors, in the order in which they were last learned."""
         self._longest_first: tuple[str, ...] = ()
 
     def learn_own(self, config: Mapping[str, str]) -> None:
-        """The secrets of the worker's own settings, which are remembered for as long as it runs."""
+        """Learn the secrets of the worker's own settings, which are remembered for as long as it runs."""
         self._own = frozenset(secret for name, value in config.items() if value for secret in _secrets(name, value))
         self._learn(set())
 
     def learn(self, config: Mapping[str, str | None], passwords: Collection[str] = ()) -> None:
-        """The secrets of a configuration whose references have been resolved. ``passwords``: settings of that type."""
+        """Learn the secrets of a configuration whose references have been resolved.
+
+        ``passwords`` are names of settings that plugins define as such.
+        """
         found = ((name, value) for name, value in config.items() if value)
         self._learn({secret for name, value in found for secret in _secrets(name, value, passwords)})
 
     def learn_references(self, values: Collection[str]) -> None:
-        """Values of config providers, which may be anything: host names, too."""
-        whole = {form for value in values if value for form in _forms(value) if len(form) >= SHORTEST_REFERENCE}
+        """Learn values of config providers, which may be anything, host names included."""
+        whole = {form for value in values if value for form in _forms(value) if len(form) >= MIN_REFERENCE_LENGTH}
         self._learn(whole.union(*(_secrets("", value) for value in values if value)))
 
     def _learn(self, found: set[str]) -> None:
@@ -61,38 +77,39 @@ class Redaction:
             for each in found & self._values.keys():
                 del self._values[each]
             self._values |= dict.fromkeys(found - self._own)
-            while len(self._values) > MOST:
+            while len(self._values) > MAX_REMEMBERED:
                 del self._values[next(iter(self._values))]
             known = self._own | self._values.keys()
             if len(known) != len(self._longest_first) or not known.issuperset(self._longest_first):
                 self._longest_first = tuple(sorted(known, key=len, reverse=True))
 
     def clean(self, text: str) -> str:
+        """Return a text with the mask in place of every secret that is known."""
         for value in self._longest_first:
             if value in text:
                 text = text.replace(value, MASK)
         return text
 
     def clean_event(self, event: Any) -> Any:
-        """With the texts of a task's or connector's event cleaned."""
+        """Return an event of a task or connector with the texts in it cleaned, but for ``UNCLEANED``."""
         if not self._longest_first or not is_dataclass(event) or isinstance(event, type):
             return event
-        changed = {
-            each.name: cleaned
-            for each in fields(event)
-            if each.name in TEXTS
-            and (cleaned := self._cleaned(given := getattr(event, each.name))) is not given
-            and cleaned != given
-        }
+        kept = {name for kind, names in UNCLEANED.items() if isinstance(event, kind) for name in names}
+        given = {each.name: getattr(event, each.name) for each in fields(event) if each.name not in kept}
+        changed = {name: cleaned for name, value in given.items() if (cleaned := self._cleaned(value)) != value}
         return replace(event, **changed) if changed else event
 
-    def _cleaned(self, given: Any) -> Any:
-        match given:
+    def _cleaned(self, value: Any) -> Any:
+        match value:
             case str():
-                return self.clean(given)
-            case dict():
-                return {name: self.clean(value) if isinstance(value, str) else value for name, value in given.items()}
-        return given
+                return self.clean(value)
+            case Mapping():
+                return {name: each if name in NAMING else self._cleaned(each) for name, each in value.items()}
+            case list():
+                return [self._cleaned(each) for each in value]
+            case tuple() if type(value) is tuple:
+                return tuple(self._cleaned(each) for each in value)
+        return value
 
 
 def _secrets(name: str, value: str, passwords: Collection[str] = ()) -> Iterator[str]:
@@ -101,12 +118,12 @@ def _secrets(name: str, value: str, passwords: Collection[str] = ()) -> Iterator
         if is_secret(inner, passwords):
             found |= {text, *_parts(inner, text)}
         for form in {form for each in found for form in _forms(each)}:
-            if len(form) >= SHORTEST and form.lower() not in WORDS:
+            if len(form) >= MIN_SECRET_LENGTH and form.lower() not in WORDS:
                 yield form
 
 
 def _parts(name: str, secret: str) -> Iterator[str]:
-    """The secrets in one that has a form of its own: a login of JAAS, a user with a password."""
+    """Yield the secrets inside a JAAS login or a user with a password."""
     if "LoginModule" in secret:
         with suppress(JaasError):
             yield from (text for option, text in login_module(secret).options.items() if is_secret(option))
@@ -115,8 +132,8 @@ def _parts(name: str, secret: str) -> Iterator[str]:
 
 
 def _forms(secret: str) -> set[str]:
-    """As texts may have it: without the blanks around it, which files often end with and which settings are read
-    without, and escaped as in URLs and in JSON.
+    """Return a secret as texts may have it: without the blanks around it, which files often end with and which settings
+    are read without, and escaped as in URLs and in JSON.
     """
     plain = secret.strip(BLANKS)
     in_urls = (quote(plain, each, errors="surrogatepass") for each in ("", "!$&'()*+,;="))

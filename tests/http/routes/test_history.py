@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.http.access.shown import without_secrets
+from penstock.http.access.masking import mask_json
 
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "/tmp/x"}
 
@@ -48,6 +48,6 @@ def test_what_there_is_not(api: Any) -> None:
 
 def test_secrets_in_differences_are_masked() -> None:
     changes = {"added": {"a.password": "x"}, "changed": {"b.password": ["x", "y"], "c": ["1", "2"]}, "removed": {}}
-    shown = without_secrets({"version": 1, "difference": changes}, {"c"})["difference"]
+    shown = mask_json({"version": 1, "difference": changes}, lambda config: (), {"c"})["difference"]
     masked = {"b.password": ["[hidden]", "[hidden]"], "c": ["[hidden]", "[hidden]"]}
     assert shown == {"added": {"a.password": "[hidden]"}, "changed": masked, "removed": {}}

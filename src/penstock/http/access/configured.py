@@ -10,8 +10,8 @@ from penstock.http.access.authentication.principals import Authentication, Forwa
 from penstock.http.access.files import ReloadedFile
 from penstock.http.access.gate import Gate
 from penstock.http.access.listeners import RestSettingError
+from penstock.http.access.masking import Passwords
 from penstock.http.access.roles import Roles
-from penstock.http.access.shown import Passwords
 
 AUTHORIZATION = "penstock.authorization.file"
 HTPASSWD = "penstock.authentication.htpasswd"

@@ -1,7 +1,8 @@
-"""The gate that every message to the worker passes: may this principal do that, what is it shown, what is recorded.
+"""The gate that every request to the worker passes: authorization, audit, and the mask over the reply.
 
-``DEMANDS`` says which action a message needs; a message that is not in it needs ``admin``. Without
-``penstock.authorization.file`` everything is allowed and shown, as in Java, and recorded nevertheless.
+``DEMANDS`` says which action a request needs; a request that is not in it needs ``admin``. A reply is masked unless
+``masking.UNMASKED`` declares its request. Without ``penstock.authorization.file`` everything is allowed and shown, as
+in Java; changes are recorded nevertheless.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ from starlette.responses import Response
 from penstock.core.config.secrets import restored
 from penstock.core.model import messages as m
 from penstock.http.access import audit
-from penstock.http.access import shown as shows
 from penstock.http.access.authentication.principals import Principal, principal_of
 from penstock.http.access.files import ReloadedFile
+from penstock.http.access.masking import Passwords, ReplyMask
 from penstock.http.access.roles import ACTIONS, Roles
-from penstock.http.access.shown import Passwords, Shown
 from penstock.threads import in_thread
 
 Ask = Callable[[m.Request], Awaitable[m.Reply | Response]]
@@ -40,15 +40,15 @@ DEMANDS: Mapping[type[m.Request], str] = {
     **dict.fromkeys((m.ListLoggers, m.GetLogger, m.SetLogger, m.SetClusterLogger), ADMIN),
 }
 OF_ALL = (m.GetRoot, m.GetHealth, m.ListPlugins, m.GetPluginConfig, m.ListConnectors)
-"""For everybody who has any role; lists are filtered."""
+"""Allowed to everybody who has any role; lists are filtered."""
 OF_WORKERS = (m.PutTaskConfigs, m.FenceTasks, m.CheckSignature)
-"""Signed, and checked by the worker itself."""
+"""Signed by another worker; the worker checks the signature."""
 OF_HISTORY = (m.ListVersions, m.GetVersion, m.CompareVersions, m.ListEvents, m.GetLogs)
 READS = (
     *(*OF_ALL, *OF_HISTORY, m.ReadRequest, m.GetOffsets, m.ListLoggers, m.GetLogger, m.ValidateConfig),
     *(m.CheckSignature, m.ListDeadLetters),
 )
-"""All others are changes, or show what records hold: they are recorded."""
+"""Requests that the audit log does not record. All others are changes, or show the contents of records."""
 OF_LEVELS = (m.SetLogger, m.SetClusterLogger)
 WITH_CONFIG = (m.CreateConnector, m.PutConfig, m.PatchConfig, m.RollBack, m.DeleteConnector)
 
@@ -59,7 +59,7 @@ class Gate:
     passwords: Passwords = lambda config: ()
 
     async def __call__(self, http: Request, request: m.Request, ask: Ask) -> m.Reply | Response:
-        """The answer to a message. Raises Refused (403) for one that is not allowed."""
+        """Return the reply to a request, masked for its principal. Raises Refused (403) for one that is not allowed."""
         principal = principal_of(http)
         action, connector = demand(request)
         write = partial(audit.write, principal, f"{http.method} {http.url.path}", action=action, connector=connector)
@@ -81,9 +81,10 @@ class Gate:
             status = answer.status if isinstance(answer, m.Reply) else answer.status_code
             done = isinstance(request, WITH_CONFIG) and status < 400
             write(status, difference=await self._difference(request, before, answer) if done else None)
-        if self.roles is None or not isinstance(answer, m.Reply) or answer.status >= 400:
+        if self.roles is None:
             return answer
-        return await self._shown(Shown(self.roles.content(), principal, self.passwords), request, answer, ask)
+        mask = ReplyMask(self.roles.content(), principal, self.passwords)
+        return await _masked(mask, request, connector, answer, ask)
 
     def allows(self, principal: Principal, request: m.Request) -> bool:
         if self.roles is None or isinstance(request, (*OF_WORKERS, m.GetHealth)):
@@ -97,19 +98,21 @@ class Gate:
         return roles.allow(principal, action, connector)
 
     def actions(self, principal: Principal, connector: str | None) -> list[str]:
-        """What this principal may do with a connector, or with None with all of them."""
+        """Return the actions that this principal may take on a connector, or for None on all of them."""
         if self.roles is None:
             return list(ACTIONS)
         roles = self.roles.content()
         return [action for action in ACTIONS if roles.allow(principal, action, connector)]
 
     def actions_on_some(self, principal: Principal) -> list[str]:
-        """What this principal may do with at least one name of a connector."""
+        """Return the actions that this principal may take on at least one connector name."""
         granted = frozenset(ACTIONS) if self.roles is None else self.roles.content().granted(principal)
         return [action for action in ACTIONS if action in granted]
 
     def check(self, http: Request, action: str) -> None:
-        """For what no message asks. Raises Refused (403) for those who may not do it with all connectors."""
+        """Authorize a path that makes no request of the worker. Raises Refused (403) unless the principal may take the
+        action on all connectors.
+        """
         principal = principal_of(http)
         if self.roles is not None and not self.roles.content().allow(principal, action, None):
             audit.write(principal, f"{http.method} {http.url.path}", 403, action=action)
@@ -118,33 +121,45 @@ class Gate:
     async def _difference(
         self, request: m.Request, before: Mapping[str, str], answer: m.Reply | Response
     ) -> dict[str, Any]:
-        # It may call plugins, and looks for secrets.
+        # On a thread: it may call plugins, and searches for secrets.
         return await in_thread(lambda: audit.difference(before, _after(request, before, answer), self.passwords))
-
-    @staticmethod
-    async def _shown(shown: Shown, request: m.Request, answer: m.Reply, ask: Ask) -> m.Reply:
-        if not isinstance(request, shows.WITH_CONFIG):
-            return answer
-        needed = None
-        if (first := shown.needs(request)) is not None:
-            about = await ask(first)
-            needed = about.body if isinstance(about, m.Reply) and about.status == 200 else None
-        return replace(answer, body=await in_thread(lambda: shown.answer(request, answer.body, needed)))
 
     @staticmethod
     async def _config(request: m.Request, ask: Ask) -> dict[str, str]:
         if not isinstance(request, WITH_CONFIG):
             return {}
-        try:
-            known = await ask(m.GetConfig(request.name))
-        except m.Refused:
-            return {}
-        found = known.body if isinstance(known, m.Reply) and known.status == 200 else None
+        found = await _body(m.GetConfig(request.name), ask)
         return dict(found) if isinstance(found, dict) else {}
 
 
+async def _masked(
+    mask: ReplyMask, request: m.Request, connector: str | None, answer: m.Reply | Response, ask: Ask
+) -> m.Reply | Response:
+    """Mask a reply, also one of another worker: that may be Java's, which masks nothing."""
+    body = answer.body if isinstance(answer, m.Reply) else json.loads(bytes(answer.body) or b"null")
+    if body is None or not mask.applies_to(request, connector):
+        return answer
+    found = None
+    if (lookup := mask.lookup(request, connector)) is not None:
+        found = await _body(lookup, ask)
+    shown = await in_thread(lambda: mask.reply(request, connector, body, found))
+    if isinstance(answer, m.Reply):
+        return replace(answer, body=shown)
+    headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
+    return Response(json.dumps(shown), answer.status_code, headers)
+
+
+async def _body(request: m.Request, ask: Ask) -> Any:
+    """Return the body of the reply to a request of the gate's own; None if there is no such connector."""
+    try:
+        reply = await ask(request)
+    except m.Refused:
+        return None
+    return reply.body if isinstance(reply, m.Reply) and reply.status == 200 else None
+
+
 def demand(request: m.Request) -> tuple[str, str | None]:
-    """The action that a message needs, and the connector; None if it is no matter of one connector."""
+    """Return the action that a request needs, and its connector; None if it does not concern one connector."""
     action = VIEW if isinstance(request, OF_ALL) else DEMANDS.get(type(request), ADMIN)
     if isinstance(request, m.ValidateConfig):
         return action, request.config.get("name")
@@ -157,14 +172,14 @@ def _refusal(principal: Principal, action: str, connector: str | None) -> str:
 
 
 def _after(request: m.Request, before: Mapping[str, str], answer: m.Reply | Response) -> dict[str, str | None]:
-    """Old values in place of masks that were sent back, as the worker takes them."""
+    """Return the configuration after a change. A mask that was sent back keeps the old value, as in the worker."""
     config: dict[str, str | None] = {}
     match request:
         case m.CreateConnector(config=given) | m.PutConfig(config=given):
             config = given
         case m.PatchConfig(patch=patch):
             config = {**before, **patch}
-        case m.RollBack():  # to what, the answer says
+        case m.RollBack():  # the answer has the configuration
             shown = answer.body if isinstance(answer, m.Reply) else json.loads(bytes(answer.body))
             config = dict(shown["config"])
     return {name: value for name, value in restored(config, before).items() if value is not None}
