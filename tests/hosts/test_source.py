@@ -72,6 +72,22 @@ def test_acknowledgements_are_not_asked_for_if_the_plugin_does_nothing_with_them
     assert conducted.calls("commitRecord") == []
 
 
+def test_each_poll_without_records_is_followed_by_a_commit_with_exactly_once(
+    conducted: Conducted, topic: str, offsets_topic: str
+) -> None:
+    """Not while a poll is going on, however long that takes."""
+
+    def calls() -> list[str]:
+        lines = (conducted.folder / "journal").read_text().splitlines()
+        return [name for line in lines if (name := line.split(" ")[0]) in ("poll", "commit")]
+
+    config = {"records": "1", "at.poll@4": "sleep 1000"}
+    with conducted(config, exactly_once=True, offsets_topic=offsets_topic):
+        eventually(lambda: len(conducted.calls("commit")) > 5)
+        made = calls()[:10]
+    assert made == ["poll", "commit"] * 5
+
+
 def test_records_that_fail_are_dead_letters_in_their_places(
     conducted: Conducted, kafka: Kafka, topic: str, offsets_topic: str
 ) -> None:

@@ -108,13 +108,14 @@ class Metrics:
         with self._lock:
             self._news.setdefault(name, []).append(what)
 
-    def committed(self, seconds: float, success: bool = True) -> None:
-        """One attempt to commit offsets has ended."""
+    def committed(self, seconds: float, success: bool = True, traced: bool = True) -> None:
+        """One attempt to commit offsets has ended. ``traced``: false for one that had nothing to commit."""
         with self._lock:
             self._commits[success] += 1
         if success:
             self.observe("offset-commit", seconds * 1000, "-time-ms")
-        self.traces.committed(seconds, success)
+        if traced:
+            self.traces.committed(seconds, success)
 
     def tick(self, now: float) -> None:
         """Called by the loop in each turn; reports when it is time."""

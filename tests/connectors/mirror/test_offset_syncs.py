@@ -75,6 +75,19 @@ def test_syncs_that_wait_for_others_are_written_with_the_next_record(monkeypatch
     assert {*sent} == {OffsetSync(each, 0, 0).key() for each in partitions}, "no record of theirs is needed"
 
 
+def test_syncs_that_wait_for_others_are_written_without_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offset_syncs, "new_producer", Acknowledging)
+    syncs = OffsetSyncs({}, "syncs", 100)
+    sent: list[bytes] = syncs._producer.sent  # type: ignore[attr-defined]
+    for number in range(2 * MOST_OUTSTANDING):
+        syncs.mirrored(TopicPartition("t", number), [0, 1], [0, 1])
+    sent.clear()
+    syncs.commit()
+    assert len(sent) == MOST_OUTSTANDING
+    syncs.serve()
+    assert len({*sent}) == 2 * MOST_OUTSTANDING
+
+
 @pytest.mark.integration
 def test_syncs_are_written_at_once_or_with_the_next_commit(kafka: Kafka, bootstrap: str) -> None:
     topic, topic_partition = kafka.create_topic(), TopicPartition("t", 1)

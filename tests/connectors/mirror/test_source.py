@@ -153,6 +153,19 @@ def test_records_stay_what_they_are(kafka: Kafka, bootstrap: str, exactly_once: 
     assert OffsetSync(TopicPartition(topic, 1), 1, 1) in syncs(kafka, target), "the last offset is told with a commit"
 
 
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_an_idle_mirror_writes_a_last_sync_of_each_partition(kafka: Kafka, bootstrap: str, exactly_once: bool) -> None:
+    """KAFKA-14610, KAFKA-15906: more partitions than syncs may be in flight, and nothing new arrives."""
+    source, target = aliases()
+    topic = kafka.create_topic(partitions=60)
+    offsets = kafka.create_topic(config={"cleanup.policy": "compact"})
+    kafka.produce(topic, [Record(b"v", None, number) for number in range(60) for _ in range(150)])
+    config = task_config(bootstrap, topic, source, target)
+    last = {TopicPartition(topic, number): 149 for number in range(60)}
+    with TaskRun(MirrorSourceTask, bootstrap, config, offsets_topic=offsets, exactly_once=exactly_once):
+        eventually(lambda: {each.topic_partition: each.upstream for each in syncs(kafka, target)} == last)
+
+
 def test_mirroring_continues_after_the_last_record(kafka: Kafka, bootstrap: str) -> None:
     source, target = aliases()
     topic = kafka.create_topic()

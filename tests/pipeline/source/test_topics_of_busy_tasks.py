@@ -58,6 +58,9 @@ class Slow:
 
     def check(self) -> None: ...
 
+    def unacknowledged(self) -> int:
+        return self.taken
+
 
 class AnyTopics:
     """Stands for a ``TopicCreator``, and for an ``OffsetLog``."""

@@ -66,6 +66,12 @@ class CommitPolicy(Protocol):
     def tick(self, now: float) -> float:
         """Called often; the result is after how many seconds it must be called again."""
 
+    def idle(self, now: float) -> float:
+        """Called after each poll that has ended without records, in place of ``tick``, with the same result."""
+
+    def unacknowledged(self) -> int:
+        """Return the number of records that the producer has and Kafka has not acknowledged."""
+
     def meanwhile(self, now: float) -> None:
         """Called while a polled record waits for its next attempt: commit what was sent before."""
 
@@ -158,6 +164,12 @@ class AtLeastOnce:
             self._sender.check()
             self._next = time.monotonic() + self._timing.interval
         return self._next - now
+
+    def idle(self, now: float) -> float:
+        return self.tick(now)
+
+    def unacknowledged(self) -> int:
+        return self._sender.unacknowledged()
 
     def meanwhile(self, now: float) -> None:
         self.tick(now)

@@ -86,13 +86,13 @@ class SourceLoop:
             metrics.traces.begin()
             polled = self._poll()
             now = time.monotonic()
-            active = len(self.sender.producer)
+            active = self.commit.unacknowledged()
             metrics.put("source-record-active-count", active)
             metrics.tick(now)
             if polled is None or (batch := polled_batch(polled)) is None:
                 metrics.traces.idle()
                 with self._committing():
-                    wanted = self.commit.tick(now)
+                    wanted = self.commit.idle(now) if self._polled_out() else self.commit.tick(now)
                 self._report_topics(0.0)
                 if not control.stopping:
                     control.wait(min(idle_seconds(self.task.idle()), wanted))
@@ -125,6 +125,10 @@ class SourceLoop:
         stop.
         """
         return not self.runtime.control.aborted and getattr(self.task, for_poll, False)
+
+    def _polled_out(self) -> bool:
+        """Whether a poll that brought no records has ended: one that a task polls beside the loop may be going on."""
+        return not self.runtime.control.stopping and not getattr(self.task, "begun", False)
 
     def meanwhile(self) -> None:
         """Called while a record waits for its next attempt: what was sent before is committed meanwhile."""

@@ -180,17 +180,40 @@ class ExactlyOnce:
                 self._commit_as_asked()
 
     def tick(self, now: float) -> float:
-        if self._running is None or self._running.done():
+        if not self._busy:
             self._settle()
             self._sender.poll()
             self._sender.check()
-            if self._boundaries.due(now) and self._open:
+            if self._uncommitted and self._boundaries.due(now):
                 self._commit()
             if self._boundaries.kind == "connector":
                 self._commit_as_asked()
         if self._running is not None:
             return 0.01
-        return self._boundaries.remaining(now) if self._open else IDLE_SECONDS
+        return self._boundaries.remaining(now) if self._uncommitted else IDLE_SECONDS
+
+    def idle(self, now: float) -> float:
+        """Ends the empty transaction where one with records would end, so that ``SourceTask.commit`` is called
+        (KAFKA-14727). Not while a transaction is being committed: a task that overrides ``commit`` waits for that.
+        """
+        wanted = self.tick(now)
+        if self._running is None and (self._boundaries.kind == "poll" or self._boundaries.due(now)):
+            self._commit()
+        return wanted if self._running is None else 0.01
+
+    @property
+    def _busy(self) -> bool:
+        """Whether the other thread is committing a transaction."""
+        return self._running is not None and not self._running.done()
+
+    @property
+    def _uncommitted(self) -> bool:
+        """Whether there are records in the open transaction, or dropped ones of which the task is to be notified."""
+        return self._open or bool(self._tracked)
+
+    def unacknowledged(self) -> int:
+        """While a transaction is being committed the other thread serves the producer's callbacks."""
+        return len(self._sender.producer) if self._busy else self._sender.unacknowledged()
 
     def meanwhile(self, now: float) -> None:
         if self._boundaries.kind != "connector":  # which may have asked for an end after the record that waits
@@ -337,11 +360,14 @@ class ExactlyOnce:
     def _committed(self, offsets: list[SourceOffset]) -> None:
         self._offsets.committed(offsets)
         self._copies.copy(offsets)
-        self._metrics.committed(time.monotonic() - self._started)
-        batches, self._tracked = self._tracked, []
-        with self._control.calls.entered("commit_record"):
-            for each in batches:
-                each.notify(self._task)
+        self._metrics.committed(time.monotonic() - self._started, traced=bool(offsets))
+        if self._tracked:
+            batches, self._tracked = self._tracked, []
+            with self._control.calls.entered("commit_record"):
+                for each in batches:
+                    each.notify(self._task)
+        if type(self._task).commit is SourceTask.commit:
+            return
         try:
             with self._control.calls.entered("commit"):
                 self._task.commit()

@@ -99,6 +99,12 @@ class OffsetSyncs:
             self._delayed.clear()
             self._send()
 
+    def serve(self) -> None:
+        """Write the syncs that waited for others to arrive; called often, so that no record is needed for that."""
+        with self._lock:
+            if self._pending:
+                self._send()
+
     def flush(self) -> None:
         """Write everything, waiting a few seconds at most: the next run writes syncs for these partitions again."""
         end = time.monotonic() + 5

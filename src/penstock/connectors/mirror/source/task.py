@@ -127,6 +127,8 @@ class MirrorSourceTask(SourceTask):
         end = time.monotonic() + self._wait
         try:
             while (first := consumer.poll(max(min(end - time.monotonic(), _PATIENCE), 0))) is None:
+                if self._syncs is not None:
+                    self._syncs.serve()
                 if self._stopping or time.monotonic() >= end:
                     return []
             messages = [first, *consumer.consume(self._most - 1, 0)] if self._most > 1 else [first]

@@ -126,6 +126,13 @@ class Sender:
         except ck.KafkaException as e:
             self._broken(e.args[0])
 
+    def unacknowledged(self) -> int:
+        """Return the number of records on their way, after serving callbacks: the producer counts those, and its
+        statistics, too.
+        """
+        self.poll()
+        return len(self.producer)
+
     def _broken(self, error: ck.KafkaError) -> None:
         if self._failure is None:
             self._failure = self.losses.failure(error)
