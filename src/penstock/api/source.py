@@ -123,7 +123,10 @@ class SourceTask:
     def commit(self) -> None:
         """Called after offsets have been committed, for sources that need an acknowledgement.
 
-        Errors are only logged.
+        Without exactly once: every ``offset.flush.interval.ms``, also if there is nothing to commit. With exactly once:
+        at the end of each transaction, and of each one that would be empty: after each ``poll`` without records,
+        after the first one in each interval, or where the task ends a transaction, as ``transaction.boundary`` says
+        (KAFKA-14727). Errors are only logged.
         """
 
     def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:

@@ -66,6 +66,9 @@ class Kafka:
 
     def poll(self) -> None: ...
 
+    def unacknowledged(self) -> int:
+        return 0
+
     def check(self) -> None: ...
 
 
