@@ -9,7 +9,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.settings.references import references, replaced
+from penstock.settings.providers import references, replaced
 
 JAVA = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
 

@@ -10,7 +10,7 @@ from typing import Any
 from penstock.core.config.secrets import masked
 from penstock.declarative.resources import Resource
 from penstock.declarative.selection import Selector
-from penstock.settings.references import references
+from penstock.settings.providers import references
 
 Config = Mapping[str, str | None]
 

@@ -22,8 +22,8 @@ from penstock.http.access.limits import Limits
 from penstock.http.forwarding import Forwarding
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router, render
-from penstock.http.routes import connectors, dead_letters, history, loggers, logs, plugins, preview, ui, worker
-from penstock.http.routes.logs import Peers
+from penstock.http.routes import connectors, history, records, ui, worker
+from penstock.http.routes.history import Peers
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
 from penstock.http.routes.workers import Workers
@@ -96,18 +96,18 @@ def make_router(
     router = Router(guard, max_body, clean)
     if regular:
         worker.add_routes(router, ask, AskWorker(submit, forwarding, timeouts.health, gate), metrics, gate)
-        plugins.add_routes(router, ask)
+        worker.add_plugin_routes(router, ask)
         connectors.add_routes(router, ask, health)
         history.add_routes(router, ask)
-        preview.add_routes(router, ask)
-        dead_letters.add_routes(router, ask)
+        records.add_preview_route(router, ask)
+        records.add_dead_letter_routes(router, ask)
         if workers is not None:
             workers.add_route(router, gate)
         ui.add_principal(router, gate)
         if page:
             ui.add_routes(router)
-        logs.add_routes(router, ask, None if health is None else Peers(health.url, health.client))
+        history.add_log_routes(router, ask, None if health is None else Peers(health.url, health.client))
     if admin:
-        loggers.add_routes(router, ask)
+        worker.add_logger_routes(router, ask)
     document.add_route(router)
     return router

@@ -1,13 +1,16 @@
-"""Forwards a request to the worker that must answer it, with two hops at most (Java: HerderRequestHandler).
+"""Requests of this worker to other workers of the group.
 
-The first worker adds ``forward=true``, the second ``forward=false``; a worker that gets false and is not the right one
-either answers 409: a rebalance is in progress, the client may retry. What answers like no worker, such as Jetty of a
-Java worker with a page of HTML, is an error of this one (Java: RestClient).
+``Forwarding`` passes a request on to the worker that must answer it, with two hops at most (Java:
+HerderRequestHandler). The first worker adds ``forward=true``, the second ``forward=false``; a worker that gets false
+and is not the right one either answers 409: a rebalance is in progress, the client may retry. An answer that no worker
+gives, such as a page of HTML of a Java worker's Jetty, is an error of this worker (Java: RestClient).
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import httpx
 from starlette.requests import Request
@@ -70,3 +73,16 @@ def _is_of_worker(body: bytes, status: int) -> bool:
     except (ValueError, RecursionError):
         return False
     return status < 400 or (isinstance(document, dict) and {"error_code", "message"} <= document.keys())
+
+
+PATIENCE_S = 5.0
+
+
+async def answer_of(client: httpx.AsyncClient, url: str, params: Mapping[str, Any], request: Request) -> Any:
+    """The JSON document at this URL, with the credentials of the request; None if none comes in time."""
+    headers = {key: request.headers[key] for key in ("authorization",) if key in request.headers}
+    try:
+        answer = await client.get(url, params=params, headers=headers, timeout=PATIENCE_S)
+        return answer.json() if answer.is_success else None
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+        return None

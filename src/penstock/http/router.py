@@ -23,9 +23,8 @@ from penstock.core.model.messages import Request as Message
 from penstock.http.access import audit
 from penstock.http.access.authentication.principals import Principal, address_of, tried
 from penstock.http.access.limits import Bodies, Limits
-from penstock.http.host import check_host
 from penstock.http.media_types import JSON, check_accept, check_content_type
-from penstock.http.paths import Path, with_path
+from penstock.http.paths import Path, check_host, with_path
 from penstock.java.parsing import whole_number
 from penstock.observe import beginning
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
@@ -21,7 +22,6 @@ from penstock.java.properties import parse_properties
 from penstock.java.regex import compile_regex, full_match
 from penstock.java.regex.pattern import JavaPattern
 from penstock.java.text import decoded_utf8
-from penstock.settings.references import Reference, references, replaced
 
 __all__ = ["DirectoryConfigProvider", "EnvVarConfigProvider", "FileConfigProvider"]
 
@@ -214,7 +214,7 @@ class ConfigTransformer:
             if isinstance(values, ConfigData) and values.ttl_ms is not None and values.ttl_ms >= 0:
                 expires(values.ttl_ms)
 
-        def value_of(reference: Reference) -> str:
+        def value_of(reference: ProviderReference) -> str:
             values = found.get((reference.provider, reference.path), {})
             return values.get(reference.key, reference.text)
 
@@ -248,3 +248,42 @@ def _provider(name: str, worker_config: Mapping[str, str], resolve: Callable[[st
     prefix = f"config.providers.{name}.param."
     provider.configure({k.removeprefix(prefix): v for k, v in worker_config.items() if k.startswith(prefix)})
     return provider
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderReference:
+    """Reference to a config provider in a value: ``${provider:path:key}`` or ``${provider:key}``."""
+
+    provider: str
+    path: str
+    """Empty if the reference has no path."""
+    key: str
+    text: str
+    """The reference as it was written."""
+    start: int
+    """Its index in the value."""
+
+
+def references(value: str | None) -> Iterator[ProviderReference]:
+    """Yield the references in a value from left to right. Text of another form, such as ``${x}``, is none.
+
+    One pass finds them: anybody who may create a connector sends such values. Java: the pattern of
+    ``ConfigTransformer``, ``\\$\\{([^}]*?):(([^}]*?):)?([^}]*?)\\}``, whose time grows with the cube of a value's
+    length.
+    """
+    end = 0
+    while value is not None and (start := value.find("${", end)) >= 0 and (close := value.find("}", start)) >= 0:
+        end = close + 1
+        provider, colon, rest = value[start + 2 : close].partition(":")
+        if colon:
+            path, colon, key = rest.partition(":")
+            yield ProviderReference(provider, path if colon else "", key if colon else path, value[start:end], start)
+
+
+def replaced(value: str, by: Callable[[ProviderReference], str]) -> str:
+    """Return the value with every reference replaced."""
+    parts, end = [], 0
+    for reference in references(value):
+        parts += [value[end : reference.start], by(reference)]
+        end = reference.start + len(reference.text)
+    return "".join([*parts, value[end:]])

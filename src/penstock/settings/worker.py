@@ -14,8 +14,7 @@ from penstock.core.config.converter import CONVERTERS
 from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 from penstock.settings.definitions import distributed_config, standalone_config
-from penstock.settings.providers import BUILT_IN, ConfigTransformer
-from penstock.settings.references import references
+from penstock.settings.providers import BUILT_IN, ConfigTransformer, references
 from penstock.settings.telemetry import check_telemetry
 from penstock.settings.unsupported_settings import refuse_java_only, unknown_settings, without_effect
 

@@ -39,25 +39,22 @@ from penstock.spark.hosted import HostedTasks
 from penstock.spark.settings import HostSettings
 from penstock.threads import Threads
 from penstock.worker.background import Background
-from penstock.worker.configuration.configurations import Configurations, check_converters
+from penstock.worker.configuration.configurations import Configurations, check_converters, herder_settings, worker_rules
 from penstock.worker.configuration.permissions import WorkerPermissions
 from penstock.worker.configuration.reloads import Reloads
-from penstock.worker.configuration.rules import herder_settings, worker_rules
 from penstock.worker.connectors.connectors import Connectors
 from penstock.worker.connectors.run import ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
-from penstock.worker.monitoring.audit_topic import AuditTopic
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.lineage.runs import Connector as Connected
-from penstock.worker.monitoring.log_lines import LogLines
+from penstock.worker.monitoring.log_lines import AuditTopic, LogLines
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.previews import WorkerPreviews
 from penstock.worker.monitoring.prometheus.text import PrometheusText
-from penstock.worker.monitoring.restarts import described
-from penstock.worker.monitoring.task_health import TaskHealth
+from penstock.worker.monitoring.task_health import TaskHealth, restart_policy
 from penstock.worker.monitoring.telemetry import Known, Telemetry
 from penstock.worker.offsets import Offsets
 from penstock.worker.specs import Specs, WorkerFacts
@@ -105,7 +102,7 @@ class Worker:
                 about=lambda: self._metrics.about(),
                 figures=lambda connector: self._health.of(connector),
                 in_short=lambda: self._health.in_short(),
-                restarts=lambda name, task: described(self._herder.restart_policy, name, task),
+                restarts=lambda name, task: restart_policy(self._herder.restart_policy, name, task),
                 passwords=self._configurations.passwords,
                 clean=self._redaction.clean,
                 session_key=lambda: None if (key := self._herder.state.session_key) is None else key.key,

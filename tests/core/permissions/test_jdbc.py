@@ -10,7 +10,7 @@ import pytest
 
 from penstock.core.config.permissions.jdbc import jdbc_problem
 from penstock.core.config.permissions.rules import Permissions
-from penstock.settings.paths import path_problem
+from penstock.settings.security import path_problem
 from support.permissions import problems
 
 SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"

@@ -11,7 +11,7 @@ import pytest
 from penstock.core.config.overrides import NONE
 from penstock.core.config.permissions.programs import PYTHONS_ALLOWED, SOURCES_ALLOWED, TAPS_ALLOWED, TARGETS_ALLOWED
 from penstock.core.config.permissions.rules import DEFAULT_FORMATS, Permissions
-from penstock.settings.paths import path_problem
+from penstock.settings.security import path_problem
 from support.permissions import FILE, problems
 
 

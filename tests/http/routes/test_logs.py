@@ -15,7 +15,7 @@ from penstock.core.model.records import TaskStatus
 from penstock.core.model.tasks import TaskId
 from penstock.http.client import Client
 from penstock.http.client_errors import WorkerError
-from penstock.http.routes import logs
+from penstock.http.routes import history
 from penstock.worker.monitoring.log_lines import LogLines
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
@@ -36,7 +36,7 @@ def connector(cluster: RestCluster) -> None:
 @pytest.fixture
 def client(cluster: RestCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     """Of worker ``one`` at a port, as answers that have no end need one."""
-    monkeypatch.setattr(logs, "PAUSE_S", 0.01)
+    monkeypatch.setattr(history, "PAUSE_S", 0.01)
     with serve(cluster.app("one")) as url, Client(url) as client:
         yield client
 
@@ -87,7 +87,7 @@ def test_lines_of_all_workers_are_followed_also_after_a_restart(client: Client, 
 
 def test_the_head_of_what_is_followed_ends(client: Client, cluster: RestCluster) -> None:
     with httpx.Client(timeout=60) as asking:
-        for path, status, kind in ((LOGS, 200, logs.EVENTS), (LOGS.replace("lines", "no"), 404, "application/json")):
+        for path, status, kind in ((LOGS, 200, history.EVENTS), (LOGS.replace("lines", "no"), 404, "application/json")):
             answer = asking.head(f"{client.url}{path}/stream")
             assert (answer.status_code, answer.content) == (status, b"")
             assert answer.headers["content-type"].startswith(kind)
@@ -96,7 +96,7 @@ def test_the_head_of_what_is_followed_ends(client: Client, cluster: RestCluster)
 
 
 def test_so_many_follow_and_no_more(client: Client, cluster: RestCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "MOST_FOLLOWERS", 1)
+    monkeypatch.setattr(history, "MAX_FOLLOWERS", 1)
     write(cluster, "one", "a line")
     first = client.follow_logs("lines", {})
     assert next(first)["message"] == "a line"

@@ -13,8 +13,8 @@ from penstock.api.transform import Predicate, Transformation
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.spark.channel import decode, encode
+from penstock.worker.monitoring.mbean_values import plugin_values
 from penstock.worker.monitoring.prometheus.text import PrometheusText
-from penstock.worker.monitoring.task_values import plugin_values
 
 TASK = {"connector": "c", "task": "0"}
 

@@ -22,7 +22,7 @@ from penstock.worker.local import LocalAnswers
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.log_lines import LogLines
 from penstock.worker.monitoring.metrics import WorkerMetrics
-from penstock.worker.monitoring.restarts import described
+from penstock.worker.monitoring.task_health import restart_policy
 from simulation.cluster import Cluster, Worker
 
 Submitted = Future[m.Reply | m.Elsewhere]
@@ -113,7 +113,7 @@ class RestCluster(Cluster):
             lambda connector: self._figures(worker, connector),
             f"http://{worker}",
             client,
-            lambda name, task: described(policy, name, task),
+            lambda name, task: restart_policy(policy, name, task),
             lambda: {name: self._figures(worker, name) for name in self.workers[worker].herder.statuses.connectors},
         )
         workers = Workers(self.metrics(worker).about, client)

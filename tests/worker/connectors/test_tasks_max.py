@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.worker.connectors.tasks_max import TooManyTasks, check_tasks_max, tasks_max
+from penstock.worker.connectors.run import TooManyTasks, check_tasks_max, tasks_max
 
 
 @pytest.mark.parametrize(("given", "most"), [({}, 1), ({"tasks.max": " 2 "}, 2)])

@@ -8,16 +8,16 @@ import pytest
 
 from penstock.http.access import audit
 from penstock.http.access.authentication.principals import Principal
-from penstock.worker.monitoring import audit_topic
+from penstock.worker.monitoring import log_lines
 
 
 def test_a_line_that_the_producer_refuses_fails_no_request(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, audit.LOGGER)
-    sent = audit_topic.AuditTopic({"bootstrap.servers": "127.0.0.1:1"}, "t")
+    sent = log_lines.AuditTopic({"bootstrap.servers": "127.0.0.1:1"}, "t")
     try:
         audit.write(Principal("carl"), "PUT /x", 200, difference={"added": {"much": "x" * 1_100_000}})
     finally:
         sent.close()
-    told = next(record.getMessage() for record in caplog.records if record.name == audit_topic.__name__)
+    told = next(record.getMessage() for record in caplog.records if record.name == log_lines.__name__)
     assert told.startswith("A line of the audit log could not be sent to topic t: ")
     assert "Message size too large" in told

@@ -10,8 +10,8 @@ import pytest
 
 from penstock.http.access import audit
 from penstock.http.access.authentication.principals import Principal
-from penstock.worker.monitoring import audit_topic
-from penstock.worker.monitoring.audit_topic import AuditTopic
+from penstock.worker.monitoring import log_lines
+from penstock.worker.monitoring.log_lines import AuditTopic
 from support.kafka.client import Kafka
 
 pytestmark = pytest.mark.integration
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 def test_lines_are_sent_to_the_topic(
     kafka: Kafka, bootstrap: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_topic, "FLUSH_S", 60.0)
+    monkeypatch.setattr(log_lines, "FLUSH_S", 60.0)
     topic = f"audit-{uuid4().hex}"
     kafka.create_topic(topic)
     caplog.set_level(logging.INFO, audit.LOGGER)

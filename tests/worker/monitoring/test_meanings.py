@@ -10,10 +10,9 @@ from penstock.kafka.statistics import Statistics
 from penstock.pipeline import metrics
 from penstock.pipeline.sink import task as sink
 from penstock.pipeline.source import task as source
-from penstock.worker.monitoring.client_values import client_values
+from penstock.worker.monitoring.mbean_values import Value, client_values, task_values, type_of
 from penstock.worker.monitoring.prometheus.meanings import MEANINGS, described
 from penstock.worker.monitoring.prometheus.text import PrometheusText, full_name
-from penstock.worker.monitoring.task_values import Value, task_values, type_of
 
 CALL = re.compile(r'metrics\.(add|put|observe)\(\s*"([a-z-]+)"(?:.*"(-time-ms)")?')
 

@@ -12,8 +12,8 @@ import pytest
 from penstock.api.errors import ConfigError
 from penstock.settings import WorkerSettings
 from penstock.worker.monitoring import otlp_metrics
+from penstock.worker.monitoring.mbean_values import Value
 from penstock.worker.monitoring.prometheus.text import PrometheusText
-from penstock.worker.monitoring.task_values import Value
 from penstock.worker.monitoring.telemetry import Known, Telemetry
 from support.otlp import Collector, attributes
 

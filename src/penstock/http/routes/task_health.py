@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 from starlette.requests import Request
 
-from penstock.http.routes.others import answer_of
+from penstock.http.forwarding import answer_of
 
 Figures = Mapping[int, Mapping[str, Any]]
 Restarts = Callable[[str, int | None], Mapping[str, Any] | None]

@@ -1,4 +1,8 @@
-"""``/``, ``/health`` and ``/metrics``: the worker itself (Java: RootResource; metrics are ours)."""
+"""The worker itself: ``/``, ``/health``, ``/metrics`` (Penstock's own), its plugins and its loggers.
+
+Java: RootResource; ConnectorPluginsResource for ``/connector-plugins``, with plugins, their settings, and validation;
+LoggingResource for ``/admin/loggers``, with levels of loggers on this worker or on all (KIP-495, KIP-976).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ from collections.abc import Callable
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
+from penstock.http import bodies
 from penstock.http.access.gate import VIEW, Gate
 from penstock.http.router import Ask, Call, Router
+from penstock.observe import NUMBERS
 from penstock.threads import in_thread
 
 Metrics = Callable[[], bytes]
@@ -49,3 +55,46 @@ def _add_metrics(router: Router, metrics: Metrics, gate: Gate) -> None:
         return Response(await asyncio.shield(rendering), headers={"Content-Type": METRICS_TYPE})
 
     router.add("GET", "/metrics", render, consumes=False, produces="text/plain")
+
+
+def add_plugin_routes(router: Router, ask: Ask) -> None:
+    async def plugins(call: Call) -> m.Reply | Response:
+        return await ask(call, m.ListPlugins(call.flag("connectorsOnly", default=True), call.flag("penstock")))
+
+    async def plugin_config(call: Call) -> m.Reply | Response:
+        versions = call.request.query_params.getlist("version")
+        return await ask(call, m.GetPluginConfig(call.parts["plugin"], versions[0] if versions else None))
+
+    async def validate(call: Call) -> m.Reply | Response:
+        config = bodies.config(await bodies.document(call.request), "The configuration")
+        return await ask(call, m.ValidateConfig(call.parts["plugin"], config, call.flag("penstock")))
+
+    router.add("GET", "/connector-plugins", plugins)
+    router.add("GET", "/connector-plugins/{plugin}/config", plugin_config)
+    router.add("PUT", "/connector-plugins/{plugin}/config/validate", validate)
+
+
+def add_logger_routes(router: Router, ask: Ask) -> None:
+    async def all_loggers(call: Call) -> m.Reply | Response:
+        return await ask(call, m.ListLoggers())
+
+    async def one_logger(call: Call) -> m.Reply | Response:
+        return await ask(call, m.GetLogger(call.parts["logger"]))
+
+    async def set_level(call: Call) -> m.Reply | Response:
+        body = bodies.config(await bodies.document(call.request), "The request")
+        level = body.get("level")
+        if level is None:
+            raise m.Refused(400, "Desired 'level' parameter was not specified in request.")
+        if not level:
+            raise m.Refused(400, "Illegal null or empty Level name.")
+        if level.strip().upper() not in NUMBERS:
+            raise m.Refused(404, f"invalid log level '{level}'.")
+        name = call.parts["logger"]
+        if call.query("scope").lower() == "cluster":
+            return await ask(call, m.SetClusterLogger(name, level))
+        return await ask(call, m.SetLogger(name, level))
+
+    router.add("GET", "/admin/loggers", all_loggers)
+    router.add("GET", "/admin/loggers/{logger}", one_logger)
+    router.add("PUT", "/admin/loggers/{logger}", set_level)

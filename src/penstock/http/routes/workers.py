@@ -16,8 +16,8 @@ from starlette.requests import Request
 
 from penstock.core.model import messages as m
 from penstock.http.access.gate import VIEW, Gate
+from penstock.http.forwarding import answer_of
 from penstock.http.router import Call, Router
-from penstock.http.routes.others import answer_of
 
 PATH = "/penstock/v1/workers"
 About = Callable[[], Mapping[str, Any]]

@@ -8,21 +8,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.infos import ConfigInfos
+from penstock.core.config.restarts import RESTART_POLICY
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model.messages import PluginFailed, Refused
+from penstock.core.model.settings import HerderSettings
 from penstock.core.topic_creation.groups import check_topic_creation
 from penstock.java.regex import compile_regex
 from penstock.java.text import java_class_name
 from penstock.kafka.offsets.topic import ensure_own_topic
 from penstock.pipeline.trace import trace
 from penstock.plugins import Plugins
-from penstock.settings import WorkerSettings
+from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.settings.providers import ConfigTransformer
 from penstock.settings.redaction import Redaction
 from penstock.worker.configuration.permissions import WorkerPermissions
@@ -127,3 +130,46 @@ def check_converters(settings: WorkerSettings, catalog: Catalog) -> None:
         if found is None or kind not in found.kinds:
             problem = catalog.problem(converter.strip())
             raise ConfigError(name, converter, problem or catalog.not_found(converter, kind))
+
+
+def herder_settings(s: WorkerSettings, worker_id: str) -> HerderSettings:
+    keys: dict[str, Any] = {}
+    if s.group is not None:
+        keys = {
+            "sync_timeout_ms": s.group.sync_timeout_ms,
+            "unsync_backoff_ms": s.group.unsync_backoff_ms,
+            "max_delay_ms": s.group.scheduled_rebalance_max_delay_ms,
+        }
+    if s.session_keys is not None:
+        keys |= {
+            "key_ttl_ms": s.session_keys.ttl_ms,
+            "key_algorithm": s.session_keys.algorithm,
+            "key_size": s.session_keys.size,
+            "signature_algorithm": s.session_keys.signature_algorithm,
+            "verification_algorithms": s.session_keys.verification_algorithms,
+        }
+    return HerderSettings(
+        worker_id=worker_id,
+        topic_tracking=s.topic_tracking,
+        allow_topics_reset=s.topic_tracking_reset,
+        exactly_once=s.exactly_once is ExactlyOnceSource.ENABLED,
+        fenced_writes=s.exactly_once is not ExactlyOnceSource.DISABLED,
+        distributed=s.distributed,
+        restart_policy=s.values[RESTART_POLICY],
+        health_of_tasks=s.values["penstock.health.tasks"],
+        **keys,
+    )
+
+
+def worker_rules(s: WorkerSettings, plugins: Plugins, permissions: WorkerPermissions) -> WorkerRules:
+    """Raises ConfigError for an override policy that can't be used."""
+    return WorkerRules(
+        group_id=s.group.group_id if s.group else None,
+        exactly_once=s.exactly_once is ExactlyOnceSource.ENABLED,
+        converters=s.converters,
+        policy=plugins.override_policy(s.override_policy, dict(s.config)),
+        compile=compile_regex,
+        strict=s.values["penstock.config.strict"],
+        restart_policy=s.values[RESTART_POLICY],
+        forbidden=permissions.problems,
+    )

@@ -28,7 +28,7 @@ from penstock.plugins import Plugins
 from penstock.plugins.modules import plugin_modules
 from penstock.plugins.passwords import password_settings
 from penstock.settings import ExactlyOnceSource, WorkerSettings
-from penstock.settings.paths import path_problem
+from penstock.settings.security import path_problem
 
 
 @dataclass(frozen=True, slots=True)

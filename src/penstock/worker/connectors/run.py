@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.returned import task_class, task_configs
+from penstock.core.config.connector import TASKS_MAX
 from penstock.core.model.actions import GeneratedTasks
 from penstock.core.model.events import (
     Completed,
@@ -41,7 +43,6 @@ from penstock.pipeline.trace import trace
 from penstock.settings import with_references
 from penstock.worker.background import as_exception
 from penstock.worker.connectors.slow_calls import SlowCalls
-from penstock.worker.connectors.tasks_max import TooManyTasks, check_tasks_max, tasks_max
 
 log = logging.getLogger(__name__)
 
@@ -256,3 +257,41 @@ class ConnectorRun:
         if not self.ended:
             self.ended = True
             self.deliver(ConnectorEnded(self.name, self.number))
+
+
+log = logging.getLogger(__name__)
+
+_DISALLOWED = (
+    "This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by reconfiguring "
+    "the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a future release of "
+    "Kafka Connect."
+)
+
+
+class TooManyTasks(ConnectError):
+    """A connector made more tasks than ``tasks.max``; never retried."""
+
+    java_name = "org.apache.kafka.connect.runtime.TooManyTasksException"
+
+
+def tasks_max(config: Mapping[str, str]) -> int:
+    """Return ``tasks.max`` of a configuration without references. Raises ConfigError."""
+    return int(parse_type(TASKS_MAX, config.get(TASKS_MAX, "1"), ConfigType.INT))
+
+
+def check_tasks_max(connector: str, tasks: int, most: int, config: Mapping[str, str]) -> None:
+    """Check ``tasks.max`` when a connector makes its tasks (KIP-1004).
+
+    Raises TooManyTasks, or warns where ``tasks.max.enforce`` is false. Java checks it again when a task starts, and
+    fails one that starts after the setting was lowered and before its connector has made fewer tasks. Here such a task
+    runs until then.
+    """
+    if tasks <= most:
+        return
+    message = (
+        f"The connector {connector} has generated {tasks} tasks, which is greater than {most}, "
+        "the maximum number of tasks it is configured to create. "
+    )
+    if config.get("tasks.max.enforce", "true").strip().lower() != "false":
+        raise TooManyTasks(message + _DISALLOWED)
+    log.warning("%sThis behaviour should be considered a bug.", message)

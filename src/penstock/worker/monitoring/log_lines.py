@@ -1,16 +1,22 @@
-"""The last log lines of each connector and its tasks on this worker, in memory, for ``penstock logs``."""
+"""Handlers of the log: the last lines of each connector in memory (``penstock logs``), and the audit log in a topic."""
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from confluent_kafka import KafkaError, KafkaException, Message
+
 from penstock.core.model.messages import GetLogs
+from penstock.http.access.audit import LOGGER
+from penstock.kafka.client_settings import internal, own_client_id
+from penstock.kafka.clients import new_producer
 from penstock.observe import add_context, level_name, redacted
 
 MOST_CONNECTORS = 2000
@@ -79,3 +85,43 @@ def _wanted(lines: Iterable[tuple[int, dict[str, Any]]], request: GetLogs) -> It
             and (request.task is None or line["task"] == request.task)
         ):
             yield line
+
+
+log = logging.getLogger(__name__)
+
+FLUSH_S = 5.0
+
+
+class AuditTopic(logging.Handler):
+    """``penstock.audit.topic``: the lines of the log ``penstock.audit`` in a topic, the principal as key.
+
+    A line that cannot be sent is in the log nevertheless, and so is that it could not be sent.
+    """
+
+    def __init__(self, config: Mapping[str, str], topic: str) -> None:
+        super().__init__()
+        self._topic = topic
+        self._producer = new_producer(internal(config, "producer", own_client_id(config, "audit")))
+        logging.getLogger(LOGGER).addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = record.getMessage()
+        try:
+            key = json.loads(line).get("principal")
+            self._producer.produce(self._topic, line.encode(), key, on_delivery=self._delivered)
+            self._producer.poll(0)
+        except KafkaException as error:  # such as for a topic that we may not write to, once that is known
+            self._delivered(error.args[0])
+        except (BufferError, ValueError) as error:
+            self._delivered(error)
+
+    def close(self) -> None:
+        logging.getLogger(LOGGER).removeHandler(self)
+        left = self._producer.flush(FLUSH_S)
+        if left:
+            log.error("%d lines of the audit log could not be sent to topic %s", left, self._topic)
+        super().close()
+
+    def _delivered(self, error: KafkaError | Exception | None, message: Message | None = None) -> None:
+        if error is not None:
+            log.error("A line of the audit log could not be sent to topic %s: %s", self._topic, error)

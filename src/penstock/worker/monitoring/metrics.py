@@ -21,11 +21,10 @@ from penstock.core.herder import Herder
 from penstock.core.model.events import ConnectorEvent, ConnectorFailed, ConnectorRunning
 from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskPaused, TaskRunning
 from penstock.kafka.statistics import OWN
-from penstock.worker.monitoring import restarts
-from penstock.worker.monitoring.client_values import client_values
+from penstock.worker.monitoring.mbean_values import Value, client_values, plugin_values, task_values
 from penstock.worker.monitoring.prometheus.meanings import STATES
 from penstock.worker.monitoring.sparks import SparkApplications
-from penstock.worker.monitoring.task_values import Value, plugin_values, task_values
+from penstock.worker.monitoring.task_health import restart_metrics
 
 PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
 
@@ -237,7 +236,7 @@ class WorkerMetrics:
             ("status", state),
         ):
             yield Value("connector-metrics", attribute, (("connector", name),), value)
-        for attribute, figure in restarts.metrics(self._herder.restart_policy, name, None):
+        for attribute, figure in restart_metrics(self._herder.restart_policy, name, None):
             yield Value("connector-metrics", attribute, (("connector", name),), figure)
 
     def _task(self, id: TaskId, state: str, now: float) -> Iterator[Value]:
@@ -245,7 +244,7 @@ class WorkerMetrics:
         yield Value("connector-task-metrics", "status", labels, state)
         stalled = float(self._herder.work.is_stalled(id))
         yield Value("connector-task-metrics", "penstock-stalled", labels, stalled)
-        for name, value in restarts.metrics(self._herder.restart_policy, *id):
+        for name, value in restart_metrics(self._herder.restart_policy, *id):
             yield Value("connector-task-metrics", name, labels, value)
         run = self._runs.get(id)
         if run is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady
-from penstock.worker.monitoring.task_values import Value
+from penstock.worker.monitoring.mbean_values import Value
 
 APPLICATIONS = {False: "hosted", True: "queries"}
 

@@ -6,13 +6,14 @@ Java has nothing like it, so it is shown on request only. The figures are those 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from penstock.core.model.events import ConfigRead
 from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning
+from penstock.core.restart_policy import RestartPolicy
 from penstock.pipeline.metrics import STAGES
 
 RECORDS = ("source-record-write", "sink-record-send")
@@ -143,3 +144,21 @@ def _whole(value: float | None) -> int | None:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
+
+
+def restart_policy(policy: RestartPolicy, connector: str, task: int | None) -> dict[str, Any] | None:
+    """The field ``restart_policy`` of the status; None where the policy is ``never``. Called from any thread."""
+    outlook = policy.outlook(connector, task)
+    if outlook is None:
+        return None
+    due = outlook.next_restart_ms
+    shown = None if due is None else datetime.fromtimestamp(due / 1000, UTC).isoformat(timespec="milliseconds")
+    return {"restarts": outlook.restarts, "next_restart": shown, "reason": outlook.reason}
+
+
+def restart_metrics(policy: RestartPolicy, connector: str, task: int | None) -> Iterator[tuple[str, float]]:
+    """Names and values; nothing where the policy is ``never``. Called from any thread."""
+    outlook = policy.outlook(connector, task)
+    if outlook is not None:
+        yield "penstock-policy-restarts", outlook.restarts
+        yield "penstock-next-restart-timestamp", outlook.next_restart_ms or 0

@@ -16,8 +16,8 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from penstock.pipeline.telemetry.plugin_metrics import plain
+from penstock.worker.monitoring.mbean_values import Value
 from penstock.worker.monitoring.prometheus.meanings import meaning
-from penstock.worker.monitoring.task_values import Value
 
 
 class PrometheusText(Collector):

@@ -1,7 +1,8 @@
-"""The attributes of MBeans that a task's report gives: its own, its stages', its places'."""
+"""Attributes of MBeans, by Java's names: those that a task's report gives, and those of Kafka's clients."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -63,3 +64,30 @@ def plugin_values(metrics: Iterable[Mapping[str, Any]]) -> Iterator[Value]:
     for metric in metrics:
         type = "mbean" if metric.get("mbean") else "plugins"
         yield Value(type, metric["name"], tuple(metric["tags"].items()), metric["value"])
+
+
+TOPIC_METRICS = {"producer": "producer-topic-metrics", "consumer": "consumer-fetch-manager-metrics"}
+
+
+def client_values(clients: Iterable[Mapping[str, Any]]) -> Iterator[Value]:
+    """As ``Statistics.described`` gives each; clients of the same name count as one."""
+    sums: defaultdict[tuple[str, str, Labels], float] = defaultdict(float)
+    for client in clients:
+        for type, name, labels, value in _client_values(client):
+            sums[type, name, labels] += value
+    for (type, name, labels), total in sums.items():
+        yield Value(type, name, labels, total)
+
+
+def _client_values(client: Mapping[str, Any]) -> Iterator[tuple[str, str, Labels, float]]:
+    kind, labels = client["kind"], (("clientid", client["client_id"]),)
+    for name, value in client["values"].items():
+        yield f"{kind}-metrics", name, labels, value
+    if kind not in TOPIC_METRICS:
+        return
+    for topic, values in client["topics"].items():
+        for name, value in values.items():
+            yield TOPIC_METRICS[kind], name, (*labels, ("topic", topic)), value
+    for place in client.get("partitions", ()):
+        where = (*labels, ("topic", place["topic"]), ("partition", str(place["partition"])))
+        yield TOPIC_METRICS[kind], "records-lag", where, place["records-lag"]
