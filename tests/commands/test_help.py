@@ -13,7 +13,7 @@ from penstock.commands._meaning import description, note
 from penstock.commands._reference import SettingReference
 from penstock.commands.help import WIDTH, _definition
 from penstock.core.config.catalog import Kind, PluginClass
-from penstock.core.config.validation import optional_settings
+from penstock.core.config.runtime_settings import optional_settings
 from penstock.pipeline.converters.json_converter import JsonConverter
 from penstock.plugins import Plugins
 
@@ -56,7 +56,7 @@ def test_a_class_without_a_docstring_does_not_get_that_of_its_base() -> None:
 
 
 def test_settings_defined_only_where_they_are_given_are_known(reference: SettingReference) -> None:
-    names = {*optional_settings(source=True), *optional_settings(source=False)}
+    names = {*optional_settings(Kind.SOURCE), *optional_settings(Kind.SINK)}
     assert [name for name in sorted(names) if not reference.settings(name)] == []
 
 

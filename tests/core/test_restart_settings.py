@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.config import ConfigValue
+from penstock.connectors.file import FileStreamSinkConnector
+from penstock.core.config.catalog import Kind
 from penstock.core.config.infos import ConfigInfos
-from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICY, check_restart_policy, max_in, policy_in
+from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICY, max_in, policy_in
+from penstock.core.config.runtime_settings import check_settings
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model.settings import RestartPolicyName
 from penstock.plugins import Plugins
@@ -49,11 +52,12 @@ def test_wrong_values(plugins: Plugins, setting: str, value: str, problem: str) 
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "right"), [(RESTART_POLICY, "never", "never or on-failure"), (RESTART_MAX, 1, "a number")]
+    ("setting", "value", "right"), [(RESTART_POLICY, "never", "never or on-failure"), (RESTART_MAX, "1", "a number")]
 )
-def test_they_are_no_references(setting: str, value: str | int, right: str) -> None:
-    check_restart_policy(checked := ConfigValue(setting, value), "${file:/secrets:policy}")
-    assert checked.errors == [
+def test_they_are_no_references(setting: str, value: str, right: str) -> None:
+    values = {setting: ConfigValue(setting, value)}
+    check_settings({setting: value}, {setting: "${file:/secrets:policy}"}, values, FileStreamSinkConnector(), Kind.SINK)
+    assert values[setting].errors == [
         f"'{setting}' can't be a reference to a config provider (${{file:/secrets:policy}}); it is {right}"
     ]
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from penstock.core.config.secrets import LONGEST, MASK, MOST_TEXT, is_secret, masked, restored
+from penstock.core.config.secrets import MASK, MAX_LENGTH, MAX_TEXT, is_secret, masked, restored
 
 SECRETS = """
 connection.password
@@ -112,12 +112,16 @@ def test_json_with_secrets_is_masked_as_a_whole() -> None:
     assert masked(config) == {**config, "a": MASK, "b": MASK}
 
 
-def test_what_is_too_long_to_be_looked_at_is_masked() -> None:
-    assert masked({"a": "x" * LONGEST, "b": "x" * (LONGEST + 1), "c": "y"}) == {"a": "x" * LONGEST, "b": MASK, "c": "y"}
-    assert masked({"x" * (LONGEST + 1): "y"}) == {"x" * (LONGEST + 1): MASK}
-    many = {str(number): "x" * LONGEST for number in range(MOST_TEXT // LONGEST)}
+def test_texts_too_long_to_search_are_masked() -> None:
+    assert masked({"a": "x" * MAX_LENGTH, "b": "x" * (MAX_LENGTH + 1), "c": "y"}) == {
+        "a": "x" * MAX_LENGTH,
+        "b": MASK,
+        "c": "y",
+    }
+    assert masked({"x" * (MAX_LENGTH + 1): "y"}) == {"x" * (MAX_LENGTH + 1): MASK}
+    many = {str(number): "x" * MAX_LENGTH for number in range(MAX_TEXT // MAX_LENGTH)}
     assert set(masked(many).values()) == {MASK}
-    assert masked({**many, "0": "x" * (MOST_TEXT * 2)})["1"] == "x" * LONGEST
+    assert masked({**many, "0": "x" * (MAX_TEXT * 2)})["1"] == "x" * MAX_LENGTH
     assert restored(masked(many), many) == many
 
 

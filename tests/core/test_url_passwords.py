@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.core.config import secrets
-from penstock.core.config.secrets import LONGEST, passwords_of, without_passwords
+from penstock.core.config.secrets import MAX_LENGTH, passwords_of, without_passwords
 
 AS_ONE_EXPRESSION = re.compile(r"(?P<kept>://)[^/:;?\[\s]*:(?!\d+(?:[/?;,]|$))(?P<secret>[^/?\s]*|[^@\s]{1,200})(?=@)")
 """What is looked for. It tries 200 characters at each ``://``."""
@@ -38,16 +38,16 @@ def test_users_are_found_as_by_one_expression() -> None:
 
 
 def test_what_is_too_long_is_masked_whole() -> None:
-    assert without_passwords("a" * LONGEST, "#") == "a" * LONGEST
-    assert without_passwords("a" * (LONGEST + 1), "#") == "#"
+    assert without_passwords("a" * MAX_LENGTH, "#") == "a" * MAX_LENGTH
+    assert without_passwords("a" * (MAX_LENGTH + 1), "#") == "#"
 
 
 def test_a_long_text_is_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
     monkeypatch.setattr(secrets, "_OTHERS", tuple(Recorded(each, texts) for each in secrets._OTHERS))
-    text = "".join(f"{'x' * (LONGEST - 20)} x://me:secret{number}@h?pwd=word{number}&" for number in range(20))
+    text = "".join(f"{'x' * (MAX_LENGTH - 20)} x://me:secret{number}@h?pwd=word{number}&" for number in range(20))
     assert passwords_of(text) == {f"{word}{number}" for word in ("secret", "word") for number in range(20)}
-    assert max(map(len, texts)) <= LONGEST
+    assert max(map(len, texts)) <= MAX_LENGTH
     assert sum(map(len, texts)) < 3 * len(text)
 
 
@@ -55,4 +55,4 @@ def test_without_an_at_sign_no_user_is_looked_for(monkeypatch: pytest.MonkeyPatc
     texts: list[str] = []
     monkeypatch.setattr(secrets, "_USER", Recorded(secrets._USER, texts))
     assert passwords_of("://" * 100_000) == set()
-    assert len(texts) <= len("://" * 100_000) / LONGEST * 1.1 + 1  # one look at each piece, up to the last ``@``
+    assert len(texts) <= len("://" * 100_000) / MAX_LENGTH * 1.1 + 1  # one look at each piece, up to the last ``@``

@@ -67,15 +67,6 @@ OF_WORKERS = _keys(
 OF_DISTRIBUTED_WORKERS = _keys(
     {name: text for kind in ("config", "offset", "status") for name, text in _internal_topic(kind).items()}
 )
-OF_CONNECTORS = _keys(
-    {"penstock.labels.<label>": "A label of the connector, by which commands and the page select it."}
-)
-OF_SOURCES = _keys(
-    {
-        "topic.creation": "Names of rules, separated by commas, for topics that are missing; the spelling of KIP-158's "
-        "draft. The first that matches applies. Not together with `topic.creation.groups`.",
-    }
-)
 OF_TOPIC_GROUPS = _keys(
     {"<setting>": "A setting of the topics that are created, such as `retention.ms`; the broker checks its value."}
 )

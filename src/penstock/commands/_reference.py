@@ -9,13 +9,10 @@ from penstock.api.config import ConfigDef, ConfigKey, ConfigType
 from penstock.commands import _families as families
 from penstock.core.config.catalog import CONNECTORS, Catalog, Kind, PluginClass
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
-from penstock.core.config.connector import common_config
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.enrichment import implicit
 from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
-from penstock.core.config.restarts import RESTART_MAX, define_restart_policy
-from penstock.core.config.sink import sink_config
-from penstock.core.config.source import DEAD_LETTERS, define_source_dead_letters, source_config
+from penstock.core.config.runtime_settings import described_settings, optional_settings
 from penstock.core.config.unknown.similar_names import similar
 from penstock.settings.definitions import distributed_config, standalone_config
 
@@ -94,19 +91,16 @@ def _runtime() -> Iterator[SettingOwner]:
     yield SettingOwner(
         "a standalone worker", {name: key for name, key in standalone.items() if name not in distributed}
     )
-    connectors = common_config()
-    define_restart_policy(connectors, {RESTART_MAX: ""})  # of the others a worker has one, which says the same
-    common = connectors.keys
-    yield SettingOwner("every connector", {**common, **families.OF_CONNECTORS})
-    source = source_config(common_config())
-    define_source_dead_letters(source, dict.fromkeys(DEAD_LETTERS, ""))
-    sources = {**source.keys, **families.OF_SOURCES}
-    for name, keys in (("a source connector", sources), ("a sink connector", sink_config(common_config()).keys)):
-        yield SettingOwner(name, {key: value for key, value in keys.items() if key not in common})
+    common = described_settings(*CONNECTORS)
+    said = {name for kind in CONNECTORS for name in optional_settings(kind)} & distributed.keys()  # of a worker
+    yield SettingOwner("every connector", {name: key for name, key in common.items() if name not in said})
+    for kind in (Kind.SOURCE, Kind.SINK):
+        own = {name: key for name, key in described_settings(kind).items() if name not in common}
+        yield SettingOwner(f"a {kind.value} connector", own)
     for prefix, client in CLIENTS.items():
-        kind = prefix.partition(".")[0]
-        yield SettingOwner(f"the {kind} of a connector", client.keys, prefix)
-        yield SettingOwner(f"the {kind} of a connector", client.keys, f"{kind}.", place=_PLACE)
+        name = prefix.partition(".")[0]
+        yield SettingOwner(f"the {name} of a connector", client.keys, prefix)
+        yield SettingOwner(f"the {name} of a connector", client.keys, f"{name}.", place=_PLACE)
     groups = {**_topic_group().keys, **families.OF_TOPIC_GROUPS}
     yield SettingOwner("a topic creation group of a source connector", groups, "topic.creation.<alias>.")
     transforms = {**families.of_alias("transform", "transforms"), **implicit().keys}

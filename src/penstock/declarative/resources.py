@@ -14,8 +14,8 @@ from typing import Any
 import yaml
 
 from penstock.api.errors import ConfigError
+from penstock.core.config.connector import LABELS
 from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICY
-from penstock.core.config.unknown.keys import LABELS
 from penstock.core.model import messages as m
 from penstock.declarative.variables import substituted, yaml_documents, yaml_problem
 from penstock.http.routes.connectors import INITIAL_STATES, creation

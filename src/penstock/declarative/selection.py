@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from penstock.api.errors import ConfigError
-from penstock.core.config.unknown.keys import LABELS
+from penstock.core.config.connector import LABELS
 
 STATES = ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING")
 _TERM = re.compile(r"(!?)\s*([\w./-]+)\s*(?:(==|=|!=)\s*([^\s]*))?")

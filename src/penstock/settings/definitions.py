@@ -21,12 +21,7 @@ from penstock.api.validators import (
 )
 from penstock.core.config.clients.security import SECURITY_SETTINGS
 from penstock.core.config.clients.tables import define_table
-from penstock.core.config.connector import (
-    TASKS_PER_PROCESS,
-    TASKS_PER_PROCESS_MEANING,
-)
-from penstock.core.config.permissions.plugin_limits import define_worker_limits, unless_absent
-from penstock.core.config.restarts import RESTART_POLICIES, RESTART_POLICY, RESTART_POLICY_MEANING
+from penstock.core.config.runtime_settings import define_worker_settings
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 from penstock.settings.documentation import documented, of_https
 from penstock.settings.security import define_access, define_permissions, define_rest_limits
@@ -149,24 +144,8 @@ def _worker_config() -> ConfigDef:
     _define_logs(config)
     _define_page(config)
     define_telemetry(config)
-    config.define(
-        RESTART_POLICY,
-        ConfigType.STRING,
-        "never",
-        ValidString(*RESTART_POLICIES),
-        Importance.LOW,
-        f"{RESTART_POLICY_MEANING} A connector's own setting of this name counts instead.",
-    )
-    config.define(
-        TASKS_PER_PROCESS,
-        ConfigType.INT,
-        None,
-        unless_absent(1),
-        Importance.LOW,
-        f"{TASKS_PER_PROCESS_MEANING} A connector's own setting of this name counts instead.",
-    )
+    define_worker_settings(config)
     _define_stalls(config)
-    define_worker_limits(config)
     define_rest_limits(config)
     define_permissions(config)
     define_access(config)

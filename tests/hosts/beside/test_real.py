@@ -16,9 +16,8 @@ from confluent_kafka.admin import ConfigResource
 from hosts.beside.conftest import Pair
 from hosts.beside.mongo import Mongo
 from hosts.iceberg_table import columns, rows
-from penstock.core.config.connector import common_config
-from penstock.core.config.sink import sink_config
-from penstock.core.config.source import source_config
+from penstock.core.config.catalog import Kind
+from penstock.core.config.runtime_settings import runtime_config
 from support.kafka.client import Kafka, Record
 from support.machine import missing
 from support.postgres import LOOPBACK, USER, Postgres, binaries
@@ -33,8 +32,8 @@ SECONDS = 300
 FILE = "org.apache.kafka.connect.file.FileStream"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 COMMON = {
-    *source_config(common_config()).keys,
-    *sink_config(common_config()).keys,
+    *runtime_config(Kind.SOURCE).keys,
+    *runtime_config(Kind.SINK).keys,
     *(f"transforms.a.{each}" for each in ("type", "plugin.version", "predicate", "negate")),
 }
 """Settings that every connector has."""

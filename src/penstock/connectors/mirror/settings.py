@@ -16,7 +16,7 @@ from penstock.api.validators import Validator, ValidList, ValidString
 from penstock.connectors.mirror.classes import load
 from penstock.core.config.clients import PRODUCER_SETTINGS
 from penstock.core.config.clients.security import SECURITY_CHECKS, SECURITY_SETTINGS
-from penstock.core.config.connector import common_config
+from penstock.core.config.runtime_settings import common_config
 
 # A definition a line, with its documentation below: name, type, importance, default; `!` is required, nothing is null.
 _BASE = """

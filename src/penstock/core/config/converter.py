@@ -1,4 +1,4 @@
-"""The settings by which a connector chooses its converters instead of its worker's, and their versions.
+"""Settings by which a connector chooses its converters instead of its worker's, and their versions.
 
 Java: the converter settings of ``ConnectorConfig`` with ``ConverterDefaults``; the versions are KIP-891.
 """
@@ -6,16 +6,15 @@ Java: the converter settings of ``ConnectorConfig`` with ``ConverterDefaults``; 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.config import ConfigDef, ConfigType, Importance, Width
+from penstock.api.config import ConfigType, Importance, Width
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
 from penstock.core.config.catalog import Catalog, Classes, Kind, PluginClass, Versions
-from penstock.core.config.versions import VersionRange
+from penstock.core.config.setting import COMMON, ConverterDefault, InContext, RuntimeSetting, SettingContext
+from penstock.core.config.versions import VERSION
 
-COMMON = "Common"
 CONVERTERS = {
     "key.converter": Kind.CONVERTER,
     "value.converter": Kind.CONVERTER,
@@ -23,21 +22,10 @@ CONVERTERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ConverterDefault:
-    """The converter that a connector has from its worker, and the version of whichever it uses."""
-
-    plugin: PluginClass | None = None
-    version: str | None = None
-
-
-NO_CONVERTERS: Mapping[str, ConverterDefault] = {name: ConverterDefault() for name in CONVERTERS}
-
-
 def converter_defaults(
     catalog: Catalog, props: Mapping[str, str | None], worker: Mapping[str, str | None], near: str | None = None
 ) -> dict[str, ConverterDefault]:
-    """What converters the connector gets where it names none; ``worker`` has the worker's own converter settings.
+    """Return the converters of a connector that names none; ``worker`` has the worker's own converter settings.
 
     ``near`` is the place of the connector's class.
     """
@@ -53,41 +41,8 @@ def converter_defaults(
     return {name: default(name, kind) for name, kind in CONVERTERS.items()}
 
 
-def define_converter(
-    config: ConfigDef, name: str, kind: Kind, order: int, default: ConverterDefault, catalog: Catalog | None
-) -> None:
-    what = name.removesuffix(".converter")
-    config.define(
-        name,
-        ConfigType.CLASS,
-        default.plugin,
-        validator=Described(_of_kind(kind), f"a class that is a {kind.interface}"),
-        importance=Importance.LOW,
-        documentation=f"The class that turns {what}s of records into bytes of Kafka's messages and back; any connector "
-        f"works with any. By default the worker's own `{name}`.",
-        group=COMMON,
-        order_in_group=order,
-        width=Width.SHORT,
-        display_name=f"{what.capitalize()} converter class",
-        recommender=Classes(catalog, kind) if catalog else None,
-    )
-    config.define(
-        f"{name}.plugin.version",
-        ConfigType.STRING,
-        default.version,
-        validator=VERSION,
-        importance=Importance.LOW,
-        documentation=f"Version of the {what} converter.",
-        group=COMMON,
-        order_in_group=order + 1,
-        width=Width.SHORT,
-        display_name=f"{what.capitalize()} converter version",
-        recommender=Versions(catalog, name, (kind,)) if catalog else None,
-    )
-
-
 def require_kind(found: PluginClass, kind: Kind) -> None:
-    """Raises ConfigError if the class is not of this kind, or only holds others."""
+    """Raise ConfigError if the class is not of this kind, or only holds others."""
     if kind not in found.kinds:
         raise ConfigError(f"Class {found} does not implement the {kind.interface} interface")
     if found.meant:
@@ -102,8 +57,44 @@ def _of_kind(kind: Kind) -> Callable[[str, Any], None]:
     return check
 
 
-def _check_version(name: str, value: Any) -> None:
-    VersionRange.parse(value)
+def _converter(name: str, kind: Kind, order: int) -> tuple[RuntimeSetting, RuntimeSetting]:
+    what = name.removesuffix(".converter")
+
+    def default(context: SettingContext) -> ConverterDefault:
+        return context.converters.get(name, ConverterDefault())
+
+    chosen = RuntimeSetting(
+        name=name,
+        type=ConfigType.CLASS,
+        default=InContext(lambda context: default(context).plugin),
+        validator=Described(_of_kind(kind), f"a class that is a {kind.interface}"),
+        importance=Importance.LOW,
+        documentation=f"The class that turns {what}s of records into bytes of Kafka's messages and back; any connector "
+        f"works with any. By default the worker's own `{name}`.",
+        group=COMMON,
+        order=order,
+        width=Width.SHORT,
+        display_name=f"{what.capitalize()} converter class",
+        recommender=InContext(lambda context: Classes(context.catalog, kind) if context.catalog else None),
+    )
+    version = RuntimeSetting(
+        name=f"{name}.plugin.version",
+        type=ConfigType.STRING,
+        default=InContext(lambda context: default(context).version),
+        validator=VERSION,
+        importance=Importance.LOW,
+        documentation=f"Version of the {what} converter.",
+        group=COMMON,
+        order=order + 1,
+        width=Width.SHORT,
+        display_name=f"{what.capitalize()} converter version",
+        recommender=InContext(lambda context: Versions(context.catalog, name, (kind,)) if context.catalog else None),
+    )
+    return chosen, version
 
 
-VERSION = Described(_check_version, "a version, or a range of versions such as [1.0,2.0)")
+CONVERTER_SETTINGS = tuple(
+    setting
+    for number, (name, kind) in enumerate(CONVERTERS.items())
+    for setting in _converter(name, kind, order=6 + 2 * number)
+)

@@ -14,8 +14,9 @@ from penstock.api.config import ConfigDef, ConfigType, Importance, Width, parse_
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
 from penstock.core.config.catalog import Catalog, Classes, Fixed, Kind, asking
-from penstock.core.config.connector import MOST_ALIASES, PREDICATES, TRANSFORMS
+from penstock.core.config.connector import MAX_ALIASES
 from penstock.core.config.converter import require_kind
+from penstock.core.config.setting import PREDICATES, TRANSFORMS
 from penstock.core.model.messages import PluginFailed
 
 Props = Mapping[str, str | None]
@@ -44,8 +45,8 @@ class _Aliases:
 
     def define_all(self, config: ConfigDef) -> None:
         aliases = dict.fromkeys(parse_type(self.key, self.props.get(self.key), ConfigType.LIST) or [])
-        if len(aliases) > MOST_ALIASES:
-            raise ConfigError(f"'{self.key}' names {len(aliases)} aliases; {MOST_ALIASES} are accepted")
+        if len(aliases) > MAX_ALIASES:
+            raise ConfigError(f"'{self.key}' names {len(aliases)} aliases; {MAX_ALIASES} are accepted")
         for alias in aliases:
             self._define(config, alias)
 

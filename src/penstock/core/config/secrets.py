@@ -1,12 +1,11 @@
-"""Which settings are secrets, and how they are masked in what people read.
+"""Secret settings, and how they are masked in what people read.
 
 Secrets are settings of type PASSWORD, those whose names look like it, and references to config providers in a value
 (the reference is no secret itself, but says where one is). Values that are JSON objects have settings, too; URLs have
 passwords: of users (``://me:password@host``), Oracle's (``oracle:thin:me/password@``), and parameters.
 
-Texts come from clients, and a regular expression that is applied to a text lets no other thread run meanwhile. So each
-is applied to at most ``LONGEST`` characters, for a time in proportion to them; what is too long to be searched is
-masked.
+Texts come from clients, and no other thread runs while a regular expression is applied to a text. So each is applied to
+at most ``MAX_LENGTH`` characters, for a time in proportion to them; a text that is too long to be searched is masked.
 """
 
 from __future__ import annotations
@@ -17,8 +16,10 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from penstock.core.config.runtime_settings import secret_settings
+
 MASK = "[hidden]"
-"""As Java prints a value of type PASSWORD."""
+"""Text that Java prints for a value of type PASSWORD."""
 LOOKS_SECRET = (
     r"(?i)password|passwd|passphrase|secret|token(?!\.endpoint|izer|\.url)|credential|jaas|access[._-]?key|api[._-]?key"
     r"|account[._-]?key|private[._-]?key|keystore\.key$|auth\.user\.info|basic\.auth\.user|connection\.string|sas[._-]"
@@ -27,14 +28,14 @@ LOOKS_SECRET = (
 )
 """Names of settings that look like secrets, as a regular expression that Python and Java read alike."""
 _LOOKS_SECRET = re.compile(LOOKS_SECRET)
-LONGEST, OVERLAP = 2**16, 2**10
-MOST_TEXT = 2**20
+MAX_LENGTH, OVERLAP = 2**16, 2**10
+MAX_TEXT = 2**20
 """Characters of one configuration that are searched, names and values."""
 _USER = re.compile(r"://[^/:;?\[\s]*:(?!\d+(?:[/?;,]|$))")
-"""Up to a password; but no host:port."""
+"""Matches up to a password, but not host:port."""
 _END = re.compile(r"[/?\s]")
 _SPACE = re.compile(r"\s")
-_MOST = 200
+_MAX_PASSWORD = 200
 _OTHERS = tuple(
     map(
         re.compile,
@@ -50,30 +51,32 @@ _Value = TypeVar("_Value", str, str | None)
 
 
 def is_secret(name: str, passwords: Collection[str] = ()) -> bool:
-    """Whether a setting of this name is a secret; ``passwords`` are the settings of type PASSWORD that are known."""
-    return name in passwords or len(name) > LONGEST or _LOOKS_SECRET.search(name) is not None
+    """Whether a setting of this name is a secret; ``passwords`` are the settings that plugins define as PASSWORD."""
+    if name in passwords or len(name) > MAX_LENGTH or _LOOKS_SECRET.search(name) is not None:
+        return True
+    return name in secret_settings()
 
 
 def masked(config: Mapping[str, _Value], passwords: Collection[str] = ()) -> dict[str, _Value]:
-    """A configuration for people who may not read its secrets.
+    """Return a configuration with its secrets masked.
 
-    Values of more than ``LONGEST`` characters are masked whole; all are, if the others together have too many.
+    Values of more than ``MAX_LENGTH`` characters are masked whole; all are, if the others together have too many.
     """
-    if not within(config, MOST_TEXT):
+    if not within(config, MAX_TEXT):
         return {name: value if not value else MASK for name, value in config.items()}
     return {name: _masked(name, value, passwords) for name, value in config.items()}
 
 
 def within(config: Mapping[str, str | None], most: int) -> bool:
-    """Whether the names and values that are not too long by themselves have no more characters than this."""
+    """Whether the names and values that are not too long by themselves have at most ``most`` characters."""
     texts = (text for setting in config.items() for text in setting if text is not None)
-    return sum(len(text) for text in texts if len(text) <= LONGEST) <= most
+    return sum(len(text) for text in texts if len(text) <= MAX_LENGTH) <= most
 
 
 def _masked(name: str, value: _Value, passwords: Collection[str]) -> _Value:
     if not value:
         return value
-    if len(value) > LONGEST:
+    if len(value) > MAX_LENGTH:
         return MASK
     if "${" in value or is_secret(name, passwords) or any(is_secret(inner) for inner, _ in inside(value)):
         return MASK
@@ -81,7 +84,7 @@ def _masked(name: str, value: _Value, passwords: Collection[str]) -> _Value:
 
 
 def inside(value: str) -> Iterator[tuple[str, str]]:
-    """The names and texts in a value that is a JSON object, of those in it too; none in other values."""
+    """Yield the names and texts in a value that is a JSON object, nested ones included; nothing for other values."""
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
         name, each = waiting.pop()
@@ -99,8 +102,8 @@ def inside(value: str) -> Iterator[tuple[str, str]]:
 
 
 def without_passwords(text: str, mask: str = MASK) -> str:
-    """The mask in place of users with passwords, of parameters that are secrets, and of a text that is too long."""
-    if len(text) > LONGEST:
+    """Mask passwords of users, parameters that are secrets, and a text that is too long."""
+    if len(text) > MAX_LENGTH:
         return mask
     text = _replaced(text, mask)
     for each in _OTHERS:
@@ -109,8 +112,8 @@ def without_passwords(text: str, mask: str = MASK) -> str:
 
 
 def passwords_of(text: str) -> set[str]:
-    """Those that are in a text of any length. A longer text is searched in pieces that overlap."""
-    pieces = (text[at : at + LONGEST] for at in range(0, max(len(text) - OVERLAP, 1), LONGEST - OVERLAP))
+    """Return the passwords in a text of any length. A longer text is searched in pieces that overlap."""
+    pieces = (text[at : at + MAX_LENGTH] for at in range(0, max(len(text) - OVERLAP, 1), MAX_LENGTH - OVERLAP))
     return {secret for piece in pieces for secret in _passwords(piece)}
 
 
@@ -130,7 +133,7 @@ def _replaced(text: str, mask: str) -> str:
 
 
 def _of_users(text: str) -> Iterator[tuple[int, int, int]]:
-    """Where ``://`` is, and the start and end of the password, which may be empty."""
+    """Yield the position of ``://`` and the start and end of the password, which may be empty."""
     at, last = 0, text.rfind("@")
     while found := _USER.search(text, at, last + 1):
         end = _end_of_password(text, found.end())
@@ -140,18 +143,18 @@ def _of_users(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _end_of_password(text: str, start: int) -> int | None:
-    """Where its ``@`` is. The password may have ``@``, or ``/`` that should have been ``%2F``."""
+    """Return the position of its ``@``. The password may have ``@``, or ``/`` that should have been ``%2F``."""
     stop = _END.search(text, start)
     at = text.rfind("@", start, len(text) if stop is None else stop.start())
     if at < 0:
-        at = text.find("@", start + 1, start + _MOST + 1)
+        at = text.find("@", start + 1, start + _MAX_PASSWORD + 1)
         if at < 0 or _SPACE.search(text, start, at):
             return None
     return at
 
 
 def restored(config: Mapping[str, _Value], known: Mapping[str, str]) -> dict[str, _Value]:
-    """A configuration that somebody sends back with the masks that they have been shown: old values in their place."""
+    """Return a configuration with the old values in place of masks that a client was shown and has sent back."""
     before: dict[str, str] = masked(known) if any(value and MASK in value for value in config.values()) else {}
     return {
         name: known[name]

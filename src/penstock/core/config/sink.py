@@ -1,4 +1,4 @@
-"""The settings that every sink connector has: its topics and its dead letter queue (KIP-298).
+"""Settings that every sink connector has: its topics and its dead letter queue (KIP-298).
 
 Java: ``SinkConnectorConfig``.
 """
@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.api.config import ConfigDef, ConfigType, ConfigValue, Importance, Width, parse_type
+from penstock.api.config import ConfigType, ConfigValue, Importance, Width, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described, ValidList
-from penstock.core.config.connector import ERRORS
-from penstock.core.config.converter import COMMON
+from penstock.core.config.catalog import Kind
+from penstock.core.config.setting import COMMON, ERRORS, InContext, RuntimeSetting
 from penstock.core.topic_creation.rules import Compile
 from penstock.java.text import java_text
 
@@ -22,79 +22,37 @@ TOPICS_REGEX = "topics.regex"
 DLQ_TOPIC = "errors.deadletterqueue.topic.name"
 
 
-def sink_config(common: ConfigDef, compile: Compile = re.compile) -> ConfigDef:
-    """All definitions of a sink connector, given those of every connector."""
-    config = ConfigDef(common)
-    config.define(
-        TOPICS,
-        ConfigType.LIST,
-        [],
-        validator=ValidList(),
-        importance=Importance.HIGH,
-        documentation="List of topics to consume, separated by commas",
-        group=COMMON,
-        order_in_group=4,
-        width=Width.LONG,
-        display_name="Topics",
-    )
-    config.define(
-        TOPICS_REGEX,
-        ConfigType.STRING,
-        "",
-        validator=Described(_valid_regex(compile), "valid regex"),
-        importance=Importance.HIGH,
-        documentation="A Java regular expression that the names of the topics to consume match as a whole. "
-        "Either this or `topics` is given.",
-        group=COMMON,
-        order_in_group=4,
-        width=Width.LONG,
-        display_name="Topics regex",
-    )
-    define_dead_letters(
-        config,
-        (DLQ_TOPIC, "errors.deadletterqueue.topic.replication.factor", "errors.deadletterqueue.context.headers.enable"),
-        "The topic for messages on which this connector, its transforms or its converters fail. "
-        "By default there is none.",
-        "Replication factor used to create the dead letter queue topic when it doesn't already exist.",
-    )
-    return config
+def dead_letter_settings(
+    prefix: str, kind: Kind, of_topic: str, of_copies: str, own: bool
+) -> tuple[RuntimeSetting, ...]:
+    """Return the settings of a dead letter queue.
 
+    ``own``: they are Penstock's, and defined only if one of them is given.
+    """
 
-def define_dead_letters(config: ConfigDef, names: tuple[str, str, str], of_topic: str, of_copies: str) -> None:
-    """Add the settings of a dead letter queue: topic, replication factor, headers."""
-    topic, copies, context = names
-    config.define(
-        topic,
-        ConfigType.STRING,
-        "",
-        importance=Importance.MEDIUM,
-        documentation=of_topic,
-        group=ERRORS,
-        order_in_group=6,
-        width=Width.MEDIUM,
-        display_name="Dead Letter Queue Topic Name",
-    )
-    config.define(
-        copies,
-        ConfigType.SHORT,
-        3,
-        importance=Importance.MEDIUM,
-        documentation=of_copies,
-        group=ERRORS,
-        order_in_group=7,
-        width=Width.MEDIUM,
-        display_name="Dead Letter Queue Topic Replication Factor",
-    )
-    config.define(
-        context,
-        ConfigType.BOOLEAN,
-        False,
-        importance=Importance.MEDIUM,
-        documentation="Whether dead letters get headers, `__connect.errors.*`, that say where and why they failed.",
-        group=ERRORS,
-        order_in_group=8,
-        width=Width.MEDIUM,
-        display_name="Enable Error Context Headers",
+    def setting(
+        name: str, type: ConfigType, default: Any, order: int, documentation: str, shown: str
+    ) -> RuntimeSetting:
+        return RuntimeSetting(
+            name=f"{prefix}deadletterqueue.{name}",
+            type=type,
+            default=default,
+            documentation=documentation,
+            group=ERRORS,
+            order=order,
+            width=Width.MEDIUM,
+            display_name=shown,
+            kinds=(kind,),
+            optional=own,
+            family=prefix if own else "",
+        )
+
+    headers = "Whether dead letters get headers, `__connect.errors.*`, that say where and why they failed."
+    replication = "Dead Letter Queue Topic Replication Factor"
+    return (
+        setting("topic.name", ConfigType.STRING, "", 6, of_topic, "Dead Letter Queue Topic Name"),
+        setting("topic.replication.factor", ConfigType.SHORT, 3, 7, of_copies, replication),
+        setting("context.headers.enable", ConfigType.BOOLEAN, False, 8, headers, "Enable Error Context Headers"),
     )
 
 
@@ -113,7 +71,7 @@ def _valid_regex(compile: Compile) -> Callable[[str, Any], None]:
 def check_topics(
     props: Mapping[str, str | None], values: dict[str, ConfigValue], compile: Compile = re.compile
 ) -> None:
-    """Add what is wrong about the topics of a sink to its validated values."""
+    """Add the errors about the topics of a sink to its validated values."""
     topics, regex = (props.get(TOPICS) or "").strip(), (props.get(TOPICS_REGEX) or "").strip()
     queue = (props.get(DLQ_TOPIC) or "").strip()
 
@@ -145,5 +103,44 @@ def check_topics(
 
 
 def topics_of(topics: str | None) -> list[str]:
-    """The topics that a value of ``topics`` names, each once, in its order."""
+    """Return the topics that a value of ``topics`` names, each once, in its order."""
     return [topic for topic in dict.fromkeys(parse_type(TOPICS, topics, ConfigType.LIST) or []) if topic]
+
+
+SINK_SETTINGS = (
+    RuntimeSetting(
+        name=TOPICS,
+        type=ConfigType.LIST,
+        default=[],
+        validator=ValidList(),
+        importance=Importance.HIGH,
+        documentation="List of topics to consume, separated by commas",
+        group=COMMON,
+        order=4,
+        width=Width.LONG,
+        display_name="Topics",
+        kinds=(Kind.SINK,),
+    ),
+    RuntimeSetting(
+        name=TOPICS_REGEX,
+        type=ConfigType.STRING,
+        default="",
+        validator=InContext(lambda context: Described(_valid_regex(context.compile), "valid regex")),
+        importance=Importance.HIGH,
+        documentation="A Java regular expression that the names of the topics to consume match as a whole. "
+        "Either this or `topics` is given.",
+        group=COMMON,
+        order=4,
+        width=Width.LONG,
+        display_name="Topics regex",
+        kinds=(Kind.SINK,),
+    ),
+    *dead_letter_settings(
+        "errors.",
+        Kind.SINK,
+        "The topic for messages on which this connector, its transforms or its converters fail. "
+        "By default there is none.",
+        "Replication factor used to create the dead letter queue topic when it doesn't already exist.",
+        own=False,
+    ),
+)

@@ -12,13 +12,15 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from penstock.api.config import ConfigDef, ConfigType, ConfigValue, Importance, Width
+from penstock.api.config import ConfigType, ConfigValue, Importance, Width
 from penstock.api.connector import Connector, ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from penstock.api.validators import CaseInsensitiveValidString, Described, NonEmptyString, at_least
-from penstock.core.config.connector import unique_aliases
-from penstock.core.config.sink import define_dead_letters
+from penstock.core.config.catalog import Kind
+from penstock.core.config.connector import TOLERANCE, unique_aliases
+from penstock.core.config.setting import RuntimeSetting
+from penstock.core.config.sink import dead_letter_settings
 from penstock.core.topic_creation.draft import check_draft
-from penstock.core.topic_creation.rules import Compile
+from penstock.core.topic_creation.rules import RULES, Compile
 
 log = logging.getLogger(__name__)
 
@@ -37,77 +39,6 @@ DEAD_LETTER_TOPIC = f"{OWN_ERRORS}deadletterqueue.topic.name"
 DEAD_LETTER_COPIES = f"{OWN_ERRORS}deadletterqueue.topic.replication.factor"
 DEAD_LETTER_CONTEXT = f"{OWN_ERRORS}deadletterqueue.context.headers.enable"
 DEAD_LETTERS = (DEAD_LETTER_TOPIC, DEAD_LETTER_COPIES, DEAD_LETTER_CONTEXT)
-TOLERANCE = "errors.tolerance"
-
-
-def source_config(common: ConfigDef) -> ConfigDef:
-    """All definitions of a source connector, given those of every connector."""
-    config = ConfigDef(common)
-    config.define(
-        TOPIC_CREATION_GROUPS,
-        ConfigType.LIST,
-        [],
-        validator=unique_aliases("topic creation group"),
-        importance=Importance.LOW,
-        documentation="Groups of configurations for topics created by source connectors",
-        group=TOPIC_CREATION,
-        order_in_group=1,
-        width=Width.LONG,
-        display_name="Topic Creation Groups",
-    )
-    config.define(
-        EXACTLY_ONCE_SUPPORT,
-        ConfigType.STRING,
-        "requested",
-        validator=CaseInsensitiveValidString("requested", "required"),
-        importance=Importance.MEDIUM,
-        documentation="`required` refuses the connector unless it says that it can be exactly once, so configured, and "
-        "the worker has exactly-once support for sources enabled; `requested` makes no such check.",
-        group=EXACTLY_ONCE,
-        order_in_group=2,
-        width=Width.SHORT,
-        display_name="Exactly once support",
-    )
-    config.define(
-        TRANSACTION_BOUNDARY,
-        ConfigType.STRING,
-        "poll",
-        validator=CaseInsensitiveValidString("poll", "interval", "connector"),
-        importance=Importance.MEDIUM,
-        documentation="Where transactions end: `poll` after every batch that a task gives, `interval` after a time, "
-        "`connector` where the connector's tasks say, if they can.",
-        group=EXACTLY_ONCE,
-        order_in_group=3,
-        width=Width.SHORT,
-        display_name="Transaction Boundary",
-    )
-    config.define(
-        TRANSACTION_INTERVAL,
-        ConfigType.LONG,
-        None,
-        validator=Described(_at_least_zero_or_null, str(at_least(0))),
-        importance=Importance.LOW,
-        documentation="With `transaction.boundary=interval`: how many milliseconds a transaction lasts. "
-        "By default the worker's `offset.flush.interval.ms`.",
-        group=EXACTLY_ONCE,
-        order_in_group=4,
-        width=Width.SHORT,
-        display_name="Transaction boundary interval",
-    )
-    config.define(
-        OFFSETS_TOPIC,
-        ConfigType.STRING,
-        None,
-        validator=NonEmptyString(),
-        importance=Importance.LOW,
-        documentation="A topic of this connector's own for its offsets, made if it is missing on the cluster that "
-        "the connector writes to. By default the worker's. Of no effect in standalone mode.",
-        group="offsets.topic",
-        order_in_group=1,
-        width=Width.LONG,
-        display_name="Offsets topic",
-    )
-    return config
 
 
 def _at_least_zero_or_null(name: str, value: Any) -> None:
@@ -120,24 +51,10 @@ def has_dead_letters(props: Props) -> bool:
     return bool((props.get(DEAD_LETTER_TOPIC) or "").strip())
 
 
-def define_source_dead_letters(config: ConfigDef, props: Props) -> None:
-    """Add the definitions to those of a source connector, if one of the settings is given."""
-    if not any(name.startswith(OWN_ERRORS) for name in props):
-        return
-    define_dead_letters(
-        config,
-        DEAD_LETTERS,
-        "The topic for records on which this source's transforms or converters fail. By default there is none.",
-        "Replication factor of the dead letter queue's topic, if it must be created.",
-    )
-
-
 def check_source_dead_letters(props: Props, values: dict[str, ConfigValue], source: bool) -> None:
     """Add what is wrong with these settings to the validated values."""
     for name in props:
-        if name.startswith(OWN_ERRORS) and (
-            not source or name not in (DEAD_LETTER_TOPIC, DEAD_LETTER_COPIES, DEAD_LETTER_CONTEXT)
-        ):
+        if name.startswith(OWN_ERRORS) and not (source and name in DEAD_LETTERS):
             value = values.setdefault(name, ConfigValue(name, props[name]))
             value.add_error(_unknown_setting(name, source))
     if source and has_dead_letters(props) and not values[TOLERANCE].errors and values[TOLERANCE].value != "all":
@@ -219,3 +136,92 @@ def _boundary_problem(connector: SourceConnector, props: Mapping[str, str]) -> s
         "The connector does not support connector-defined transaction boundaries with the given configuration. "
         "Please reconfigure it to use a different transaction boundary definition."
     )
+
+
+SOURCE_SETTINGS = (
+    RuntimeSetting(
+        name=TOPIC_CREATION_GROUPS,
+        type=ConfigType.LIST,
+        default=[],
+        validator=unique_aliases("topic creation group"),
+        importance=Importance.LOW,
+        documentation="Groups of configurations for topics created by source connectors",
+        group=TOPIC_CREATION,
+        order=1,
+        width=Width.LONG,
+        display_name="Topic Creation Groups",
+        kinds=(Kind.SOURCE,),
+    ),
+    RuntimeSetting(
+        name=EXACTLY_ONCE_SUPPORT,
+        type=ConfigType.STRING,
+        default="requested",
+        validator=CaseInsensitiveValidString("requested", "required"),
+        importance=Importance.MEDIUM,
+        documentation="`required` refuses the connector unless it says that it can be exactly once, so configured, and "
+        "the worker has exactly-once support for sources enabled; `requested` makes no such check.",
+        group=EXACTLY_ONCE,
+        order=2,
+        width=Width.SHORT,
+        display_name="Exactly once support",
+        kinds=(Kind.SOURCE,),
+    ),
+    RuntimeSetting(
+        name=TRANSACTION_BOUNDARY,
+        type=ConfigType.STRING,
+        default="poll",
+        validator=CaseInsensitiveValidString("poll", "interval", "connector"),
+        importance=Importance.MEDIUM,
+        documentation="Where transactions end: `poll` after every batch that a task gives, `interval` after a time, "
+        "`connector` where the connector's tasks say, if they can.",
+        group=EXACTLY_ONCE,
+        order=3,
+        width=Width.SHORT,
+        display_name="Transaction Boundary",
+        kinds=(Kind.SOURCE,),
+    ),
+    RuntimeSetting(
+        name=TRANSACTION_INTERVAL,
+        type=ConfigType.LONG,
+        default=None,
+        validator=Described(_at_least_zero_or_null, str(at_least(0))),
+        importance=Importance.LOW,
+        documentation="With `transaction.boundary=interval`: how many milliseconds a transaction lasts. "
+        "By default the worker's `offset.flush.interval.ms`.",
+        group=EXACTLY_ONCE,
+        order=4,
+        width=Width.SHORT,
+        display_name="Transaction boundary interval",
+        kinds=(Kind.SOURCE,),
+    ),
+    RuntimeSetting(
+        name=OFFSETS_TOPIC,
+        type=ConfigType.STRING,
+        default=None,
+        validator=NonEmptyString(),
+        importance=Importance.LOW,
+        documentation="A topic of this connector's own for its offsets, made if it is missing on the cluster that "
+        "the connector writes to. By default the worker's. Of no effect in standalone mode.",
+        group="offsets.topic",
+        order=1,
+        width=Width.LONG,
+        display_name="Offsets topic",
+        kinds=(Kind.SOURCE,),
+    ),
+    *dead_letter_settings(
+        OWN_ERRORS,
+        Kind.SOURCE,
+        "The topic for records on which this source's transforms or converters fail. By default there is none.",
+        "Replication factor of the dead letter queue's topic, if it must be created.",
+        own=True,
+    ),
+    RuntimeSetting(
+        name=RULES,
+        type=ConfigType.STRING,
+        default=None,
+        documentation="Names of rules, separated by commas, for topics that are missing; the spelling of KIP-158's "
+        "draft. The first that matches applies. Not together with `topic.creation.groups`.",
+        kinds=(Kind.SOURCE,),
+        defined=False,
+    ),
+)

@@ -18,16 +18,7 @@ from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.returned import validated
 from penstock.core.config.catalog import CONNECTORS, LISTED, Catalog, Kind, PluginClass, asking, is_bad_request
-from penstock.core.config.connector import (
-    CONNECTOR_CLASS,
-    CONNECTOR_VERSION,
-    JAVA_OPTIONS,
-    NAME,
-    TASKS_PER_PROCESS,
-    common_config,
-    define_java_options,
-    define_tasks_per_process,
-)
+from penstock.core.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, NAME
 from penstock.core.config.converter import CONVERTERS, converter_defaults
 from penstock.core.config.enrichment import enrich
 from penstock.core.config.infos import ConfigInfos, connector_infos, prefixed_infos
@@ -39,22 +30,16 @@ from penstock.core.config.overrides import (
     validate_overrides,
 )
 from penstock.core.config.permissions.connector_clients import SETTINGS, clients_of
-from penstock.core.config.permissions.plugin_limits import LIMITS, check_limits, define_limits
-from penstock.core.config.restarts import (
-    RESTART_MAX,
-    RESTART_POLICY,
-    check_restart_policy,
-    define_restart_policy,
-    limits_nothing,
+from penstock.core.config.runtime_settings import (
+    check_settings,
+    deprecated_settings,
+    optional_settings,
+    runtime_config,
+    without_effect,
 )
-from penstock.core.config.sink import check_topics, sink_config
-from penstock.core.config.source import (
-    DEAD_LETTERS,
-    check_source,
-    check_source_dead_letters,
-    define_source_dead_letters,
-    source_config,
-)
+from penstock.core.config.setting import Props, SettingContext
+from penstock.core.config.sink import check_topics
+from penstock.core.config.source import check_source, check_source_dead_letters
 from penstock.core.config.unknown.keys import Defined, unknown_keys
 from penstock.core.config.versions import VersionRange
 from penstock.core.model.messages import Refused
@@ -65,7 +50,6 @@ from penstock.java.text import java_text
 
 log = logging.getLogger(__name__)
 
-Props = Mapping[str, str | None]
 NULL_VALUE = "Null value can not be supplied as the configuration value."
 
 
@@ -134,9 +118,8 @@ def plugin_config(catalog: Catalog, name: str, version: str | None = None) -> li
         keys = dict(found.config_def().keys)
     if any(kind in found.kinds for kind in CONNECTORS):
         newest = catalog.load(name)
-        common = common_config(newest.version if newest else found.version)
-        base = source_config(common) if Kind.SOURCE in found.kinds else sink_config(common)
-        for key in base.keys.values():
+        context = SettingContext(version=newest.version if newest else found.version)
+        for key in runtime_config(_kind(found), context=context).keys.values():
             keys.setdefault(key.name, key)
     return [key.info() for key in keys.values()]
 
@@ -167,16 +150,16 @@ def validate_connector(
     with asking():
         connector = make()
     near = found.location
-    common = common_config(newest.version, converter_defaults(catalog, props, worker.converters, near), catalog)
-    define_restart_policy(common, props)
-    define_java_options(common, props)
-    define_tasks_per_process(common, props)
-    define_limits(common, props)
-    source = Kind.SOURCE in found.kinds
-    base = source_config(common) if source else sink_config(common, worker.compile)
-    if source:
-        define_source_dead_letters(base, props)
-    config = enrich(base, catalog, props, near)
+    kind = _kind(found)
+    source = kind is Kind.SOURCE
+    context = SettingContext(
+        version=newest.version,
+        converters=converter_defaults(catalog, props, worker.converters, near),
+        catalog=catalog,
+        compile=worker.compile,
+        restart_policy=worker.restart_policy,
+    )
+    config = enrich(runtime_config(kind, context=context, given=props), catalog, props, near)
     with asking():
         values = config.validate_all(props, catalog.load_named)
     if source:
@@ -186,13 +169,7 @@ def validate_connector(
         check_topics(props, values, worker.compile)
         _check_group(props, values, worker)
     check_source_dead_letters(props, values, source)
-    for setting in (RESTART_POLICY, RESTART_MAX):
-        if setting in props:
-            check_restart_policy(values[setting], (raw or props).get(setting))
-    for setting in (CONNECTOR_CLASS, CONNECTOR_VERSION):  # the herder reads them without config providers
-        if raw is not None and raw.get(setting) != props.get(setting):
-            values[setting].add_error(f"'{setting}' can't be a reference to a config provider ({raw.get(setting)})")
-    check_limits(props, values, connector)
+    check_settings(props, raw, values, connector, kind)
     _check_nulls(props, values)
     converters = [_converter_infos(catalog, props, values, key, near) for key in ("header", "key", "value")]
     with asking():
@@ -204,8 +181,9 @@ def validate_connector(
         connector.setting_prefixes,
         clients,
         exactly_once=source and worker.exactly_once,
-        optional=optional_settings(source),
-        without_effect=limits_nothing(props, worker.restart_policy),
+        optional=optional_settings(kind),
+        without_effect=without_effect(props, kind, context),
+        deprecated=deprecated_settings(),
     )
     unknown = unknown_keys(raw or props, defined, catalog)
     refused = {key: each.sentence for key, each in unknown.items() if worker.strict and each.certain}
@@ -263,9 +241,8 @@ def _converter_infos(
         return None
 
 
-def optional_settings(source: bool) -> tuple[str, ...]:
-    """The runtime's settings that are defined only if they are given, so that without them the list is Java's."""
-    return (RESTART_POLICY, RESTART_MAX, JAVA_OPTIONS, TASKS_PER_PROCESS, *LIMITS, *(DEAD_LETTERS if source else ()))
+def _kind(found: PluginClass) -> Kind:
+    return Kind.SOURCE if Kind.SOURCE in found.kinds else Kind.SINK
 
 
 def _not_usable(
@@ -274,7 +251,7 @@ def _not_usable(
     """Only the settings that every connector has are validated if the connector is of another version, or if something
     in its configuration is not allowed.
     """
-    config = common_config(found.version, catalog=catalog)
+    config = runtime_config(*CONNECTORS, context=SettingContext(version=found.version, catalog=catalog))
     values = config.validate_all(props, catalog.load_named)
     for key in CONVERTERS:
         values[key].recommended_values = []

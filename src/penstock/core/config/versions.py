@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import Any, Self
 
 from penstock.api.errors import ConfigError
+from penstock.api.validators import Described
 
 UNDEFINED_VERSION = "undefined"
 """The version of plugins that do not report one; null is the version of a plugin that is not installed."""
@@ -170,3 +171,10 @@ def _restriction(start: str, inner: str, end: str) -> Restriction:
 
 def _ascending(first: Restriction, second: Restriction) -> bool:
     return first.high is None or (second.low is not None and version_key(second.low) >= version_key(first.high))
+
+
+def _check_version(name: str, value: Any) -> None:
+    VersionRange.parse(value)
+
+
+VERSION = Described(_check_version, "a version, or a range of versions such as [1.0,2.0)")

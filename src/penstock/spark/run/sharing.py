@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConfigError
-from penstock.core.config.connector import TASKS_PER_PROCESS
+from penstock.core.config.processes import TASKS_PER_PROCESS
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link

@@ -8,7 +8,7 @@ from functools import partial
 
 from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog, Kind
-from penstock.core.config.connector import CONNECTOR_CLASS, JAVA_OPTIONS, check_java_options
+from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.permissions.connector_clients import check_clients, clients_of
 from penstock.core.config.permissions.programs import RULES
 from penstock.core.config.permissions.rules import (
@@ -22,6 +22,7 @@ from penstock.core.config.permissions.rules import (
     Permissions,
     functions_in,
 )
+from penstock.core.config.processes import JAVA_OPTIONS, check_java_options
 from penstock.core.model.messages import Refused
 from penstock.pipeline.transforms.python_function import defined_as
 from penstock.plugins import Plugins

@@ -13,6 +13,7 @@ from itertools import islice
 from penstock.api.config import ConfigDef
 from penstock.core.config.catalog import Catalog, PluginClass
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
+from penstock.core.config.connector import LABELS
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
 from penstock.core.config.unknown.similar_names import misspelt_prefix, near_misses, question, similar
@@ -23,9 +24,6 @@ from penstock.core.topic_creation.rules import PREFIX as TOPIC_CREATION
 Props = Mapping[str, str | None]
 
 CLIENTS = {PRODUCER: PRODUCER_SETTINGS, CONSUMER: CONSUMER_SETTINGS, ADMIN: ADMIN_SETTINGS}
-LABELS = "penstock.labels."
-"""Labels of a connector, by which commands select it; any name may follow."""
-_DEPRECATED = {"tasks.max.enforce": "Kafka Connect has announced its removal"}
 _BYTES = {
     f"{PRODUCER}key.serializer": "ByteArraySerializer",
     f"{PRODUCER}value.serializer": "ByteArraySerializer",
@@ -57,6 +55,8 @@ class Defined:
     """Settings of the runtime that are not in ``config`` unless they are given."""
     without_effect: Mapping[str, str] = field(default_factory=dict)
     """A sentence for each setting that is in ``config`` and that another setting leaves without effect."""
+    deprecated: Mapping[str, str] = field(default_factory=dict)
+    """Why settings in ``config`` are deprecated, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class _Look:
 
     def sentences(self) -> Iterator[tuple[str, UnknownKey]]:
         known = self.defined.config.keys.keys() | self.defined.own.keys.keys()
-        useless = self.defined.without_effect
-        names = (name for name in self.props if name not in known or name in _DEPRECATED or name in useless)
+        useless, deprecated = self.defined.without_effect, self.defined.deprecated
+        names = (name for name in self.props if name not in known or name in deprecated or name in useless)
         for name in islice(names, _MOST):
-            if name in _DEPRECATED:
-                yield name, UnknownKey(f"'{name}' is deprecated: {_DEPRECATED[name]}")
+            if name in deprecated:
+                yield name, UnknownKey(f"'{name}' is deprecated: {deprecated[name]}")
             elif name in useless:
                 yield name, UnknownKey(useless[name])
             elif found := self._judge(name, known | set(self.defined.optional)):

@@ -19,7 +19,7 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.uuid import generate_static_uuid
 
-from penstock.core.config.unknown.keys import LABELS
+from penstock.core.config.connector import LABELS
 from penstock.worker.monitoring.lineage.datasets import Dataset, datasets
 from penstock.worker.monitoring.lineage.runs import Change, Fields
 
