@@ -49,11 +49,6 @@ def allowed_imports() -> list[tuple[list[str], set[str]]]:
 
 MAY_IMPORT = {part: targets for parts, targets in allowed_imports() for part in parts}
 
-MOST_ENTRIES = 15
-# A catalogue has one file for each thing of its kind: a command, a transform, a subject that authors of plugins import.
-CATALOGUES = {".", "api", "commands", "pipeline/transforms"}
-NO_ENTRIES = {"__init__.py", "__pycache__"}
-
 
 def allowed(importer: str, imported: str) -> bool:
     """Whether a module of part ``importer`` may import the module, or the name in a module, ``imported``."""
@@ -110,15 +105,6 @@ def late():
     import penstock.java
 """
     assert list(imported_names(text, "penstock.core")) == ["penstock.core.herder.Herder", "penstock.java"]
-
-
-def test_folders_are_read_at_a_glance() -> None:
-    crowded = {
-        folder.relative_to(SOURCE).as_posix()
-        for folder in {SOURCE, *(file.parent for file in FILES)}
-        if sum(entry.name not in NO_ENTRIES for entry in folder.iterdir()) > MOST_ENTRIES
-    }
-    assert crowded - CATALOGUES == set(), f"more than {MOST_ENTRIES} entries"
 
 
 def test_hosts_of_python_need_none_of_java() -> None:

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Iterator
 
 from penstock.commands._meaning import CLIENTS, other_defaults, ours, without_effect
-from penstock.commands._reference import Reference
+from penstock.commands._reference import SettingReference
 from penstock.plugins import Plugins
 from penstock.settings.unsupported_settings import JAVA_ONLY, WITHOUT_EFFECT
 
@@ -51,7 +51,7 @@ def _ignored() -> Iterator[tuple[str, ...]]:
 def _own() -> Iterator[tuple[str, ...]]:
     """All but those of Penstock's own plugins, which have pages of their own."""
     seen = set()
-    for owner in Reference(Plugins.discover().catalog).owners:
+    for owner in SettingReference(Plugins.discover().catalog).owners:
         if owner.name.startswith("penstock."):
             continue
         for key in owner.settings.values():

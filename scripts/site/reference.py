@@ -11,7 +11,7 @@ import typer
 
 from penstock import cli
 from penstock.commands import _meaning as meaning
-from penstock.commands._reference import Owner, Reference
+from penstock.commands._reference import SettingOwner, SettingReference
 from penstock.core.config.catalog import Kind
 from penstock.http.openapi.document import OPERATIONS
 from penstock.plugins import Plugins
@@ -27,7 +27,7 @@ _PLUGIN_PAGES = {
 
 def pages(**more: str) -> dict[str, str]:
     """Markdown, by the name of the page."""
-    reference = Reference(Plugins.discover().catalog)
+    reference = SettingReference(Plugins.discover().catalog)
     runtime = [owner for owner in reference.owners if owner.plugin is None]
     made = {
         "worker": _page("Settings of a worker", _of(runtime, "worker")),
@@ -45,14 +45,14 @@ def pages(**more: str) -> dict[str, str]:
     return {**made, "index": f"# Reference\n\nMade from the code; `penstock help` prints the same.\n\n{links}\n"}
 
 
-def _of(runtime: list[Owner], *words: str) -> list[Owner]:
+def _of(runtime: list[SettingOwner], *words: str) -> list[SettingOwner]:
     clients = words == ("of a connector",)
     chosen = [owner for owner in runtime if owner.name.endswith("of a connector") is clients]
     return [owner for owner in chosen if any(word in owner.name for word in words)]
 
 
-def _page(title: str, owners: Iterable[Owner]) -> str:
-    seen: dict[str, list[Owner]] = {}
+def _page(title: str, owners: Iterable[SettingOwner]) -> str:
+    seen: dict[str, list[SettingOwner]] = {}
     for owner in owners:
         seen.setdefault(owner.name, []).append(owner)
     parts = [f"# {title}"]
@@ -74,7 +74,7 @@ def _heading(name: str) -> str:
     return f"`{name}`" if "." in name else name[0].upper() + name[1:]
 
 
-def _table(owner: Owner) -> str:
+def _table(owner: SettingOwner) -> str:
     rows = ["| setting | type, default, importance | meaning |", "|---|---|---|"]
     for key in owner.settings.values():
         info = key.info()
