@@ -199,8 +199,35 @@ def test_what_only_begins_like_another_value_is_a_text(text):
         ('["a:b", 1]', (Schema(SchemaType.ARRAY), ["a:b", 1])),
     ],
 )
-def test_what_is_no_text(text, expected):
+def test_the_type_of_a_text_is_inferred(text, expected):
     assert values.parse_string(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1::2",
+        "12:30",
+        "1,2",
+        "12:a",
+        "-1,b",
+        "42}",
+        "[1]x",
+        "[1,2] [3]",
+        '{"a":1}}',
+        "2019-08-23:x",
+        "14:34:54.346Z,",
+        " :a",
+    ],
+)
+def test_a_text_that_goes_on_after_a_value_stays_a_text(text):
+    assert values.parse_whole_string(text) == (STRING, text)
+    assert values.parse_string(text)[1] != text  # as in Java
+
+
+def test_a_whole_text_that_is_a_value_has_its_type():
+    for text in ("1", " 7 ", "true", "null", "[1, 2]", '{"a":1} ', "2019-08-23", "14:34:54.346Z", "a:b", "", "-"):
+        assert values.parse_whole_string(text) == values.parse_string(text)
 
 
 def test_inferred_schemas():

@@ -41,7 +41,7 @@ from penstock.values.logical import (
     time_of,
 )
 from penstock.values.numeric import as_double, as_long, cannot, describe, wrapped
-from penstock.values.parsing.parser import parse
+from penstock.values.parsing.parser import parse, parse_whole
 from penstock.values.text import to_text
 
 Temporal = dt.date | dt.time | dt.datetime
@@ -268,6 +268,11 @@ def _common(values: Any) -> Schema | None:
 def parse_string(text: str | None) -> SchemaAndValue:
     """Schema and value that a text stands for (``Values.parseString``); never raises."""
     return parse(text, convert)
+
+
+def parse_whole_string(text: str | None) -> SchemaAndValue:
+    """Like ``parse_string``, but a text that goes on after a value, such as ``12:30``, stays a string."""
+    return parse_whole(text, convert)
 
 
 def _parsed(text: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 from collections import defaultdict
@@ -58,8 +59,25 @@ def difference(found: dict[str, Any]) -> Any:
         return None if same else (java, mine)
     if "error" in found:
         return found["error"], ours
+    if case["op"] == "header":
+        return dropped_rests(case, found["answer"], ours)
     exactly = case["op"] in ("from", "string", "text", "to") and found["answer"] == ours
     return None if exactly or compared(found["answer"]) == compared(ours) else (found["answer"], ours)
+
+
+def dropped_rests(case: dict[str, Any], java: list[Any], ours: list[Any]) -> Any:
+    """Compare the values of headers one by one: where Java returns the beginning of a text and drops the rest,
+    the text itself is right (docs/differences.md).
+    """
+    for value, expected, found in zip(case["values"], java, ours, strict=True):
+        if compared(expected) == compared(found):
+            continue
+        raw = base64.b64decode(value)
+        parts = [base64.b64encode(raw[:i]).decode() for i in range(1, len(raw))]
+        whole = found["value"] == {"t": "string", "v": raw.decode()}
+        if not whole or compared(expected) not in compared(answer({**case, "values": parts})):
+            return expected, found
+    return None
 
 
 @pytest.mark.parametrize("operation", ANSWERS)

@@ -1,4 +1,7 @@
-"""SimpleHeaderConverter: headers as texts, whose types are inferred when they are read."""
+"""SimpleHeaderConverter: headers as texts, whose types are inferred when they are read.
+
+A text that merely begins like a value, such as ``12:30``, stays a text; Java's converter returns 12.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,18 @@ from penstock.api.config import ConfigDef
 from penstock.api.converter import HeaderConverter, SchemaAndValue
 from penstock.api.schema import BYTES, Schema
 from penstock.java.text import decoded_utf8
-from penstock.values import parse_string, to_text
+from penstock.values import parse_whole_string, to_text
 
 log = logging.getLogger(__name__)
 
-_MOST = 1024
-"""Bytes of a header whose value is kept."""
+_MAX_CACHED_BYTES = 1024
+"""Maximum size of a header whose value is cached."""
 
 
 @lru_cache(1024)
 def _parsed(data: bytes) -> SchemaAndValue:
-    """Headers tend to have few values, and values are never changed in place."""
-    return parse_string(decoded_utf8(data))
+    """Return the value of a header, cached: headers tend to have few values, and values are never changed in place."""
+    return parse_whole_string(decoded_utf8(data))
 
 
 class SimpleHeaderConverter(HeaderConverter):
@@ -46,7 +49,7 @@ class SimpleHeaderConverter(HeaderConverter):
         if data is None:
             return None, None
         try:
-            return _parsed(data) if len(data) <= _MOST else parse_string(decoded_utf8(data))
+            return _parsed(data) if len(data) <= _MAX_CACHED_BYTES else parse_whole_string(decoded_utf8(data))
         except Exception:
             log.warning("Can't parse header %r on topic %r, so its bytes are used", key, topic, exc_info=True)
             return BYTES, data

@@ -1,9 +1,9 @@
-"""``Values.parseString``: which type a text most probably stands for.
+"""Inference of the type of a text, as by Java's ``Values.parseString``.
 
 ``null``, ``true`` and ``false``; numbers of the smallest type that holds them; dates, times and timestamps in ISO form;
-arrays and maps of these, with quoted texts inside. Whatever is none of these, or only begins like one, is a text. The
-tokens are those of Java's parser, quirks included: a number that a delimiter follows is that number, whatever comes
-then.
+arrays and maps of these, with quoted texts inside. Any other text stays a string. The tokens are those of Java's
+parser, quirks included: of a text such as ``1::2`` or ``[1] and more``, ``parse`` returns the value at its beginning.
+``parse_whole`` returns such a text as it is.
 """
 
 from __future__ import annotations
@@ -62,11 +62,22 @@ def parse(text: str | None, convert: Convert) -> SchemaAndValue:
     """Schema and value that a text stands for; never raises. An array or map whose elements have no common type has
     none in its schema. ``convert`` brings elements to their common type.
     """
+    return _parse(text, convert, whole=False)
+
+
+def parse_whole(text: str | None, convert: Convert) -> SchemaAndValue:
+    """Like ``parse``, but a text that goes on after a value stays a string."""
+    return _parse(text, convert, whole=True)
+
+
+def _parse(text: str | None, convert: Convert, whole: bool) -> SchemaAndValue:
     if text is None:
         return None, None
     if not text or (text[0] not in NO_SCALAR and not _begins_number(text)):
         return STRING, text
-    return _ValueParser(text, convert).parse(False) or (None, None)
+    parser = _ValueParser(text, convert)
+    found = parser.parse(False)
+    return (STRING, text) if whole and parser.has_rest() else found or (None, None)
 
 
 @dataclass(slots=True)
@@ -126,6 +137,10 @@ class _ValueParser:
         if not token.strip(BLANK):
             return STRING, token
         return self._scalar(embedded, token.strip(BLANK))
+
+    def has_rest(self) -> bool:
+        """Return whether anything but blanks follows the value that was parsed."""
+        return bool(self.text[self.tokens.mark() :].strip(BLANK))
 
     def _is_literal(self, embedded: bool, literal: str) -> bool:
         start = self.tokens.mark()
