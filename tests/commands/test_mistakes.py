@@ -13,7 +13,7 @@ from penstock.core.config.catalog import Catalog, Kind, PluginClass
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.plugins import Plugins
 from penstock.trial.log import WorkerLog
-from penstock.trial.mistakes import in_short
+from penstock.trial.put import in_short
 from penstock.worker.connector_file import read_connector
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.demo import flights
-from penstock.demo.problem import DemoError
+from penstock.demo.flights import DemoError
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 

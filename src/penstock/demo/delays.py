@@ -9,7 +9,7 @@ from rich.table import Table
 
 from penstock.demo import chart, connectors, flights
 from penstock.demo.chart import Carrier
-from penstock.demo.problem import DemoError
+from penstock.demo.flights import DemoError
 from penstock.demo.spark_sql import ask
 from penstock.demo.stage import DemoStage
 from penstock.embedded import jars

@@ -9,7 +9,7 @@ import importlib.util
 import zipfile
 from pathlib import Path
 
-from penstock.demo.problem import DemoError
+from penstock.embedded.home import EmbeddedError
 
 COLUMNS = (
     *("year", "month", "day", "dep_time", "sched_dep_time", "dep_delay", "arr_time", "sched_arr_time", "arr_delay"),
@@ -22,6 +22,10 @@ TYPES = ", ".join(
 )
 """The same as Spark's types."""
 TOTAL = 336_776
+
+
+class DemoError(EmbeddedError):
+    """Reason why the demo can't continue, as one sentence for the person at the terminal."""
 
 
 def write(path: Path, most: int = TOTAL) -> int:

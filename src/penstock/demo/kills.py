@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.demo.problem import DemoError
+from penstock.demo.flights import DemoError
 
 if TYPE_CHECKING:
     from psutil import Process

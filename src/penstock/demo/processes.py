@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
-from penstock.demo.problem import DemoError
+from penstock.demo.flights import DemoError
 from penstock.embedded.ports import free_port
 from penstock.embedded.server import properties_text
 from penstock.trial.worker import LocalWorker

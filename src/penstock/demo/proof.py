@@ -14,7 +14,7 @@ from typing import cast
 import orjson
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
 
-from penstock.demo.problem import DemoError
+from penstock.demo.flights import DemoError
 from penstock.kafka.clients import new_consumer
 from penstock.kafka.log.reader import ConsumedMessage
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock.demo import connectors, kills
+from penstock.demo.flights import DemoError
 from penstock.demo.kills import Kill
-from penstock.demo.problem import DemoError
 from penstock.demo.progress import Bars
 from penstock.demo.stage import DemoStage, await_worker
 

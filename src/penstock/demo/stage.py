@@ -14,8 +14,8 @@ from typing import Any
 from rich.console import Console
 
 from penstock.demo import connectors, flights
+from penstock.demo.flights import DemoError
 from penstock.demo.kills import Kill
-from penstock.demo.problem import DemoError
 from penstock.demo.processes import WorkerProcess
 from penstock.embedded import Broker, daemon
 from penstock.embedded.home import writing

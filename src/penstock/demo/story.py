@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 
 from penstock.demo import connectors, delays, flights, proof, recovery, tables
+from penstock.demo.flights import DemoError
 from penstock.demo.kills import Kill
-from penstock.demo.problem import DemoError
 from penstock.demo.progress import Growing, bars
 from penstock.demo.stage import DemoStage, Options, folder, open_stage
 

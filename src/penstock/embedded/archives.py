@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.embedded import ivy, maven
-from penstock.embedded.home import EmbeddedError, folder, home, writing
+from penstock.embedded.home import EmbeddedError, folder, home, progress, writing
 from penstock.embedded.jars import lock
 from penstock.embedded.java import java
-from penstock.embedded.progress import progress
 
 
 @dataclass(frozen=True, slots=True)

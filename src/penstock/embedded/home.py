@@ -1,14 +1,15 @@
 """Penstock's cache folder on this machine, and the error of everything that is kept or run from it.
 
 Java Connect comes with a Kafka distribution; Penstock is a wheel, so what is not Python (jars, a broker's data, a Java
-launcher) is put here when it is first needed, and is found here from then on.
+launcher) is put here when it is first needed, and is found here from then on. Downloads report their progress.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -54,3 +55,19 @@ def refusal(e: OSError, path: Path) -> str:
             return f"{path} can't be a folder, since a file is in the way: move it, or choose another folder."
         case _:
             return f"{path} can't be written: {e.strerror}."
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
+    """Shows ``title`` on stderr while the block runs, which calls the yielded function once per piece of ``total``."""
+    if not sys.stderr.isatty():
+        print(f"{title} ...", file=sys.stderr, flush=True)
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)

@@ -17,9 +17,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from penstock.embedded import ivy, maven
-from penstock.embedded.home import EmbeddedError, folder, home, writing
+from penstock.embedded.home import EmbeddedError, folder, home, progress, writing
 from penstock.embedded.java import Java, java
-from penstock.embedded.progress import progress
 
 SETS = ("kafka", "spark-kafka", "connect")
 

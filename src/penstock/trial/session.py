@@ -21,9 +21,8 @@ from penstock.http.client import Client
 from penstock.http.client_errors import ClientError, ResourceNotFoundError, UnreachableError
 from penstock.scratch import Scratch
 from penstock.trial.log import WorkerLog
-from penstock.trial.mistakes import in_short
 from penstock.trial.plugin import FileChanges, config_file, plugin_path, require_own_modules
-from penstock.trial.put import Put
+from penstock.trial.put import Put, in_short
 from penstock.trial.topics import Lines, TopicRecords
 from penstock.trial.worker import LocalWorker
 from penstock.worker.connector_file import read_connector

@@ -28,8 +28,7 @@ from penstock.api.schema import (
     map_of,
 )
 from penstock.api.schema import decimal as decimal_schema
-from penstock.java.big_decimal import big_decimal
-from penstock.java.numbers import double_text, float32
+from penstock.java.numbers import big_decimal, double_text, float32
 from penstock.values.logical import (
     DAY,
     bytes_of,

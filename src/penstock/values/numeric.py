@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, TIME_NAME, TIMESTAMP_NAME, Schema
-from penstock.java.big_decimal import big_decimal
+from penstock.java.numbers import big_decimal
 from penstock.values.class_names import class_name
 from penstock.values.logical import days_since, millis_of_day, millis_since
 from penstock.values.printing import to_string

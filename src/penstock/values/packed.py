@@ -1,7 +1,7 @@
 """Columns of a table as the bytes of messages have them: numbers in an array, texts by their places.
 
 They are sequences like all columns; Python's objects are made of them when the first one is asked for. What handles
-columns as a whole, as printing does (``packed_lines``), needs none.
+columns as a whole, as printing does (``lines``), needs none.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from penstock.demo.databases import changes, connectors, postgres
-from penstock.demo.problem import DemoError
+from penstock.demo.flights import DemoError
 from penstock.embedded.archives import unpacked
 from penstock.embedded.home import EmbeddedError
 from penstock.embedded.jars import jars

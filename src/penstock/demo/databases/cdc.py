@@ -17,7 +17,7 @@ from penstock.demo.databases import changes, connectors
 from penstock.demo.databases.connectors import SINK, SOURCE, TOPIC
 from penstock.demo.databases.following import Following, following
 from penstock.demo.databases.postgres import HOST, Postgres, server
-from penstock.demo.problem import DemoError
+from penstock.demo.flights import DemoError
 from penstock.demo.progress import bars
 from penstock.demo.spark_sql import ask
 from penstock.demo.stage import DemoStage, Options, folder, open_stage

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
-from penstock.demo.problem import DemoError
+from penstock.demo.flights import DemoError
 from penstock.kafka.clients import new_consumer
 
 MAX_RECORDS = 10_000

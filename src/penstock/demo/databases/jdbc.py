@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.demo import flights, tables
-from penstock.demo.problem import DemoError
+from penstock.demo.flights import DemoError
 from penstock.demo.spark_sql import ask
 from penstock.demo.stage import DemoStage, Options, folder, open_stage
 from penstock.embedded import EmbeddedError, jars

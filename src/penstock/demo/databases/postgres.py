@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from penstock.demo.problem import DemoError
+from penstock.demo.flights import DemoError
 from penstock.embedded.leash import leashed
 from penstock.embedded.ports import free_port
 

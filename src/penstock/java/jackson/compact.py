@@ -1,7 +1,7 @@
 """JSON as Java Connect writes it into its internal topics, byte for byte.
 
 Java: ``JsonConverter`` without schemas, over Jackson. No spaces, members in the order given, bytes in base64; the rest
-is ``penstock.java.jackson.reading.dumps``.
+is ``penstock.java.jackson.reading.dumps``. ``indented`` is Jackson's form with line breaks.
 """
 
 from __future__ import annotations
@@ -62,3 +62,24 @@ def _plain(value: Any) -> Any:
             return [_plain(item) for item in value]
         case _:
             raise JsonError(f"A value of type {type(value).__name__} can't be written as JSON: {value!r}")
+
+
+def indented(value: Any) -> bytes:
+    """The JSON of a value made of what ``dumps`` takes; raises JsonError."""
+    return _indented(value, b"\n")
+
+
+def _indented(value: Any, line: bytes) -> bytes:
+    """``line``: what a line begins with, the line break before it included."""
+    match value:
+        case dict() if value:
+            inner = line + b"  "
+            members = [inner + dumps(key) + b" : " + _indented(item, inner) for key, item in value.items()]
+            return b"{" + b",".join(members) + line + b"}"
+        case list() if value:
+            return b"[ " + b", ".join([_indented(item, line) for item in value]) + b" ]"
+        case dict():
+            return b"{ }"
+        case list():
+            return b"[ ]"
+    return dumps(value)

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from penstock.java.big_decimal import big_decimal
 from penstock.java.errors import JsonError, NumberFormatError
-from penstock.java.jackson.limits import check_digits
 from penstock.java.jackson.node import MISSING, Node
-from penstock.java.jackson.scanner import JsonScanner
+from penstock.java.jackson.scanner import JsonScanner, check_digits
+from penstock.java.numbers import big_decimal
 
 _NUMBER = re.compile(r"-?(\d+)(\.\d+)?([eE][+-]?\d+)?")
 _TOKEN = re.compile(r"[A-Za-z0-9_$\x80-\xff]*")

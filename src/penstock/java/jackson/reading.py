@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 
 from penstock.java.errors import JsonError
-from penstock.java.jackson.limits import too_deep
 from penstock.java.jackson.node import Node
 from penstock.java.jackson.parser import Parser
+from penstock.java.jackson.scanner import too_deep
 from penstock.java.numbers import double_text
 
 _FIRST_PLANES, _LAST_PLANES = re.compile(rb"\xf0[\x80-\xbf]{3}"), re.compile(rb"[\xf1-\xf4][\x80-\xbf]{3}")

@@ -1,4 +1,7 @@
-"""The characters of JSON, and the texts among them: positions, blanks, strings, the names of members, complaints."""
+"""Characters of JSON: positions, blanks, strings, names of members, errors, and limits of length and depth.
+
+Java: ``StreamReadConstraints`` of Jackson, with its defaults.
+"""
 
 from __future__ import annotations
 
@@ -138,3 +141,33 @@ class JsonScanner:
         if not "\udc00" <= low <= "\udfff":
             raise self._error(f"{broken} low surrogate, got 0x{ord(low):04X}")
         return high + low
+
+
+DIGITS, LEVELS = 1000, 1000
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+
+
+def check_digits(count: int) -> None:
+    """Raises JsonError for a number that has so many digits, those of its exponent among them."""
+    if count > DIGITS:
+        raise _exceeded("Number value length", count, DIGITS, "getMaxNumberLength")
+
+
+def too_deep(data: bytes) -> JsonError:
+    """The error for a text that is nested so deeply that it can't be read here."""
+    depth = 0
+    for found in _BRACKET.finditer(data.decode("latin-1")):
+        if found[0] in "[{":
+            depth += 1
+        elif found[0] in "]}":
+            depth -= 1
+        if depth > LEVELS:
+            return _exceeded("Document nesting depth", depth, LEVELS, "getMaxNestingDepth")
+    return JsonError("The JSON is nested too deeply")
+
+
+def _exceeded(what: str, found: int, most: int, method: str) -> JsonError:
+    return JsonError(
+        f"com.fasterxml.jackson.core.exc.StreamConstraintsException: {what} ({found}) exceeds the maximum allowed "
+        f"({most}, from `StreamReadConstraints.{method}()`)"
+    )

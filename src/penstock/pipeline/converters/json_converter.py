@@ -21,9 +21,9 @@ from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.java.errors import JsonError
-from penstock.java.jackson.limits import too_deep
 from penstock.java.jackson.node import Node
 from penstock.java.jackson.reading import dumps, loads, parse
+from penstock.java.jackson.scanner import too_deep
 from penstock.pipeline.converters import json_columns
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
 from penstock.pipeline.converters.json_reader import JsonReader

@@ -16,8 +16,7 @@ from penstock.java.hash_map import hash_order
 from penstock.java.text import java_split
 from penstock.pipeline.transforms.casting import OUTPUTS, Caster, caster, refused_output
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
-from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
-from penstock.pipeline.transforms.plans import Plans
+from penstock.pipeline.transforms.plans import Plans, for_each, orders, skeletons
 from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
 from penstock.values.class_names import class_name
 from penstock.values.column_printing import numbers

@@ -13,8 +13,7 @@ from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.validators import Described, ValidString
 from penstock.pipeline.transforms.column import BuiltIn, OnKey, OnValue, parts_by_schema, replace_null_setting
-from penstock.pipeline.transforms.map_order import Keys, copied, for_each
-from penstock.pipeline.transforms.plans import Plans
+from penstock.pipeline.transforms.plans import Keys, Plans, copied, for_each
 from penstock.pipeline.transforms.structs import (
     NullPointerError,
     StructReader,

@@ -12,8 +12,7 @@ from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import INT32, INT64, STRING, TIMESTAMP, Schema
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
-from penstock.pipeline.transforms.map_order import copied, for_each, orders, skeletons
-from penstock.pipeline.transforms.plans import Plans
+from penstock.pipeline.transforms.plans import Plans, copied, for_each, orders, skeletons
 from penstock.pipeline.transforms.structs import StructReader, may_leave_null, rebuilt, require_maps, require_structs
 from penstock.values.logical import moment_of
 from penstock.values.repeated import converted

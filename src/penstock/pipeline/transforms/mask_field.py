@@ -14,11 +14,10 @@ from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.api.validators import NonEmptyString, ValidList
-from penstock.java.big_decimal import big_decimal
 from penstock.java.hash_map import hash_order
+from penstock.java.numbers import big_decimal
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
-from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
-from penstock.pipeline.transforms.plans import Plans
+from penstock.pipeline.transforms.plans import Plans, for_each, orders, skeletons
 from penstock.pipeline.transforms.structs import StructReader, require_maps, require_structs
 from penstock.values.class_names import class_name
 from penstock.values.logical import day_of, moment_of, time_of

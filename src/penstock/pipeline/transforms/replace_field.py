@@ -15,8 +15,7 @@ from penstock.api.validators import Described, ValidList
 from penstock.java.hash_map import capacity_for, hash_order
 from penstock.java.text import java_split
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
-from penstock.pipeline.transforms.map_order import Keys, for_each, ordered
-from penstock.pipeline.transforms.plans import Plans
+from penstock.pipeline.transforms.plans import Keys, Plans, for_each, ordered
 from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_class, require_maps, require_structs
 
 PURPOSE = "field replacement"

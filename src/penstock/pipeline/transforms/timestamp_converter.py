@@ -15,8 +15,7 @@ from penstock.api.validators import ValidString
 from penstock.java.dates import DateFormat
 from penstock.java.errors import DatePatternError
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
-from penstock.pipeline.transforms.map_order import for_each, orders, skeletons
-from penstock.pipeline.transforms.plans import Plans
+from penstock.pipeline.transforms.plans import Plans, for_each, orders, skeletons
 from penstock.pipeline.transforms.structs import StructReader, rebuilt, require_maps, require_structs
 from penstock.pipeline.transforms.timestamps import (
     PRECISIONS,

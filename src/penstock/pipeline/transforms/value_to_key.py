@@ -13,8 +13,7 @@ from penstock.api.schema import Schema
 from penstock.api.validators import ValidList
 from penstock.java.hash_map import capacity_for
 from penstock.pipeline.transforms.column import BuiltIn, Changed, parts_by_schema, replace_null_setting
-from penstock.pipeline.transforms.map_order import ordered
-from penstock.pipeline.transforms.plans import Plans
+from penstock.pipeline.transforms.plans import Plans, ordered
 from penstock.pipeline.transforms.structs import StructReader, checked_struct, require_maps, require_structs
 
 PURPOSE = "copying fields from value to key"

@@ -32,9 +32,8 @@ from penstock.api.schema import (
     array,
     decimal,
 )
-from penstock.java.big_decimal import big_decimal
 from penstock.java.dates import DateFormat
-from penstock.java.numbers import float32_of, float_text
+from penstock.java.numbers import big_decimal, float32_of, float_text
 from penstock.values.logical import DAY, day_of, moment_of, time_of
 from penstock.values.parsing.tokens import BLANK, NO_SCALAR, ValueTokens
 from penstock.values.text import DATE_FORMAT, TIME_FORMAT, TIMESTAMP_FORMAT

@@ -12,7 +12,7 @@ from penstock.java.numbers import float32, float_text
 from penstock.pipeline.converters.registry.avro.options import AvroOptions, is_union
 from penstock.pipeline.converters.registry.avro.schema.model import NULL_DEFAULT, AvroType
 from penstock.pipeline.converters.registry.mapping.names import scrubbed
-from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
+from penstock.pipeline.converters.registry.mapping.schemas import SchemaParts
 from penstock.values.logical import (
     bytes_of,
     day_of,

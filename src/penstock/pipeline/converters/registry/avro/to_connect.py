@@ -30,8 +30,7 @@ from penstock.pipeline.converters.registry.avro.options import (
     AvroOptions,
 )
 from penstock.pipeline.converters.registry.avro.schema.model import AvroField, AvroType
-from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema, reference
-from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
+from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema, SchemaParts, reference
 
 log = logging.getLogger(__name__)
 

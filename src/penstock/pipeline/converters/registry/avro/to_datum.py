@@ -18,7 +18,7 @@ from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
 from penstock.pipeline.converters.registry.avro.schema.model import NULL_DEFAULT, AvroField, AvroType
 from penstock.pipeline.converters.registry.avro.to_avro import ANYTHING_TYPE
 from penstock.pipeline.converters.registry.mapping.names import full_name, scrubbed
-from penstock.pipeline.converters.registry.mapping.plain import BITS
+from penstock.pipeline.converters.registry.mapping.schemas import BITS
 from penstock.values.class_names import class_name
 from penstock.values.hash_map import in_hash_order
 from penstock.values.logical import bytes_of, days_since, millis_of_day, millis_since

@@ -33,7 +33,7 @@ from penstock.pipeline.converters.registry.mapping.pieces import (
     of_kind,
     within,
 )
-from penstock.pipeline.converters.registry.mapping.plain import BITS
+from penstock.pipeline.converters.registry.mapping.schemas import BITS
 from penstock.pipeline.converters.registry.mapping.varints import Lengths, varint, varints
 from penstock.values.class_names import class_name
 

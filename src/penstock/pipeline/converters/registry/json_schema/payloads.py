@@ -14,7 +14,7 @@ import orjson
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
-from penstock.java.jackson.indenting import indented
+from penstock.java.jackson.compact import indented
 from penstock.java.jackson.reading import dumps, loads, parse
 from penstock.pipeline.converters import json_columns
 from penstock.pipeline.converters.registry.format import FormatReader

@@ -8,14 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import Field, Schema, SchemaType
+from penstock.api.schema import DECIMAL_NAME, Field, Schema, SchemaType
 from penstock.java.jackson.node import MISSING, Node, node_type
 from penstock.pipeline.converters.json_reader import JsonReader
-from penstock.pipeline.converters.nulls_inside import null_for
-from penstock.pipeline.converters.registry.json_schema.fields import put
+from penstock.pipeline.converters.nulls_inside import check_inside, checked, null_for
 from penstock.pipeline.converters.registry.json_schema.options import has_object_keys, is_union
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
-from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema
+from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema
 from penstock.pipeline.converters.scalar_nodes import Read
 
 _INTEGERS = frozenset((SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64))
@@ -146,3 +145,30 @@ def _matching(schema: Schema, node: Node) -> int:
         return 0
     found = [field for field in schema.fields if field.name in node]
     return len(found) + sum(_matching(field.schema, node[field.name]) for field in found)
+
+
+def put(field: Field, read: Read) -> Read:
+    """Return a reader that raises DataError for values that a struct's field refuses. Called for nodes that are
+    present.
+    """
+    schema, location = field.schema, f'field: "{field.name}"'
+    if schema.type is SchemaType.BYTES and schema.name != DECIMAL_NAME:
+
+        def read_bytes(node: Any) -> Any:
+            value = read(node)
+            if value is None and node is not None:
+                raise _no_bytes(schema, location)
+            return value
+
+        return read_bytes
+    check = check_inside(schema, location, _refusal)
+    return read if check is None else checked(read, check)
+
+
+def _no_bytes(schema: Schema, location: str) -> DataError:
+    name = f' "{schema.name}"' if schema.name is not None else ""
+    return DataError(f"Invalid Java object for schema{name} with type BYTES: class java.math.BigDecimal for {location}")
+
+
+def _refusal(schema: Schema, location: str) -> DataError:
+    return null_for(schema, location) if schema.type is SchemaType.STRING else _no_bytes(schema, location)

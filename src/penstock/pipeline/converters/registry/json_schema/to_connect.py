@@ -23,8 +23,7 @@ from penstock.pipeline.converters.registry.json_schema.options import (
 )
 from penstock.pipeline.converters.registry.json_schema.pieces import COMBINATIONS, java_name, kind, members, pieces
 from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
-from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema, reference
-from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
+from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema, SchemaParts, reference
 
 _TYPES = {kind.value: kind for kind in SchemaType}
 _MODERN = ("https://json-schema.org/draft/20", "http://json-schema.org/draft/20")

@@ -10,7 +10,7 @@ from penstock.api.errors import DataError
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.json_writer import JsonWriter, Write
 from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions, has_object_keys, is_union
-from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema
+from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema
 from penstock.values.class_names import class_name
 
 

@@ -7,8 +7,7 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE, TIME, TIMESTAMP, Schema, SchemaType, decimal
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.mapping.recursion import RecursiveSchema, reference
-from penstock.pipeline.converters.registry.mapping.schema_parts import SchemaParts
+from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema, SchemaParts, reference
 from penstock.pipeline.converters.registry.protobuf.files import field_proto
 from penstock.pipeline.converters.registry.protobuf.options import (
     DATE_TYPE,

@@ -12,7 +12,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.mapping.pieces import joined
-from penstock.pipeline.converters.registry.mapping.plain import BITS, KINDS
+from penstock.pipeline.converters.registry.mapping.schemas import BITS, KINDS
 from penstock.pipeline.converters.registry.protobuf.column_writer import column_writer
 from penstock.pipeline.converters.registry.protobuf.options import (
     DATE_TYPE,
