@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install browser databases demo test unit soak kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
+.PHONY: help install browser databases demo test unit soak soak-queries kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 # Tests wait about half of their time for leases, sessions and retries: three for the two processors of CI.
@@ -42,6 +42,9 @@ unit: $(STAMP)  ## run the tests that need neither Kafka nor a JVM
 
 soak: $(STAMP)  ## 15 minutes: workers, Sparks and tasks are killed while connectors change, and other faults if asked for; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak churn $(ARGS)
+
+soak-queries: $(STAMP)  ## 30 minutes: 20 queries on one worker while an operator restarts and pauses them; ARGS="--help" lists the options
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak queries $(ARGS)
 
 kill-test: $(STAMP)  ## 100 kills of workers, Sparks and tasks, and other faults if asked for, exactly once; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak kills $(ARGS)

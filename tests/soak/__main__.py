@@ -1,5 +1,5 @@
-"""``python -m soak churn``, ``kills``, ``sinks``, ``changes`` and ``tables``: the long runs of ``make soak``,
-``kill-test``, ``kill-test-sinks``, ``kill-test-changes`` and ``kill-test-tables``.
+"""``python -m soak churn``, ``queries``, ``kills``, ``sinks``, ``changes`` and ``tables``: the long runs of
+``make soak``, ``soak-queries``, ``kill-test``, ``kill-test-sinks``, ``kill-test-changes`` and ``kill-test-tables``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import typer
 from faults.broker import FaultyBroker
 from faults.plan import KINDS, OF_THE_BROKER, WITH_JARS, Plan
 from penstock.embedded import Broker
-from soak import churning, killing, sinking, streaming
+from soak import churning, killing, querying, sinking, streaming
 from soak import tables as of_tables
 from soak.report import Clock, Outcome, show
 from soak.resources import MOST
@@ -84,6 +84,25 @@ def churn(
     wanted = churning.Soak(plan=plan, pace=pace, exactly_once=exactly_once, bound=bound, most=growth)
     with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
         _end("Soak", churning.run(wanted, running, folder, Clock().say, faulty))
+
+
+@app.command()
+def queries(
+    number: Annotated[int, typer.Option("--number", help="How many queries.")] = 20,
+    minutes: float = 30.0,
+    pace: Annotated[float, typer.Option(help="Seconds between two requests of the operator, on average.")] = 10.0,
+    rate: Annotated[int, typer.Option(help="Numbers per second for the sinks.")] = 200,
+    seed: Annotated[int, typer.Option(help="Decides the requests; 0 takes one at random, which is shown.")] = 0,
+    bootstrap: Bootstrap = "",
+    logs: Logs = None,
+) -> None:
+    """Run many SparkSinks and SparkSources on one worker while an operator restarts and pauses them."""
+    test = querying.QuerySoak(
+        seed=seed or random.randrange(1, 2**31), queries=number, minutes=minutes, pace=pace, rate=rate
+    )
+    print(f"--seed {test.seed} --number {number} --minutes {minutes:g} --pace {pace:g} --rate {rate}")
+    with _broker(bootstrap) as running, _folder(logs) as folder:
+        _end("Soak of queries", querying.run(test, running, folder, Clock().say))
 
 
 @app.command()
