@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_types_and_defaults() -> None:
     assert (name.kind, name.optional, name.default) == (Kind.STRING, True, "x")
     assert (id.kind, id.optional, id.default) == (Kind.INT64, False, None)
     assert (amount.kind, amount.scale) == (Kind.DECIMAL, 2)
-    assert Shape.from_text(shape().text()) == shape()
+    assert pickle.loads(pickle.dumps(shape())) == shape()
 
 
 def test_arrays_are_columns_where_the_database_has_them() -> None:
@@ -81,7 +82,7 @@ def test_arrays_are_columns_where_the_database_has_them() -> None:
     assert (tags.kind, tags.array, tags.optional) == (Kind.STRING, True, True)
     assert [PostgreSql().type_of(each) for each in (tags, counts)] == ["TEXT[]", "INT[]"]
     assert PostgreSql().binding(counts) == "ARRAY int4"
-    assert Shape.from_text(shape(value=value).text()) == shape(value=value)
+    assert pickle.loads(pickle.dumps(shape(value=value))) == shape(value=value)
     for url, refused in (("jdbc:sqlite:x", value), ("jdbc:postgresql:x", struct(("tags", array(decimal(2)))))):
         with pytest.raises(DataError, match=r"tags \(ARRAY.*\) type doesn't have a mapping"):
             shape(value=refused, connection__url=url)
@@ -204,7 +205,7 @@ def test_fields_that_are_times() -> None:
     assert columns["a"].default == "1970-01-01 00:00:01.500000"
     nanos = shape(value=value, **given, timestamp__precision__mode="NANOSECONDS")
     assert {each.kind for each in nanos.columns if each.name in "ab"} == {Kind.NANOS}
-    assert Shape.from_text(nanos.text()) == nanos
+    assert pickle.loads(pickle.dumps(nanos)) == nanos
     with pytest.raises(DataError, match=r"'soon' of timestamp\.fields\.list is no whole number"):
         moment_of("soon", Kind.MICROS)
     with pytest.raises(DataError, match="is no time"):

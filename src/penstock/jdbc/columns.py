@@ -10,10 +10,8 @@ import datetime as dt
 import decimal
 import enum
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
-
-import orjson
 
 from penstock.api import schema as s
 from penstock.api.errors import DataError
@@ -143,17 +141,6 @@ class Shape:
             name = column.name if column.name in types else names.get(column.name.casefold(), column.name)
             found.append(replace(column, name=name, type=types.get(name, "")))
         return replace(self, columns=tuple(found))
-
-    def text(self) -> str:
-        return orjson.dumps(asdict(self)).decode()
-
-    @classmethod
-    def from_text(cls, text: str) -> Self:
-        found: dict[str, Any] = orjson.loads(text)
-        columns = tuple(
-            Column(**{**each, "kind": Kind(each["kind"]), "part": Part(each["part"])}) for each in found["columns"]
-        )
-        return cls(found["table"], columns, found["delete"])
 
 
 def no_column(name: str, type: str) -> DataError:

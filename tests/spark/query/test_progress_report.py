@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.api.source import SourceProgress
 from penstock.pipeline.metrics import Metrics
-from penstock.spark.query.progress_report import BUSY, BatchTimes, positions, shares
+from penstock.spark.query.progress_report import BatchTimes, positions, shares
 
 
 def report(number: int, **durations: int) -> dict[str, Any]:
@@ -41,9 +41,8 @@ def test_batches_that_spark_has_forgotten_took_as_long_as_the_others() -> None:
 
 
 def test_the_time_of_a_batch_is_split_as_sparks_processes_spent_theirs() -> None:
-    totals = {BUSY: 8.0, "penstock-stage-convert-seconds-total": 2.0, "penstock-stage-transform-seconds-total": 4.0}
-    assert shares(totals, 4.0) == {"convert": 1.0, "transform": 2.0, "put": 1.0}
-    assert shares({}, 4.0) == {"put": 4.0}
+    assert shares({"convert": 2.0, "transform": 4.0}, 8.0, 4.0) == {"convert": 1.0, "transform": 2.0, "put": 1.0}
+    assert shares({}, 0.0, 4.0) == {"put": 4.0}
 
 
 def test_positions_are_the_numbers_of_the_offsets() -> None:

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.source import SourceProgress
-from penstock.pipeline.metrics import STAGES, Metrics
+from penstock.pipeline.metrics import Metrics
 
 KEPT = 20
 """Progress reports that Spark keeps of a query: batches that it may run between two reports of the task."""
-BUSY = "penstock-busy-seconds"
-"""In a batch's totals: how long Spark's Python processes worked on it, waiting for their input and output included."""
 _STAGES = {
     "latestOffset": "poll",
     "getBatch": "poll",
@@ -52,13 +50,14 @@ class BatchTimes:
                     self.metrics.spent(stage, times[name] / 1000 * scale)
 
 
-def shares(totals: Mapping[str, Any], seconds: float, rest: str = "put") -> dict[str, float]:
-    """The stages of a batch that took so long, as Spark's Python processes have spent their time. The rest is that of
-    one stage: of a sink ``put``, which is reading Kafka's records as well, since Spark does both at once.
+def shares(stages: Mapping[str, float], busy: float, seconds: float, rest: str = "put") -> dict[str, float]:
+    """Divide the ``seconds`` that a batch took among its stages, as Spark's Python processes have spent their time:
+    ``stages`` of the seconds for which they were ``busy``.
+
+    The rest is that of one stage: of a sink ``put``, which is reading Kafka's records as well, since Spark does both at
+    once.
     """
-    busy = totals.get(BUSY, 0.0)
-    spent = {stage: totals.get(f"penstock-stage-{stage}-seconds-total", 0.0) for stage in STAGES}
-    found = {stage: seconds * min(time / busy, 1.0) for stage, time in spent.items() if time and busy}
+    found = {stage: seconds * min(time / busy, 1.0) for stage, time in stages.items() if time and busy}
     others = sum(share for stage, share in found.items() if stage != rest)
     return {**found, rest: max(seconds - others, 0.0)}
 

@@ -19,7 +19,7 @@ from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Stage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.original_records import OriginalRecords
-from penstock.spark.query.jdbc.plan import Plan, Stops, stop_totals, without_stops
+from penstock.spark.query.jdbc.plan import PassTotals, Plan, Stops
 from penstock.spark.query.jdbc.row_maker import RowMaker
 from penstock.spark.query.jdbc.rows import TableRows
 from penstock.spark.query.sink.rows.held_letters import HeldFailures
@@ -93,11 +93,9 @@ def test_it_stops_at_a_new_shape_and_reports_it() -> None:
     made = maker.rows(records, errors()[0])
     assert made is not None
     assert made["_offset"].to_pylist() == [10]
-    totals = {"rows": 1.0, **stop_totals(maker.new, maker.stops)}
-    found = Stops.of(totals)
+    found = Stops(list(maker.new), maker.stops)
     assert found.shapes == [shape(TWO)]
     assert found.starts == {("t", 0): 11}
-    assert without_stops(totals) == {"rows": 1.0}
     # The next pass.
     plan = Plan((shape(ONE), *found.shapes), found.starts)
     assert [plan.wants(("t", 0), offset) for offset in (10, 11, 12)] == [False, True, True]
@@ -151,9 +149,9 @@ class Sum:
     """Stands for the accumulator of totals."""
 
     def __init__(self) -> None:
-        self.value: dict[str, Any] = {}
+        self.value = PassTotals()
 
-    def add(self, totals: dict[str, Any]) -> None:
+    def add(self, totals: PassTotals) -> None:
         self.value = totals
 
 
@@ -194,7 +192,7 @@ def test_a_record_that_fails_behind_a_stop_is_reported_by_the_next_pass_alone() 
         pipeline = Pipeline(handler, steps, [], OriginalRecords(), metrics, None)
         rows = TableRows(cast(Any, None), plan, cast(Any, totals))
         made = list(rows._rows(pipeline, held, RowMaker(SETTINGS, plan), [arrow]))
-        stops = Stops.of(totals.value)
+        stops = totals.value.stops
         plan = Plan((*plan.shapes, *stops.shapes), stops.starts)
     assert made[0]["_offset"].to_pylist() == [1, 3]
     assert stops.starts == {}

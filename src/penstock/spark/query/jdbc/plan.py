@@ -1,22 +1,19 @@
 """The plan of a pass over a batch: the shapes whose rows are written, and from which record on.
 
 A pass stops in a partition of a topic at the first record of a shape that is not in the plan. The next pass continues
-there, when the table has the columns. Processes report by the accumulator of totals, see ``sink.plan``.
+there, when the table has the columns. Processes report where by their totals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import types as t
 
 from penstock.jdbc.columns import Column, Kind, Shape
 from penstock.spark.query.sink.progress import Partition
-from penstock.spark.query.sink.rows.plan import Totals
-
-NEW_SHAPE, STOPPED = "shape ", "stopped "
-"""Precede, in the totals, a shape that is not in the plan, and the partition in which a pass stopped at an offset."""
+from penstock.spark.query.sink.totals import BatchTotals
 
 TYPES: dict[Kind, t.DataType] = {
     Kind.INT8: t.ByteType(),
@@ -76,29 +73,21 @@ def _type(column: Column) -> t.DataType:
 
 @dataclass(slots=True)
 class Stops:
-    """What a pass has reported: new shapes, and where to continue."""
+    """Where a pass has stopped: new shapes, and the offset in each partition at which the next pass continues."""
 
     shapes: list[Shape] = field(default_factory=list)
     starts: dict[Partition, int] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, totals: Totals) -> Stops:
-        found = cls()
-        for name, value in totals.items():
-            if name.startswith(NEW_SHAPE):
-                found.shapes.append(Shape.from_text(name.removeprefix(NEW_SHAPE)))
-            elif name.startswith(STOPPED):
-                partition, _, topic = name.removeprefix(STOPPED).partition(" ")
-                found.starts[topic, int(partition)] = int(value)
-        return found
 
+@dataclass(slots=True)
+class PassTotals:
+    """Totals of a pass over a batch, and where it has stopped."""
 
-def stop_totals(shapes: Iterable[Shape], stops: Mapping[Partition, int]) -> Totals:
-    return {
-        **{NEW_SHAPE + shape.text(): 1.0 for shape in shapes},
-        **{f"{STOPPED}{partition} {topic}": float(offset) for (topic, partition), offset in stops.items()},
-    }
+    batch: BatchTotals = field(default_factory=BatchTotals)
+    stops: Stops = field(default_factory=Stops)
 
-
-def without_stops(totals: Totals) -> Totals:
-    return {name: value for name, value in totals.items() if not name.startswith((NEW_SHAPE, STOPPED))}
+    def add(self, more: PassTotals) -> None:
+        self.batch.add(more.batch)
+        stops = self.stops
+        stops.shapes += [shape for shape in more.stops.shapes if shape not in stops.shapes]
+        stops.starts |= more.stops.starts

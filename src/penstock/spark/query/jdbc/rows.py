@@ -17,13 +17,13 @@ from penstock.hosts.errors import HostLost
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.trace import trace
-from penstock.spark.query.jdbc.plan import Plan, stop_totals
+from penstock.spark.query.jdbc.plan import PassTotals, Plan, Stops
 from penstock.spark.query.jdbc.row_maker import SINK_CLASS, RowMaker
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.rows.held_letters import HeldFailures
 from penstock.spark.query.sink.rows.pipeline import Pipeline
-from penstock.spark.query.sink.rows.plan import RowsError, Totals, lost_host
+from penstock.spark.query.sink.rows.plan import RowsError, lost_host
 from penstock.spark.query.sink.rows.row_maker import raw_batch
 
 
@@ -33,7 +33,7 @@ class TableRows:
 
     spec: SafeSpec
     plan: Plan
-    totals: Accumulator[Totals]
+    totals: Accumulator[PassTotals]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
@@ -62,7 +62,7 @@ class TableRows:
                 if made is not None:
                     pipeline.metrics.add("sink-record-send-total", made.num_rows)
                     yield made
-        self.totals.add({**pipeline.totals(), **stop_totals(maker.new, maker.stops)})
+        self.totals.add(PassTotals(pipeline.totals(), Stops(list(maker.new), dict(maker.stops))))
 
     def _wanted(self, arrow: pa.RecordBatch, stops: Mapping[Partition, int]) -> pa.RecordBatch:
         """Without the records that are done, and those of partitions in which this pass has stopped."""
@@ -87,7 +87,7 @@ class RefusedRows:
     spec: SafeSpec
     refused: Mapping[Partition, Mapping[int, str]]
     """By partition and offset what the database has said."""
-    totals: Accumulator[Totals]
+    totals: Accumulator[PassTotals]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
@@ -103,8 +103,7 @@ class RefusedRows:
                 raise lost_host(lost) from lost
             except Exception as error:
                 raise RowsError(trace=trace(error)) from error
-            found = pipeline.totals()
-            self.totals.add({name: value for name, value in found.items() if _is_of_errors(name)})
+            self.totals.add(PassTotals(pipeline.totals().errors()))
         yield from ()
 
     def _refused(self, raw: Batch) -> list[int]:
@@ -118,7 +117,3 @@ class RefusedRows:
     def _refuse(self, batch: Batch) -> Batch:
         """Every record; those of a batch one by one, since each has its own message."""
         raise DataError(self._said(batch, 0) or "The database refuses this row")
-
-
-def _is_of_errors(name: str) -> bool:
-    return name.startswith(("total-", "last-error", "penstock-last-error", "deadletterqueue"))

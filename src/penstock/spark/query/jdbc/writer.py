@@ -6,7 +6,7 @@ batch fails: the next pass or try continues after it. Across crashes only the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +18,15 @@ from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.dataframes import full_text, narrowed
 from penstock.spark.query.jdbc.java import Java, lacks_driver
-from penstock.spark.query.jdbc.plan import Plan, Stops, without_stops
+from penstock.spark.query.jdbc.plan import PassTotals, Plan, Stops
 from penstock.spark.query.jdbc.rows import RefusedRows, TableRows
 from penstock.spark.query.jdbc.tables import Tables
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.progress import Partition, Version, later_of
-from penstock.spark.query.sink.rows.plan import SumOfTotals, reported
+from penstock.spark.query.sink.rows.plan import reported
 from penstock.spark.query.sink.tables.files import folder_name
 from penstock.spark.query.sink.tables.target import Owner
+from penstock.spark.query.sink.totals import BatchTotals, SumOf
 from penstock.spark.query.sink.writer import RECORDS, NotWrittenError, PipelineError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class _Progress:
     """What is a dead letter already, or is to be one."""
     letters: Refused = field(default_factory=dict)
     """What is to be one."""
-    totals: dict[str, Any] = field(default_factory=dict)
+    totals: BatchTotals = field(default_factory=BatchTotals)
 
 
 class JdbcWriter:
@@ -64,7 +65,7 @@ class JdbcWriter:
         self._java = Java(session, settings.connection, drivers, spec.plugin_path, safe)
         self._tables = Tables(self._java, settings)
         self._ledger = LedgerStatements.of(settings.connection.dialect, settings.ledger) if settings.ledger else None
-        self._totals = session.sparkContext.accumulator({}, SumOfTotals())
+        self._totals = session.sparkContext.accumulator(PassTotals(), SumOf())
         self._shapes: list[Shape] = []
         self._progress: _Progress | None = None
 
@@ -77,7 +78,7 @@ class JdbcWriter:
         except Exception as error:
             raise self._raised(error) from error
 
-    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> Mapping[str, Any]:
+    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> BatchTotals:
         """As ``BatchWriter.write``. Called again after a failure, it continues where the batch was."""
         records = records.selectExpr(*RECORDS)
         if self._progress is None or self._progress.version != version:
@@ -107,7 +108,7 @@ class JdbcWriter:
         for shape in sorted(self._shapes, key=lambda shape: shape.delete):
             self._tables.prepare(shape)
         plan = Plan(tuple(self._shapes), progress.starts, dict(progress.done))
-        self._totals.value = {}
+        self._totals.value = PassTotals()
         rows = narrowed(records.mapInArrow(TableRows(self._spec, plan, self._totals), plan.row_type()))
         if self._settings.connection.dialect.single_writer:
             rows = rows.coalesce(1)
@@ -116,12 +117,12 @@ class JdbcWriter:
             writer.run(self._session._jsparkSession, rows._jdf)
         finally:
             self._take(writer, progress)
-        stops = Stops.of(self._totals.value)
+        stops = self._totals.value.stops
         if progress.letters and not self._tolerates:
             raise ConnectError(_sentence(progress.letters))
         if progress.letters and self._ledger is not None:
             return None
-        _add(progress.totals, without_stops(self._totals.value))
+        progress.totals.add(self._totals.value.batch)
         if progress.letters:
             self._report(records, progress)
         return stops
@@ -170,10 +171,10 @@ class JdbcWriter:
 
     def _report(self, records: DataFrame, progress: _Progress) -> None:
         """Send the dead letters; the records are read once more for it."""
-        self._totals.value = {}
+        self._totals.value = PassTotals()
         rows = RefusedRows(self._spec, dict(progress.letters), self._totals)
         records.mapInArrow(rows, "value STRING").write.format("noop").mode("overwrite").save()
-        _add(progress.totals, self._totals.value)
+        progress.totals.add(self._totals.value.batch)
         progress.letters = {}
 
     def _raised(self, error: Exception) -> Exception:
@@ -184,10 +185,6 @@ class JdbcWriter:
         if trace := reported(text).get("trace"):
             return PipelineError(trace)
         return lacks_driver(text, self._settings.connection) or NotWrittenError(error)
-
-
-def _add(totals: dict[str, Any], more: Mapping[str, Any]) -> None:
-    SumOfTotals().addInPlace(totals, dict(more))
 
 
 def _sentence(letters: Refused) -> str:

@@ -6,18 +6,18 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from penstock.api.errors import ConnectError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.pipeline.telemetry.places import Places, of_topic
 from penstock.pipeline.topics import ActiveTopics
-from penstock.spark.query.progress_report import BUSY, shares
+from penstock.spark.query.progress_report import shares
 from penstock.spark.query.sink.offsets import GroupOffsets
 from penstock.spark.query.sink.progress import Partition, Progress, Span, Version, new_epoch, root_of
-from penstock.spark.query.sink.rows.plan import RECORD_TIME, TOPIC, TRACE
 from penstock.spark.query.sink.topics import KafkaReader, Topics
+from penstock.spark.query.sink.totals import BatchTotals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,7 +41,7 @@ class Writer(Protocol):
     def later(self, version: Version) -> Version | None:
         """As ``Target.later``."""
 
-    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> Mapping[str, Any]:
+    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> BatchTotals:
         """Write a batch of Kafka's records and return the totals; ``confirm`` as for ``Target.add``.
 
         Raises PipelineError, NotWrittenError, and errors for rows that can never be written.
@@ -163,7 +163,7 @@ class Batches:
         with calls.entered("a batch of the query"):
             totals = self._writer.write(records, version, confirm)
         written = time.monotonic()
-        metrics.traces.read([name.removeprefix(TRACE) for name in totals if name.startswith(TRACE)])
+        metrics.traces.read(list(totals.traceparents))
         metrics.traces.stage("write", written - begun)
         self._count(totals, written - begun)
         group.done(version, span)
@@ -172,23 +172,19 @@ class Batches:
         metrics.spent("commit", begun - started + done - written)
         self._version, self.position = version, {**self.position, **span.end}
 
-    def _count(self, totals: Mapping[str, Any], seconds: float) -> None:
+    def _count(self, totals: BatchTotals, seconds: float) -> None:
         metrics = self._report.metrics
-        for stage, spent in shares(totals, seconds).items():
+        for stage, spent in shares(totals.stages, totals.busy, seconds).items():
             metrics.spent(stage, spent)
-        for name, value in totals.items():
-            if name == BUSY or name.startswith(("penstock-stage-", TRACE)):
-                continue
-            if name == RECORD_TIME:
-                self._latest = max(self._latest, value)
-            elif isinstance(value, str):
-                metrics.say(name, value)
-            elif name.endswith("-timestamp"):
-                metrics.put(name, value)
-            elif not name.startswith(TOPIC):
-                metrics.add(name, value)
+        for name, count in totals.counts.items():
+            metrics.add(name, count)
+        for name, time_ms in totals.times.items():
+            metrics.put(name, time_ms)
+        for name, text in totals.texts.items():
+            metrics.say(name, text)
         metrics.observe("put-batch", seconds * 1000, "-time-ms")
-        self._report.topics.used({name.removeprefix(TOPIC) for name in totals if name.startswith(TOPIC)})
+        self._latest = max(self._latest, totals.latest)
+        self._report.topics.used(totals.topics)
 
     def measure(self) -> None:
         """Set the gauges of the distance to the ends of the partitions, as hosted sinks have them."""

@@ -6,8 +6,8 @@ would make of them in Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Observation
 from pyspark.sql import functions as f
@@ -20,10 +20,10 @@ from penstock.pipeline.task import FencedError
 from penstock.spark.query.dataframes import narrowed
 from penstock.spark.query.sink.progress import Version
 from penstock.spark.query.sink.rows.columns import VALUE
-from penstock.spark.query.sink.rows.plan import RECORD_TIME, TOPIC, Totals
 from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.tables.target import Target
+from penstock.spark.query.sink.totals import BatchTotals
 from penstock.spark.query.sink.writer import raise_not_written
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class DirectWriter:
         """As ``Target.later``."""
         return self._target.later(version)
 
-    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> Mapping[str, Any]:
+    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> BatchTotals:
         """As ``BatchWriter.write``. Raises FencedError if another run of the task may have begun."""
         if not self._may_write():
             raise FencedError("Another run of the task may have begun")
@@ -111,13 +111,11 @@ class DirectWriter:
         return _totals(figures)
 
 
-def _totals(figures: Observation) -> Totals:
+def _totals(figures: Observation) -> BatchTotals:
     """Empty if Spark has read nothing, since the target had the batch: otherwise it has them when a write returns."""
     assert figures._jo is not None
     if not figures._jo.future().isCompleted():
-        return {}
+        return BatchTotals()
     found = figures.get
-    counts: Totals = {TOPIC + topic: 1.0 for topic in found["topics"]}
-    if found["latest"] is not None:
-        counts[RECORD_TIME] = float(found["latest"])
-    return counts | {"sink-record-read-total": found["read"], "sink-record-send-total": found["written"]}
+    counts = {"sink-record-read-total": found["read"], "sink-record-send-total": found["written"]}
+    return BatchTotals(counts, latest=float(found["latest"] or 0), topics=set(found["topics"]))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException
 from pyspark.sql import types as t
@@ -23,10 +23,11 @@ from penstock.spark.query.sink.progress import Version
 from penstock.spark.query.sink.rows.columns import merged
 from penstock.spark.query.sink.rows.keys import Keys
 from penstock.spark.query.sink.rows.pipeline import Rows
-from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, Plan, SumOfTotals, reported
+from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, Plan, reported
 from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.tables.target import Target
+from penstock.spark.query.sink.totals import BatchTotals, SumOf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -80,7 +81,7 @@ class BatchWriter:
     def __init__(self, spec: SafeSpec, settings: SinkSettings, session: SparkSession, target: Target) -> None:
         self._spec, self._settings, self._target = spec, settings, target
         self._evolution = Evolution(settings, session)
-        self._totals = session.sparkContext.accumulator({}, SumOfTotals())
+        self._totals = session.sparkContext.accumulator(BatchTotals(), SumOf())
         self._columns = None if settings.schema is None else declared(settings.schema)
         self._keys = keys_of(settings, self._columns)
         self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
@@ -93,14 +94,14 @@ class BatchWriter:
         """As ``Target.later``."""
         return self._target.later(version)
 
-    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> Mapping[str, Any]:
+    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> BatchTotals:
         """Write a batch of Kafka's records and return the totals; ``confirm`` as for ``Target.add``.
 
         Raises PipelineError, NotWrittenError, and Spark's errors for rows that can never be written.
         """
         records = records.selectExpr(*RECORDS)
         while True:
-            self._totals.value = {}
+            self._totals.value = BatchTotals()
             try:
                 self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
                 if self._columns is not None:
@@ -117,7 +118,7 @@ class BatchWriter:
                 if "trace" in report:
                     raise PipelineError(report["trace"]) from None
                 raise_not_written(error)
-            return dict(self._totals.value)
+            return self._totals.value
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """The columns of the first values; None if there are no values."""

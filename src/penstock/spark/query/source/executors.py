@@ -12,11 +12,11 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.pipeline.metrics import ERRORS, Metrics
+from penstock.pipeline.metrics import ERRORS, STAGES, Metrics
 from penstock.pipeline.telemetry.topic_schemas import REPORTED
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.dataframes import narrowed
-from penstock.spark.query.progress_report import BUSY, shares
+from penstock.spark.query.progress_report import shares
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.writer import PipelineError
 from penstock.spark.query.source.sending import FAILURE, AllReports, Records, Report, Reports, SendPartition
@@ -25,7 +25,8 @@ from penstock.spark.query.source.transfer import End
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-STAGE, TOTAL = "penstock-stage-", "-total"
+TOTAL = "-total"
+_STAGES = {f"penstock-stage-{stage}-seconds-total": stage for stage in STAGES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,10 @@ class Counts:
 
     def __init__(self, metrics: Metrics, topics: ActiveTopics) -> None:
         self._metrics, self._topics = metrics, topics
-        self._spent: dict[str, float] = {}
-        """Of a batch so far: seconds of all its partitions, by the names of their totals."""
+        self._stages: dict[str, float] = {}
+        """Seconds that partitions of the present batch have spent in each stage."""
+        self._busy = 0.0
+        """Seconds that partitions of the present batch took, together."""
         self._records = 0.0
         self._latest: dict[str, float] = {}
         """Times, by their names: partitions don't end in the order of their records."""
@@ -90,11 +93,11 @@ class Counts:
     def add(self, report: Report) -> None:
         """Raises PipelineError for a partition that has failed."""
         metrics = self._metrics
-        self._spent[BUSY] = self._spent.get(BUSY, 0.0) + report.seconds
+        self._busy += report.seconds
         self._records += report.values.get("source-record-poll-total", 0.0)
         for name, value in report.values.items():
-            if name.startswith(STAGE) and name.endswith(TOTAL):
-                self._spent[name] = self._spent.get(name, 0.0) + value
+            if name in _STAGES:
+                self._stages[_STAGES[name]] = self._stages.get(_STAGES[name], 0.0) + value
             elif name == REPORTED:
                 self._note(value)
             elif name.startswith("penstock-last-error"):
@@ -111,11 +114,11 @@ class Counts:
 
     def batch(self, seconds: float) -> None:
         """All partitions of a batch have been added, which took so long."""
-        for stage, spent in shares(self._spent, seconds, rest="send").items():
-            self._metrics.add(f"{STAGE}{stage}-seconds{TOTAL}", spent)
+        for stage, spent in shares(self._stages, self._busy, seconds, rest="send").items():
+            self._metrics.add(f"penstock-stage-{stage}-seconds-total", spent)
         self._metrics.observe("poll-batch", seconds * 1000, "-time-ms")
         self._metrics.observe("batch-size", self._records)
-        self._spent, self._records = {}, 0.0
+        self._stages, self._busy, self._records = {}, 0.0, 0.0
 
     def _note(self, schemas: list[Any]) -> None:
         """Every partition says which schemas it has; a task says each once."""

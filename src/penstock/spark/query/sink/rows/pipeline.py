@@ -33,21 +33,12 @@ from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.telemetry.traces import MOST, TRACES, is_on, traceparents
 from penstock.pipeline.trace import trace
 from penstock.spark.query.plugins import plugins_for
-from penstock.spark.query.progress_report import BUSY
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.rows.held_letters import HeldFailures, HeldProducer
 from penstock.spark.query.sink.rows.keys import Keying, Keys
-from penstock.spark.query.sink.rows.plan import (
-    RECORD_TIME,
-    SCHEMA_COLUMN,
-    TOPIC,
-    TRACE,
-    Plan,
-    RowsError,
-    Totals,
-    lost_host,
-)
+from penstock.spark.query.sink.rows.plan import SCHEMA_COLUMN, Plan, RowsError, lost_host
 from penstock.spark.query.sink.rows.row_maker import SINK_CLASS, RowMaker, columns_in, raw_batch
+from penstock.spark.query.sink.totals import BatchTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +47,7 @@ class Rows:
 
     spec: SafeSpec
     plan: Plan | None
-    totals: Accumulator[Totals]
+    totals: Accumulator[BatchTotals]
     keys: Keys | None = None
     """By what rows are found that are to be changed."""
 
@@ -107,7 +98,8 @@ class Pipeline:
     queue: LazyQueue | None
     traced: bool = False
     """Whether the headers ``traceparent`` of records are wanted."""
-    topics: dict[str, int] = field(default_factory=dict)
+    topics: set[str] = field(default_factory=set)
+    """Topics of the records that were converted."""
     parents: set[str] = field(default_factory=set)
     """These headers, at most ``MOST``."""
     latest: int = 0
@@ -147,8 +139,7 @@ class Pipeline:
         if self.traced and len(self.parents) < MOST:
             self.parents.update(islice(traceparents(raw.headers), MOST - len(self.parents)))
         batch = self.errors.run(self.converters, raw)
-        for topic in dict.fromkeys(batch.topics):
-            self.topics[topic] = self.topics.get(topic, 0) + batch.topics.count(topic)
+        self.topics.update(batch.topics)
         return self.errors.run(self.transforms, batch)
 
     def finish(self) -> None:
@@ -171,12 +162,12 @@ class Pipeline:
             raise
         self.finish()
 
-    def totals(self) -> Totals:
-        counts: Totals = {TOPIC + topic: float(n) for topic, n in self.topics.items()}
-        counts |= {TRACE + parent: 1.0 for parent in self.parents}
-        counts[RECORD_TIME] = float(self.latest)
-        counts[BUSY] = time.monotonic() - self.began
-        return counts | {name: value for name, value in self.metrics.snapshot(time.monotonic()).items() if value}
+    def totals(self) -> BatchTotals:
+        now = time.monotonic()
+        totals = BatchTotals.of_metrics(self.metrics.snapshot(now))
+        totals.busy, totals.latest = now - self.began, float(self.latest)
+        totals.topics, totals.traceparents = self.topics, self.parents
+        return totals
 
 
 def is_first_try() -> bool:

@@ -1,6 +1,6 @@
 """The plan of a batch: which rows Spark's Python processes make of records, and how they report to the driver.
 
-A process that succeeds reports its totals by an accumulator; one that fails, by the message of its exception.
+A process that succeeds reports its totals (``sink.totals``); one that fails, by the message of its exception.
 """
 
 from __future__ import annotations
@@ -8,9 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
 
-from pyspark import AccumulatorParam
 from pyspark.sql import types as t
 
 from penstock.hosts.errors import HostLost
@@ -71,32 +69,6 @@ def reported(message: str) -> dict[str, str]:
     if "lost" in report:
         raise HostLost(report["lost"], by_itself=bool(report["died"]))
     return report
-
-
-Totals = dict[str, Any]
-"""What a process reports: numbers by name, and texts."""
-TOPIC = "topic "
-"""Precedes the names of topics in Totals: how many of their records were converted."""
-TRACE = "traceparent "
-"""Precedes headers ``traceparent`` in Totals, that records had."""
-RECORD_TIME = "penstock-record-timestamp"
-"""In Totals: the latest timestamp of all records that were read, in milliseconds."""
-
-
-class SumOfTotals(AccumulatorParam[Totals]):
-    """Adds numbers by name; keeps the latest of times, and any of several texts."""
-
-    def zero(self, value: Totals) -> Totals:
-        return {}
-
-    def addInPlace(self, value1: Totals, value2: Totals) -> Totals:
-        for name, value in value2.items():
-            if isinstance(value, str):
-                value1[name] = value
-                continue
-            known = value1.get(name, 0.0)
-            value1[name] = max(known, value) if name.endswith("-timestamp") else known + value
-        return value1
 
 
 @dataclass(frozen=True, slots=True)
