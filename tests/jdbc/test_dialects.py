@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.jdbc.columns import Column, Kind, Part, Shape, default_text
+from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn, default_text
 from penstock.jdbc.dialects import DIALECTS, dialect_of
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.mysql import MySql
@@ -23,32 +23,32 @@ from penstock.jdbc.statements import LedgerStatements, statement_of
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def column(name: str, kind: Kind, **more: object) -> Column:
-    return Column(name, kind, Part.VALUE, name, **more)  # type: ignore[arg-type]
+def column(name: str, kind: ColumnKind, **more: object) -> SinkColumn:
+    return SinkColumn(name, kind, RecordPart.VALUE, name, **more)  # type: ignore[arg-type]
 
 
-KEYS = (column("id", Kind.INT64, key=True), column('na"me', Kind.STRING, key=True))
+KEYS = (column("id", ColumnKind.INT64, key=True), column('na"me', ColumnKind.STRING, key=True))
 DEFAULTS = {
-    Kind.BOOLEAN: "true",
-    Kind.STRING: "it's",
-    Kind.BYTES: "00ff",
-    Kind.DECIMAL: "-1.50",
-    Kind.DATE: "2026-11-22",
-    Kind.TIME: "13:14:15.678",
-    Kind.TIMESTAMP: "2026-11-22 13:14:15.678",
-    Kind.MICROS: "2026-11-22 13:14:15.678901",
-    Kind.NANOS: "2026-11-22 13:14:15.678901",
+    ColumnKind.BOOLEAN: "true",
+    ColumnKind.STRING: "it's",
+    ColumnKind.BYTES: "00ff",
+    ColumnKind.DECIMAL: "-1.50",
+    ColumnKind.DATE: "2026-11-22",
+    ColumnKind.TIME: "13:14:15.678",
+    ColumnKind.TIMESTAMP: "2026-11-22 13:14:15.678",
+    ColumnKind.MICROS: "2026-11-22 13:14:15.678901",
+    ColumnKind.NANOS: "2026-11-22 13:14:15.678901",
 }
-OPTIONAL = tuple(column(kind.lower(), kind, optional=True, scale=2) for kind in Kind)
-DEFAULTED = tuple(column(f"{kind.lower()}_d", kind, scale=2, default=DEFAULTS.get(kind, "7")) for kind in Kind)
-TWO = (column("b", Kind.STRING, optional=True), column("c", Kind.INT32))
+OPTIONAL = tuple(column(kind.lower(), kind, optional=True, scale=2) for kind in ColumnKind)
+DEFAULTED = tuple(column(f"{kind.lower()}_d", kind, scale=2, default=DEFAULTS.get(kind, "7")) for kind in ColumnKind)
+TWO = (column("b", ColumnKind.STRING, optional=True), column("c", ColumnKind.INT32))
 
 
 def text_of(dialect: Dialect) -> str:
     """All statements of a dialect."""
     table = dialect.table_name("sales.orders")
-    rows = Shape("sales.orders", (*KEYS, *TWO))
-    keys = Shape("sales.orders", KEYS)
+    rows = RowShape("sales.orders", (*KEYS, *TWO))
+    keys = RowShape("sales.orders", KEYS)
     ledger = LedgerStatements.of(dialect, "penstock_batches")
     parts = [
         dialect.create(table, (*KEYS, *OPTIONAL, *DEFAULTED)),
@@ -58,7 +58,7 @@ def text_of(dialect: Dialect) -> str:
     for mode, shape in [("insert", rows), ("upsert", rows), ("upsert", keys), ("update", rows)]:
         statement = statement_of(dialect, mode, shape)
         parts.append(f"-- {mode}: {', '.join(statement.parameters)}\n{statement.sql}")
-    parts.append(statement_of(dialect, "upsert", Shape("sales.orders", KEYS, delete=True)).sql)
+    parts.append(statement_of(dialect, "upsert", RowShape("sales.orders", KEYS, delete=True)).sql)
     parts += [ledger.create, ledger.select, ledger.update, ledger.insert, ledger.known]
     return "\n\n".join(parts) + "\n"
 
@@ -70,7 +70,7 @@ def test_statements(kind: type[Dialect]) -> None:
 
 def test_names_without_quotes() -> None:
     dialect = PostgreSql(quoting=False)
-    assert statement_of(dialect, "insert", Shape("t", TWO)).sql == "INSERT INTO t (b,c) VALUES (?,?)"
+    assert statement_of(dialect, "insert", RowShape("t", TWO)).sql == "INSERT INTO t (b,c) VALUES (?,?)"
 
 
 @pytest.mark.parametrize("name", ["a b", "a)--", "t;DROP TABLE t", '"t"', "", "t-1"])
@@ -82,15 +82,15 @@ def test_what_could_be_more_than_a_name_is_quoted(name: str) -> None:
 
 def test_a_default_of_mysql_ends_where_it_says() -> None:
     dialect = MySql()
-    assert dialect.literal(column("a", Kind.STRING), "it's a \\") == r"('it''s a \\')"
-    assert dialect.literal(column("a", Kind.STRING, key=True), r"\'); x") == r"'\\''); x'"
+    assert dialect.literal(column("a", ColumnKind.STRING), "it's a \\") == r"('it''s a \\')"
+    assert dialect.literal(column("a", ColumnKind.STRING, key=True), r"\'); x") == r"'\\''); x'"
 
 
 def test_sql_server_without_holdlock() -> None:
     def sql(**more: str) -> str:
         config = {"connection.url": "jdbc:sqlserver://db", "insert.mode": "upsert", "pk.mode": "record_key", **more}
         dialect = JdbcSinkSettings.of(config).connection.dialect
-        return statement_of(dialect, "upsert", Shape("t", (*KEYS, *TWO))).sql
+        return statement_of(dialect, "upsert", RowShape("t", (*KEYS, *TWO))).sql
 
     assert "HOLDLOCK" in sql()
     assert "HOLDLOCK" not in sql(**{"mssql.use.merge.holdlock": "false"})
@@ -130,7 +130,7 @@ def test_names_of_tables_in_brackets() -> None:
 )
 def test_defaults_that_are_no_finite_numbers(dialect: Dialect, infinite: str, negative: str, no_number: str) -> None:
     for value, wanted in ((math.inf, infinite), (-math.inf, negative), (math.nan, no_number)):
-        one = column("f", Kind.FLOAT32, optional=True, default=default_text(value))
+        one = column("f", ColumnKind.FLOAT32, optional=True, default=default_text(value))
         assert dialect.specification(one) == f"{dialect.quoted('f')} {wanted}"
     assert MySql().specification(replace(one, optional=False)) == "`f` FLOAT NOT NULL"
 
@@ -143,7 +143,7 @@ def test_what_is_no_name_of_a_table(text: str) -> None:
 
 def test_an_update_without_columns_to_change() -> None:
     with pytest.raises(ConnectError, match="no column of t to change"):
-        statement_of(PostgreSql(), "update", Shape("t", KEYS))
+        statement_of(PostgreSql(), "update", RowShape("t", KEYS))
 
 
 def test_plain_inserts_are_sent_together_unless_the_configuration_says_otherwise() -> None:
@@ -157,7 +157,7 @@ def test_plain_inserts_are_sent_together_unless_the_configuration_says_otherwise
     assert given(**{"insert.mode": "upsert"}) is None
 
 
-COPIED = (column("Id", Kind.INT32), column("name", Kind.STRING))
+COPIED = (column("Id", ColumnKind.INT32), column("name", ColumnKind.STRING))
 TYPES = {"Id": "int8", "name": "varchar"}
 
 
@@ -173,19 +173,19 @@ def test_rows_are_copied_into_columns_that_take_them_as_an_insert_does() -> None
     for other in ({"Id": "float8"}, {"Id": "text"}, {"name": "xml"}, {"name": "a_domain"}):
         assert dialect.copy(table, COPIED, {**TYPES, **other}) is None
     assert dialect.copy(table, COPIED, {"Id": "int4"}) is None
-    assert dialect.copy(table, (column("tags", Kind.STRING, array=True),), {"tags": "_text"}) is None
+    assert dialect.copy(table, (column("tags", ColumnKind.STRING, array=True),), {"tags": "_text"}) is None
     assert [kind.name for kind in DIALECTS if kind.copied] == [PostgreSql.name]
 
 
 @pytest.mark.parametrize("name", ["uuid", "json", "jsonb"])
 def test_texts_are_cast_to_what_postgresql_does_not_take_them_for(name: str) -> None:
-    shape = Shape("t", (*KEYS, *TWO)).in_table({"id": "uuid", 'na"me': "text", "b": name, "c": "int4"})
+    shape = RowShape("t", (*KEYS, *TWO)).in_table({"id": "uuid", 'na"me': "text", "b": name, "c": "int4"})
     dialect = PostgreSql()
     insert, update = (statement_of(dialect, mode, shape).sql for mode in ("insert", "update"))
     assert insert.endswith(f"VALUES (?::uuid,?,?::{name},?)")
     assert update == f'UPDATE "t" SET "b" = ?::{name}, "c" = ? WHERE "id" = ?::uuid AND "na""me" = ?'
     assert f"VALUES (?::uuid,?,?::{name},?) ON CONFLICT" in statement_of(dialect, "upsert", shape).sql
-    deletion = statement_of(dialect, "upsert", Shape("t", shape.keys, delete=True)).sql
+    deletion = statement_of(dialect, "upsert", RowShape("t", shape.keys, delete=True)).sql
     assert deletion == 'DELETE FROM "t" WHERE "id" = ?::uuid AND "na""me" = ?'
     assert dialect.copy(dialect.table_name("t"), (TWO[0],), {"b": name}) is not None
     assert "::" not in statement_of(Sqlite(), "upsert", shape).sql
@@ -193,12 +193,12 @@ def test_texts_are_cast_to_what_postgresql_does_not_take_them_for(name: str) -> 
 
 def test_columns_are_named_as_the_table_has_them() -> None:
     def names(*types: str) -> list[str]:
-        return [each.name for each in Shape("t", COPIED).in_table(dict.fromkeys(types, "text")).columns]
+        return [each.name for each in RowShape("t", COPIED).in_table(dict.fromkeys(types, "text")).columns]
 
     assert names("ID", "NAME") == ["ID", "NAME"]
     assert names("id", "Id", "name") == ["Id", "name"]
     assert names("id") == ["id", "name"]
-    both = Shape("t", (column("id", Kind.INT32), column("ID", Kind.INT32)))
+    both = RowShape("t", (column("id", ColumnKind.INT32), column("ID", ColumnKind.INT32)))
     assert [each.name for each in both.in_table({"ID": "int4"}).columns] == ["id", "ID"]
 
 

@@ -23,7 +23,7 @@ from penstock.api.schema import (
     decimal,
     struct,
 )
-from penstock.jdbc.columns import Kind, Shape, moment_of
+from penstock.jdbc.columns import ColumnKind, RowShape, moment_of
 from penstock.jdbc.dialects import PostgreSql
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import JdbcSinkSettings, jdbc_sink_problems
@@ -41,11 +41,11 @@ def settings(**config: str) -> JdbcSinkSettings:
     return JdbcSinkSettings.of({"connection.url": "jdbc:postgresql://db/app", **given})
 
 
-def shape(key: Schema | None = KEY, value: Schema | None = VALUE, valued: bool = True, **config: str) -> Shape:
+def shape(key: Schema | None = KEY, value: Schema | None = VALUE, valued: bool = True, **config: str) -> RowShape:
     return shape_of(settings(**config), "orders", key, value, keyed=key is not None, valued=valued)
 
 
-def names(found: Shape) -> list[str]:
+def names(found: RowShape) -> list[str]:
     return [f"{column.name}*" if column.key else column.name for column in found.columns]
 
 
@@ -70,16 +70,16 @@ def test_columns(config: dict[str, str], wanted: list[str]) -> None:
 
 def test_types_and_defaults() -> None:
     name, id, amount = shape().columns
-    assert (name.kind, name.optional, name.default) == (Kind.STRING, True, "x")
-    assert (id.kind, id.optional, id.default) == (Kind.INT64, False, None)
-    assert (amount.kind, amount.scale) == (Kind.DECIMAL, 2)
+    assert (name.kind, name.optional, name.default) == (ColumnKind.STRING, True, "x")
+    assert (id.kind, id.optional, id.default) == (ColumnKind.INT64, False, None)
+    assert (amount.kind, amount.scale) == (ColumnKind.DECIMAL, 2)
     assert pickle.loads(pickle.dumps(shape())) == shape()
 
 
 def test_arrays_are_columns_where_the_database_has_them() -> None:
     value = struct(("tags", array(STRING, optional=True)), ("counts", array(INT32)))
     tags, counts = shape(value=value).columns
-    assert (tags.kind, tags.array, tags.optional) == (Kind.STRING, True, True)
+    assert (tags.kind, tags.array, tags.optional) == (ColumnKind.STRING, True, True)
     assert [PostgreSql().type_of(each) for each in (tags, counts)] == ["TEXT[]", "INT[]"]
     assert PostgreSql().binding(counts) == "ARRAY int4"
     assert pickle.loads(pickle.dumps(shape(value=value))) == shape(value=value)
@@ -200,16 +200,22 @@ def test_fields_that_are_times() -> None:
     )
     given = {"timestamp__fields__list": "a, b, d, id", "pk__mode": "record_value", "pk__fields": "id"}
     columns = {each.name: each for each in shape(value=value, **given).columns}
-    wanted = {"a": Kind.MICROS, "b": Kind.MICROS, "c": Kind.INT64, "d": Kind.INT32, "id": Kind.MICROS}
+    wanted = {
+        "a": ColumnKind.MICROS,
+        "b": ColumnKind.MICROS,
+        "c": ColumnKind.INT64,
+        "d": ColumnKind.INT32,
+        "id": ColumnKind.MICROS,
+    }
     assert {name: each.kind for name, each in columns.items()} == wanted
     assert columns["a"].default == "1970-01-01 00:00:01.500000"
     nanos = shape(value=value, **given, timestamp__precision__mode="NANOSECONDS")
-    assert {each.kind for each in nanos.columns if each.name in "ab"} == {Kind.NANOS}
+    assert {each.kind for each in nanos.columns if each.name in "ab"} == {ColumnKind.NANOS}
     assert pickle.loads(pickle.dumps(nanos)) == nanos
     with pytest.raises(DataError, match=r"'soon' of timestamp\.fields\.list is no whole number"):
-        moment_of("soon", Kind.MICROS)
+        moment_of("soon", ColumnKind.MICROS)
     with pytest.raises(DataError, match="is no time"):
-        moment_of(10**22, Kind.NANOS)
+        moment_of(10**22, ColumnKind.NANOS)
 
 
 def test_enumerations_are_taken_in_any_case() -> None:

@@ -14,7 +14,7 @@ from penstock.api.source import SourceTask
 from penstock.connectors.spark_query import Query, QueryConnector
 from penstock.jdbc.connection import PREFIX
 from penstock.jdbc.source.definition import BULK, JDBC_SOURCE_CONFIG
-from penstock.jdbc.source.offsets import Position, check_partition
+from penstock.jdbc.source.offsets import TablePosition, check_partition
 from penstock.jdbc.source.settings import jdbc_source_problems
 
 
@@ -57,5 +57,5 @@ class JdbcSourceConnector(QueryConnector, SourceConnector):
         for partition, offset in offsets:
             check_partition(partition)
             if offset is not None:
-                Position.of(offset)
+                TablePosition.of(offset)
         return True

@@ -31,7 +31,7 @@ class LineReader:
         self._whole = b""
         self._rest: list[bytes] = []
         self._values: list[Any] = []
-        self._positions: Positions = Positions(position, b"", 0)
+        self._positions: LineOffsets = LineOffsets(position, b"", 0)
         self._next = 0
 
     @property
@@ -59,7 +59,7 @@ class LineReader:
             self._whole += b"".join(self._rest)
             self._rest = []
 
-    def take(self, limit: int) -> tuple[list[Any], Positions]:
+    def take(self, limit: int) -> tuple[list[Any], LineOffsets]:
         """Up to this many lines, and the positions after them."""
         if self._next >= len(self._values) and self._whole:
             self._split()
@@ -79,7 +79,7 @@ class LineReader:
             self._values = text.split("\n") if self._text else whole.split(b"\n")
             if whole.endswith(b"\n"):
                 self._values.pop()
-        self._positions = Positions(self._position, whole, len(self._values))
+        self._positions = LineOffsets(self._position, whole, len(self._values))
         self._position += len(whole)
         self._next = 0
 
@@ -102,7 +102,7 @@ class LineReader:
             return decoded_utf8(whole)
 
 
-class Positions(Sequence[dict[str, Any]]):
+class LineOffsets(Sequence[dict[str, Any]]):
     """The offsets ``{"position": …}`` after the lines of a block, or of a slice of it."""
 
     __slots__ = ("_base", "_block", "_count", "_ends", "_start", "_stop")
@@ -118,13 +118,13 @@ class Positions(Sequence[dict[str, Any]]):
     @overload
     def __getitem__(self, i: int) -> dict[str, Any]: ...
     @overload
-    def __getitem__(self, i: slice) -> Positions: ...
-    def __getitem__(self, i: int | slice) -> dict[str, Any] | Positions:
+    def __getitem__(self, i: slice) -> LineOffsets: ...
+    def __getitem__(self, i: int | slice) -> dict[str, Any] | LineOffsets:
         if isinstance(i, slice):
             start, stop, step = i.indices(len(self))
             if step != 1:
                 raise ValueError("positions can be sliced by steps of 1 only")
-            part = Positions(self._base, self._block, self._count)
+            part = LineOffsets(self._base, self._block, self._count)
             part._start, part._stop, part._ends = self._start + start, self._start + max(start, stop), self._ends
             return part
         if not -len(self) <= i < len(self):

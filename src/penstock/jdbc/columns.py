@@ -19,7 +19,7 @@ from penstock.api.schema import SchemaType
 from penstock.jdbc.zones import tzinfo_of
 
 
-class Kind(enum.StrEnum):
+class ColumnKind(enum.StrEnum):
     """The types of columns: Connect's primitive types and logical types."""
 
     INT8 = "INT8"
@@ -41,19 +41,19 @@ class Kind(enum.StrEnum):
 
 
 _LOGICAL = {
-    s.DECIMAL_NAME: Kind.DECIMAL,
-    s.DATE_NAME: Kind.DATE,
-    s.TIME_NAME: Kind.TIME,
-    s.TIMESTAMP_NAME: Kind.TIMESTAMP,
+    s.DECIMAL_NAME: ColumnKind.DECIMAL,
+    s.DATE_NAME: ColumnKind.DATE,
+    s.TIME_NAME: ColumnKind.TIME,
+    s.TIMESTAMP_NAME: ColumnKind.TIMESTAMP,
 }
 
 
-PER_SECOND = {Kind.MICROS: 10**6, Kind.NANOS: 10**9}
+PER_SECOND = {ColumnKind.MICROS: 10**6, ColumnKind.NANOS: 10**9}
 _NUMBERS = (SchemaType.INT64, SchemaType.STRING)
 """What MICROS and NANOS can be of."""
 
 
-class Part(enum.StrEnum):
+class RecordPart(enum.StrEnum):
     """Where in a record the value of a column is; ``KAFKA``: its topic, partition and offset."""
 
     KEY = "key"
@@ -62,15 +62,15 @@ class Part(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SinkColumn:
     """``field``: the field of the key or value; None: the key itself. ``default`` is the schema's, as text.
 
     An ``array`` has items of the ``kind``.
     """
 
     name: str
-    kind: Kind
-    part: Part
+    kind: ColumnKind
+    part: RecordPart
     field: str | None
     key: bool = False
     """Whether it belongs to the primary key."""
@@ -86,11 +86,11 @@ class Column:
         cls,
         name: str,
         schema: s.Schema,
-        part: Part,
+        part: RecordPart,
         field: str | None,
         *,
         key: bool = False,
-        moment: Kind | None = None,
+        moment: ColumnKind | None = None,
         zones: tuple[str, str] = ("UTC", "UTC"),
     ) -> Self:
         """``moment``: MICROS or NANOS if numbers and texts are to be timestamps. ``zones``: of times and of dates in
@@ -103,31 +103,31 @@ class Column:
             raise no_column(name, schema.name or schema.type.name)
         return cls(
             name,
-            kind or items or Kind(schema.type.name),
+            kind or items or ColumnKind(schema.type.name),
             part,
             field,
             key,
             schema.optional and not key,
             None if schema.default is None or items is not None else default_text(schema.default, moment, *zones),
-            int(schema.parameters["scale"]) if kind is Kind.DECIMAL else 0,
+            int(schema.parameters["scale"]) if kind is ColumnKind.DECIMAL else 0,
             items is not None,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RowShape:
     """Records of one table with the same columns. ``delete``: those without a value, of which there are only keys."""
 
     table: str
-    columns: tuple[Column, ...]
+    columns: tuple[SinkColumn, ...]
     delete: bool = False
 
     @property
-    def keys(self) -> tuple[Column, ...]:
+    def keys(self) -> tuple[SinkColumn, ...]:
         return tuple(column for column in self.columns if column.key)
 
     @property
-    def others(self) -> tuple[Column, ...]:
+    def others(self) -> tuple[SinkColumn, ...]:
         return tuple(column for column in self.columns if not column.key)
 
     def in_table(self, types: Mapping[str, str]) -> Self:
@@ -147,11 +147,11 @@ def no_column(name: str, type: str) -> DataError:
     return DataError(f"{name} ({type}) type doesn't have a mapping to the SQL database column type")
 
 
-def _items(schema: s.Schema | None) -> Kind | None:
+def _items(schema: s.Schema | None) -> ColumnKind | None:
     """Of an array that a column can be; None: of another."""
     if schema is None or not schema.type.primitive or schema.type is SchemaType.BYTES or schema.name in _LOGICAL:
         return None
-    return Kind(schema.type.name)
+    return ColumnKind(schema.type.name)
 
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -159,7 +159,7 @@ _MOST_SECONDS = 10**13
 """Java has no longer ones."""
 
 
-def moment_of(value: Any, kind: Kind) -> int:
+def moment_of(value: Any, kind: ColumnKind) -> int:
     """The number of micro- or nanoseconds. Raises DataError for what is no number of them."""
     try:
         number = int(value)
@@ -170,7 +170,7 @@ def moment_of(value: Any, kind: Kind) -> int:
     return number
 
 
-def default_text(value: Any, unit: Kind | None = None, zone: str = "UTC", date_zone: str = "UTC") -> str:
+def default_text(value: Any, unit: ColumnKind | None = None, zone: str = "UTC", date_zone: str = "UTC") -> str:
     """A default value as text: dates and times in ISO 8601, as rows have them in these zones; bytes in hexadecimal
     digits. ``unit``: MICROS or NANOS of a number that is a time.
     """

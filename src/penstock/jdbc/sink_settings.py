@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from penstock.api.errors import ConfigError
-from penstock.jdbc.columns import Kind
+from penstock.jdbc.columns import ColumnKind
 from penstock.jdbc.connection import Connection, connection_problems
 from penstock.jdbc.dialects import dialect_of
 from penstock.jdbc.dialects.generic import Generic
@@ -37,7 +37,7 @@ class JdbcSinkSettings:
     date_zone: str
     moments: frozenset[str]
     """The fields that are times in the ``unit``, MICROS or NANOS."""
-    unit: Kind
+    unit: ColumnKind
     retries: int
     backoff: float
     defaults: bool
@@ -69,7 +69,9 @@ class JdbcSinkSettings:
             batch_size=max(1, values["batch.size"]),
             date_zone="UTC" if values["date.timezone"].upper() == "UTC" else connection.zone,
             moments=frozenset(values["timestamp.fields.list"]),
-            unit=Kind.MICROS if values["timestamp.precision.mode"].casefold() == "microseconds" else Kind.NANOS,
+            unit=ColumnKind.MICROS
+            if values["timestamp.precision.mode"].casefold() == "microseconds"
+            else ColumnKind.NANOS,
             retries=values["max.retries"],
             backoff=values["retry.backoff.ms"] / 1000,
             defaults=values["replace.null.with.default"],
@@ -94,7 +96,7 @@ class JdbcSinkSettings:
         )
         return self.mode == "insert" and bool(dialect.copied) and together
 
-    def moment(self, name: str) -> Kind | None:
+    def moment(self, name: str) -> ColumnKind | None:
         return self.unit if name in self.moments else None
 
     def table(self, topic: str) -> str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.jdbc.dialects.base import Dialect, Statement
 
 
-def statement_of(dialect: Dialect, mode: str, shape: Shape) -> Statement:
+def statement_of(dialect: Dialect, mode: str, shape: RowShape) -> Statement:
     """``mode``: the setting ``insert.mode``. Raises ConnectError where there is nothing to change."""
     table = dialect.table_name(shape.table)
     if shape.delete:
@@ -25,16 +25,20 @@ def statement_of(dialect: Dialect, mode: str, shape: Shape) -> Statement:
     return dialect.insert(table, shape.columns)
 
 
-def _column(name: str, kind: Kind, *, key: bool = False) -> Column:
-    return Column(name, kind, Part.KAFKA, None, key)
+def _column(name: str, kind: ColumnKind, *, key: bool = False) -> SinkColumn:
+    return SinkColumn(name, kind, RecordPart.KAFKA, None, key)
 
 
 _KEYS = (
-    _column("sink", Kind.STRING, key=True),
-    _column("topic", Kind.STRING, key=True),
-    _column("part", Kind.INT32, key=True),
+    _column("sink", ColumnKind.STRING, key=True),
+    _column("topic", ColumnKind.STRING, key=True),
+    _column("part", ColumnKind.INT32, key=True),
 )
-_STATE = (_column("epoch", Kind.STRING), _column("batch", Kind.INT64), _column("next_offset", Kind.INT64))
+_STATE = (
+    _column("epoch", ColumnKind.STRING),
+    _column("batch", ColumnKind.INT64),
+    _column("next_offset", ColumnKind.INT64),
+)
 
 
 @dataclass(frozen=True, slots=True)

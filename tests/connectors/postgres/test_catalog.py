@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.connectors.postgres.catalog import GONE, Catalog, PgType
+from penstock.connectors.postgres.catalog import GONE, PgType, PostgresCatalog
 from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.connectors.postgres.values.types import value_type
 
@@ -12,7 +12,7 @@ GIVEN = {"database.hostname": "h", "database.user": "u", "database.dbname": "d",
 MOOD = ("public", "mood", "e", 0, -1, "E", 0, ["sad", "ok"])
 
 
-class Types(Catalog):
+class Types(PostgresCatalog):
     """Those of ``known``, by their oids."""
 
     def __init__(self, **known: tuple[Any, ...]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.connectors.postgres.monitoring.heartbeat import Heartbeats
-from penstock.connectors.postgres.progress import Position, Progress
+from penstock.connectors.postgres.progress import StreamPosition, StreamProgress
 from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.connectors.postgres.task import PostgresSourceTask
 
@@ -35,7 +35,7 @@ class Flood:
 class Stream:
     open = False
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: StreamProgress) -> None:
         self._progress = progress
 
     def records(self, data: bytes, lsn: int) -> Iterator[Any]:
@@ -48,7 +48,7 @@ def test_a_poll_ends_though_changes_of_other_tables_come_without_end() -> None:
     task.context = MemorySourceContext(GIVEN, MemoryOffsets())
     task._settings = PostgresSettings.of(GIVEN)
     task._heartbeats = Heartbeats(task._settings)
-    task._progress = Progress(Position(0))
+    task._progress = StreamProgress(StreamPosition(0))
     task._replication, task._stream = Flood(), Stream(task._progress)
     assert [task.poll() for _ in range(3)] == [None] * 3
     first, *_, last = task._replication.confirmed

@@ -10,10 +10,10 @@ from penstock.api.errors import DataError
 from penstock.connectors.postgres.pgoutput import (
     UNCHANGED,
     Begin,
-    Change,
     Commit,
     Relation,
     RelationColumn,
+    RowChange,
     Truncate,
     decode,
 )
@@ -55,19 +55,19 @@ def test_a_relation_of_the_catalog_has_no_name_of_a_schema() -> None:
 
 def test_changes_of_rows() -> None:
     nine = struct.pack(">I", 9)
-    assert decode(b"I" + nine + b"N" + row("1", None, "漢")) == Change("c", 9, None, False, ["1", None, "漢"])
-    assert decode(b"U" + nine + b"N" + row("1", UNCHANGED)) == Change("u", 9, None, False, ["1", UNCHANGED])
+    assert decode(b"I" + nine + b"N" + row("1", None, "漢")) == RowChange("c", 9, None, False, ["1", None, "漢"])
+    assert decode(b"U" + nine + b"N" + row("1", UNCHANGED)) == RowChange("u", 9, None, False, ["1", UNCHANGED])
     by_key = decode(b"U" + nine + b"K" + row("1", None) + b"N" + row("2", "a"))
-    assert by_key == Change("u", 9, ["1", None], False, ["2", "a"])
+    assert by_key == RowChange("u", 9, ["1", None], False, ["2", "a"])
     whole = decode(b"U" + nine + b"O" + row("1", "a") + b"N" + row("1", ""))
-    assert whole == Change("u", 9, ["1", "a"], True, ["1", ""])
-    assert decode(b"D" + nine + b"K" + row("1", None)) == Change("d", 9, ["1", None], False, None)
-    assert decode(b"D" + nine + b"O" + row("1", "a")) == Change("d", 9, ["1", "a"], True, None)
+    assert whole == RowChange("u", 9, ["1", "a"], True, ["1", ""])
+    assert decode(b"D" + nine + b"K" + row("1", None)) == RowChange("d", 9, ["1", None], False, None)
+    assert decode(b"D" + nine + b"O" + row("1", "a")) == RowChange("d", 9, ["1", "a"], True, None)
 
 
 def test_a_text_that_reads_like_the_mark_of_an_unchanged_value_is_a_text() -> None:
     found = decode(b"I" + struct.pack(">I", 9) + b"N" + row(str(UNCHANGED)))
-    assert isinstance(found, Change)
+    assert isinstance(found, RowChange)
     assert found.new is not None
     assert found.new[0] == "unchanged"
     assert found.new[0] is not UNCHANGED

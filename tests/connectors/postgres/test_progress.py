@@ -7,42 +7,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.api.errors import ConnectError
-from penstock.connectors.postgres.progress import Position, Progress, stored
+from penstock.connectors.postgres.progress import StreamPosition, StreamProgress, stored
 
 
 def test_nothing_is_confirmed_before_it_is_committed() -> None:
-    progress = Progress(Position(0))
-    progress.given = Position(10, 2, 1)
+    progress = StreamProgress(StreamPosition(0))
+    progress.given = StreamPosition(10, 2, 1)
     progress.finished(11)
     assert progress.confirmable() == 0
-    progress.committed(Position(10, 1, 3))
+    progress.committed(StreamPosition(10, 1, 3))
     assert progress.confirmable() == 0
-    progress.committed(Position(10, 2, 1))
+    progress.committed(StreamPosition(10, 2, 1))
     assert progress.confirmable() == 11
 
 
 def test_transactions_without_records_wait_for_those_before() -> None:
-    progress = Progress(Position(0))
+    progress = StreamProgress(StreamPosition(0))
     progress.finished(5)
     assert progress.confirmable() == 5
-    progress.given = Position(10, 1, 1)
+    progress.given = StreamPosition(10, 1, 1)
     progress.finished(11)
     progress.finished(15)
     progress.idle(20)
     progress.idle(30)
     assert progress.confirmable() == 5
-    progress.committed(Position(10, 1, 1))
+    progress.committed(StreamPosition(10, 1, 1))
     assert progress.confirmable() == 30
 
 
 def test_what_is_read_again_changes_nothing() -> None:
-    progress = Progress(Position(0))
-    progress.given = Position(10, 1, 1)
+    progress = StreamProgress(StreamPosition(0))
+    progress.given = StreamPosition(10, 1, 1)
     progress.finished(11)
-    progress.given = Position(0)
-    progress.committed(Position(10, 1, 1))
+    progress.given = StreamPosition(0)
+    progress.committed(StreamPosition(10, 1, 1))
     progress.finished(11)
-    progress.given = Position(12, 1, 1)
+    progress.given = StreamPosition(12, 1, 1)
     progress.finished(13)
     assert progress.confirmable() == 11
 
@@ -50,10 +50,10 @@ def test_what_is_read_again_changes_nothing() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=30))
 def test_what_is_confirmed_has_been_committed(transactions: list[tuple[int, bool]]) -> None:
     """Transactions of some records, after each of which some offset is committed."""
-    progress, given, committed = Progress(Position(0)), [], Position(0)
+    progress, given, committed = StreamProgress(StreamPosition(0)), [], StreamPosition(0)
     for number, (records, commits) in enumerate(transactions, 1):
         for event in range(1, records + 1):
-            progress.given = Position(number * 10, event, 1)
+            progress.given = StreamPosition(number * 10, event, 1)
             given.append(progress.given)
         progress.finished(number * 10 + 1)
         if commits and given:
@@ -66,8 +66,8 @@ def test_what_is_confirmed_has_been_committed(transactions: list[tuple[int, bool
 
 
 def test_offsets() -> None:
-    assert stored(Position(5, 2, 1).offset()) == Position(5, 2, 1)
-    assert stored({"lsn": 5}) == Position(5)
+    assert stored(StreamPosition(5, 2, 1).offset()) == StreamPosition(5, 2, 1)
+    assert stored({"lsn": 5}) == StreamPosition(5)
     for wrong in ({}, {"lsn": "5"}, {"lsn": True}, {"lsn": -1}, {"lsn": 1, "event": None}):
         with pytest.raises(ConnectError, match="has lsn, event and record, numbers from 0 on"):
             stored(wrong)

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from penstock.connectors.singer.target import Target
+from penstock.connectors.singer.target import TargetProcess
 from support.waiting import until
 
 PATIENCE = 120.0
@@ -22,7 +22,7 @@ def given(target: Path, **more: object) -> dict[str, object]:
 
 
 def test_states_are_told_in_their_order(target: Path) -> None:
-    run = Target(str(target), given(target))
+    run = TargetProcess(str(target), given(target))
     try:
         run.write(RECORD)
         assert run.write_state({"t": {"0": 1}}) == 1
@@ -39,7 +39,7 @@ def test_other_lines_are_no_states(tmp_path: Path, caplog: pytest.LogCaptureFixt
     target = tmp_path / "target"
     target.write_text('#!/bin/sh\necho hello\necho \'{"number": 7}\'\necho \'{"number": "1"}\'\necho\ncat >/dev/null\n')
     target.chmod(0o755)
-    run = Target(str(target), {"config": {}})
+    run = TargetProcess(str(target), {"config": {}})
     try:
         run.write_state({})
         run.end()
@@ -57,8 +57,8 @@ def test_it_does_not_outlive_a_worker_that_is_killed(target: Path, tmp_path: Pat
     log = tmp_path / "log"
     program = (
         "import json, sys, time\n"
-        "from penstock.connectors.singer.target import Target\n"
-        "run = Target(sys.argv[1], json.loads(sys.argv[2]))\n"
+        "from penstock.connectors.singer.target import TargetProcess\n"
+        "run = TargetProcess(sys.argv[1], json.loads(sys.argv[2]))\n"
         f"run.write({RECORD!r})\n"
         "time.sleep(600)\n"
     )

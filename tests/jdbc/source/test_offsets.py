@@ -8,9 +8,9 @@ import pytest
 
 from penstock.api.errors import ConnectError
 from penstock.connectors import JdbcSourceConnector
-from penstock.jdbc.source.offsets import Position
+from penstock.jdbc.source.offsets import TablePosition
 from penstock.jdbc.source.settings import JdbcSourceSettings, jdbc_source_problems
-from penstock.jdbc.source.tables import Table, check_names, columns_for
+from penstock.jdbc.source.tables import SourceTable, check_names, columns_for
 
 CONFIG = {"connection.url": "jdbc:postgresql://db/app", "mode": "bulk", "topic.prefix": "p-"}
 
@@ -18,19 +18,21 @@ CONFIG = {"connection.url": "jdbc:postgresql://db/app", "mode": "bulk", "topic.p
 @pytest.mark.parametrize(
     ("offset", "position"),
     [
-        ({"incrementing": 5}, Position(5)),
-        ({"timestamp": 1500, "timestamp_nanos": 500_000_001}, Position(time=1_500_000_001)),
-        ({"timestamp": -1, "timestamp_nanos": 999_000_000, "incrementing": -3}, Position(-3, -1_000_000)),
+        ({"incrementing": 5}, TablePosition(5)),
+        ({"timestamp": 1500, "timestamp_nanos": 500_000_001}, TablePosition(time=1_500_000_001)),
+        ({"timestamp": -1, "timestamp_nanos": 999_000_000, "incrementing": -3}, TablePosition(-3, -1_000_000)),
     ],
 )
-def test_an_offset_of_a_java_connector_is_taken_over_and_given_back(offset: dict[str, int], position: Position) -> None:
-    assert Position.of(offset) == position
+def test_an_offset_of_a_java_connector_is_taken_over_and_given_back(
+    offset: dict[str, int], position: TablePosition
+) -> None:
+    assert TablePosition.of(offset) == position
     assert position.offset() == offset
 
 
 def test_an_old_offset_has_milliseconds_only() -> None:
-    assert Position.of({"timestamp": 1500}) == Position(time=1_500_000_000)
-    assert Position.of(None) == Position()
+    assert TablePosition.of({"timestamp": 1500}) == TablePosition(time=1_500_000_000)
+    assert TablePosition.of(None) == TablePosition()
 
 
 @pytest.mark.parametrize("offset", [{"incrementing": "5"}, {"batch": 5}, {"timestamp": 1.5}, {"incrementing": True}])
@@ -47,15 +49,15 @@ def test_source_partitions() -> None:
     for wrong in ({"query": "x"}, {"protocol": "2", "table": "b"}, None, {}):
         with pytest.raises(ConnectError, match="is no source partition of a JDBC source"):
             connector.alter_offsets(CONFIG, [(wrong, offset)])
-    assert Table("app", "public", "t").partition() == {"protocol": "1", "table": "app.public.t"}
-    assert Table("app", "public", "t").known_partitions() == [
+    assert SourceTable("app", "public", "t").partition() == {"protocol": "1", "table": "app.public.t"}
+    assert SourceTable("app", "public", "t").known_partitions() == [
         {"protocol": "1", "table": "app.public.t"},
         {"protocol": "1", "table": "public.t"},
         {"table": "t"},
     ]
 
 
-T, U = Table("app", "public", "t"), Table("app", "other", "u")
+T, U = SourceTable("app", "public", "t"), SourceTable("app", "other", "u")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ T, U = Table("app", "public", "t"), Table("app", "other", "u")
         ({"table.include.list": ".*", "table.exclude.list": "app.public.t"}, [U]),
     ],
 )
-def test_tables_are_chosen(config: dict[str, str], taken: list[Table]) -> None:
+def test_tables_are_chosen(config: dict[str, str], taken: list[SourceTable]) -> None:
     choice = JdbcSourceSettings.of({**CONFIG, **config}).choice
     assert [table for table in (T, U) if choice.takes(table)] == taken
 
@@ -79,7 +81,7 @@ def test_tables_are_chosen(config: dict[str, str], taken: list[Table]) -> None:
 def test_tables_of_one_topic_are_refused() -> None:
     check_names([T, U])
     with pytest.raises(ConnectError, match=r"Tables app.public.t and app.other.t would be sent to the same topic"):
-        check_names([T, U, Table("app", "other", "t")])
+        check_names([T, U, SourceTable("app", "other", "t")])
 
 
 def test_columns_by_table() -> None:

@@ -12,31 +12,31 @@ from penstock.api.errors import ConnectError
 from penstock.jdbc.dialects import DIALECTS
 from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.postgres import PostgreSql
-from penstock.jdbc.source.offsets import NANOS, Position
-from penstock.jdbc.source.tables import Table
+from penstock.jdbc.source.offsets import NANOS, TablePosition
+from penstock.jdbc.source.tables import SourceTable
 from penstock.jdbc.source.windows import Extent, Window, text_of, value_of
 
 GOLDEN = Path(__file__).parent / "golden" / "selects.sql"
-TABLE = Table("", "sales", 'or"ders')
+TABLE = SourceTable("", "sales", 'or"ders')
 
 
-def windows(dialect: Dialect, table: Table = TABLE) -> dict[str, Window]:
+def windows(dialect: Dialect, table: SourceTable = TABLE) -> dict[str, Window]:
     source = f"SELECT * FROM {table.sql(dialect)}"
     number, first, second = map(dialect.quoted, ("id", "changed", "created"))
-    both = Position(7, 5 * NANOS + 1)
+    both = TablePosition(7, 5 * NANOS + 1)
     return {
         "bulk": Window(dialect, source),
         "bulk, by key": Window(dialect, source, key=number),
         "incrementing, first": Window(dialect, source, number, upto=300),
-        "incrementing": Window(dialect, source, number, after=Position(100), upto=300, suffix="FOR READ ONLY"),
-        "timestamp": Window(dialect, source, times=(first,), after=Position(time=both.time), until=9 * NANOS),
-        "timestamps": Window(dialect, source, times=(first, second), after=Position(time=0), until=9 * NANOS),
-        "both, first": Window(dialect, source, number, (first,), Position(time=0), 9 * NANOS),
+        "incrementing": Window(dialect, source, number, after=TablePosition(100), upto=300, suffix="FOR READ ONLY"),
+        "timestamp": Window(dialect, source, times=(first,), after=TablePosition(time=both.time), until=9 * NANOS),
+        "timestamps": Window(dialect, source, times=(first, second), after=TablePosition(time=0), until=9 * NANOS),
+        "both, first": Window(dialect, source, number, (first,), TablePosition(time=0), 9 * NANOS),
         "both": Window(dialect, source, number, (first,), both, 9 * NANOS),
     }
 
 
-def text_of_all(dialect: Dialect, table: Table = TABLE) -> str:
+def text_of_all(dialect: Dialect, table: SourceTable = TABLE) -> str:
     parts = [f"-- {dialect.name}"]
     for name, window in windows(dialect, table).items():
         cuts = [] if window.axis is None else [6 * NANOS] if window.times else [200]
@@ -56,7 +56,7 @@ def test_selects() -> None:
 
 
 def test_names_are_not_quoted_if_they_are_not_to_be() -> None:
-    plain = text_of_all(PostgreSql(False), Table("", "sales", "orders"))
+    plain = text_of_all(PostgreSql(False), SourceTable("", "sales", "orders"))
     assert "FROM sales.orders WHERE" in plain
     assert "id <= ?" in plain
     with pytest.raises(ConnectError, match="has to be quoted"):

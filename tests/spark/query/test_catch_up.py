@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.spark.query.catch_up import FIRST, GROWTH, SECONDS, CatchUp
+from penstock.spark.query.catch_up import FIRST, GROWTH, SECONDS, CatchUpSizes
 
 
 def test_a_batch_has_of_each_partition_what_it_is_behind_by() -> None:
     start, ends = {"a": 10, "b": 0, "c": 7}, {"a": 10 + 3 * FIRST, "b": FIRST, "c": 7}
-    end = CatchUp().end(start, ends)
+    end = CatchUpSizes().end(start, ends)
     assert end == {"a": 10 + 3 * FIRST // 4, "b": FIRST // 4, "c": 7}
 
 
 @pytest.mark.parametrize("ends", [{"a": FIRST, "b": 0}, {"a": 10 * FIRST}, {}])
 def test_it_is_not_for_what_is_no_more_than_a_batch_or_not_known(ends: dict[str, int]) -> None:
-    assert CatchUp().end({"a": 0, "b": 0}, ends) is None
+    assert CatchUpSizes().end({"a": 0, "b": 0}, ends) is None
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,13 @@ def test_it_is_not_for_what_is_no_more_than_a_batch_or_not_known(ends: dict[str,
     [(0.0, GROWTH * FIRST), (SECONDS / 100, GROWTH * FIRST), (SECONDS / 2, 2 * FIRST), (SECONDS, FIRST)],
 )
 def test_batches_grow_as_their_time_allows(seconds: float, size: int) -> None:
-    ahead = CatchUp()
+    ahead = CatchUpSizes()
     ahead.took(seconds)
     assert ahead.size == size
 
 
 def test_they_shrink_but_not_to_nothing() -> None:
-    ahead = CatchUp()
+    ahead = CatchUpSizes()
     ahead.took(2 * SECONDS)
     assert ahead.size == FIRST // 2
     for _ in range(5):
@@ -38,7 +38,7 @@ def test_they_shrink_but_not_to_nothing() -> None:
 
 
 def test_every_record_is_in_one_batch() -> None:
-    ahead, position, ends = CatchUp(), {"a": 0, "b": 5, "c": 0}, {"a": 333_333, "b": 1_000_001, "c": 1}
+    ahead, position, ends = CatchUpSizes(), {"a": 0, "b": 5, "c": 0}, {"a": 333_333, "b": 1_000_001, "c": 1}
     while (end := ahead.end(position, ends)) is not None:
         assert all(position[each] <= end[each] <= ends[each] for each in ends)
         assert 0 < sum(end.values()) - sum(position.values()) <= ahead.size + len(ends)

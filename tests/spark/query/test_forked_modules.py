@@ -17,7 +17,7 @@ daemon.import_more()
 before = set(sys.modules)
 import pyarrow as pa
 from penstock.spark.query.sink.rows.columns import columns_of
-from penstock.spark.query.sink.rows.plan import Plan
+from penstock.spark.query.sink.rows.plan import RowPlan
 from penstock.spark.query.sink.rows.row_maker import RowMaker, raw_batch
 headers = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 arrow = pa.record_batch({
@@ -26,7 +26,7 @@ arrow = pa.record_batch({
     "timestamp": pa.array([0], pa.timestamp("us", "UTC")), "timestampType": pa.array([0], pa.int32()),
 })
 batch = raw_batch(arrow)
-rows = RowMaker(Plan(columns_of(None, bytes).json(), False, (), "UTC", tombstones=False)).rows(batch, None)
+rows = RowMaker(RowPlan(columns_of(None, bytes).json(), False, (), "UTC", tombstones=False)).rows(batch, None)
 assert rows.num_rows == 1, rows
 print(*sorted(set(sys.modules) - before))
 """

@@ -15,7 +15,7 @@ from penstock.api.batch import Batch
 from penstock.embedded import java_home
 from penstock.spark.daemon import FORK_WITH
 from penstock.spark.query.shared import MODULES, prepare
-from penstock.spark.query.source.transfer import End, ToTask
+from penstock.spark.query.source.transfer import BatchEnd, ToTask
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -58,7 +58,7 @@ def test_queries_plan_and_run_their_batches_at_the_same_time(session: SparkSessi
         taken: list[object] = []
         for number in range(BATCHES):
             transfer.run(own.range(number, number + 2, numPartitions=1), records, number)
-            while not isinstance(item := transfer.take(60), End):
+            while not isinstance(item := transfer.take(60), BatchEnd):
                 assert item is not None
                 taken += item.values
         transfer.close()

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.jdbc.connection import Connection
 from penstock.jdbc.drivers import install
 from penstock.jdbc.sink_definition import JDBC_SINK_CONFIG
-from penstock.jdbc.source.offsets import Position
+from penstock.jdbc.source.offsets import TablePosition
 from penstock.jdbc.source.settings import JdbcSourceSettings
-from penstock.jdbc.source.tables import Table
+from penstock.jdbc.source.tables import SourceTable
 from penstock.jdbc.source.windows import Select
 from penstock.jdbc.statements import LedgerStatements, statement_of
-from penstock.spark.query.jdbc.java import Java, our_jar
+from penstock.spark.query.jdbc.java import JdbcJava, our_jar
 from penstock.spark.query.jdbc.source.database import Database
-from penstock.spark.query.jdbc.source.source import Source
+from penstock.spark.query.jdbc.source.source import ReadSource
 from penstock.spark.query.safe import Safe, texts
 
-ID = Column("id", Kind.INT32, Part.KEY, "id", key=True)
-NAME = Column("name", Kind.STRING, Part.VALUE, "name", optional=True)
+ID = SinkColumn("id", ColumnKind.INT32, RecordPart.KEY, "id", key=True)
+NAME = SinkColumn("name", ColumnKind.STRING, RecordPart.VALUE, "name", optional=True)
 FAR = 1 << 40
 """py4j makes longs of such numbers only."""
-THINGS = Shape("things", (ID, NAME))
+THINGS = RowShape("things", (ID, NAME))
 
 
 def array(jvm: Any, kind: Any, values: Sequence[Any]) -> Any:
@@ -69,10 +69,10 @@ class Bench:
         made = self.list(values).toArray()
         return self.jvm.org.apache.spark.sql.RowFactory.create(made)
 
-    def create(self, shape: Shape) -> None:
+    def create(self, shape: RowShape) -> None:
         self.database.execute(self.dialect.create(self.dialect.table_name(shape.table), shape.columns))
 
-    def known(self, shape: Shape) -> Shape:
+    def known(self, shape: RowShape) -> RowShape:
         """As ``Tables.known``."""
         found = list(self.database.columns(f"SELECT * FROM {self.dialect.quoted(shape.table)} WHERE 1=0"))
         return shape.in_table(dict(zip(found[::2], found[1::2], strict=True)))
@@ -87,7 +87,7 @@ class Bench:
         self,
         rows: Sequence[tuple[int, Sequence[Any]]],
         mode: str = "insert",
-        shapes: Sequence[Shape] = (THINGS,),
+        shapes: Sequence[RowShape] = (THINGS,),
         known: Sequence[int] = (),
         batch: int | None = None,
         whole: bool = False,
@@ -136,7 +136,7 @@ class Bench:
         return list(writer.report())
 
 
-class Joined(Java):
+class Joined(JdbcJava):
     """Our Java half in a Java that is no Spark's."""
 
     def __init__(self, jvm: Any, entry: Any, connection: Connection, safe: Safe) -> None:
@@ -153,9 +153,11 @@ class Looks:
     def __init__(self, jvm: Any, entry: Any, safe: Safe) -> None:
         self._jvm, self._entry, self._safe = jvm, entry, safe
 
-    def source(self, url: str, table: Table, position: Position = Position(), **config: str) -> Source:
+    def source(
+        self, url: str, table: SourceTable, position: TablePosition = TablePosition(), **config: str
+    ) -> ReadSource:
         settings = self._settings(url, **config)
-        return Source(settings, self._database(settings), table, position)
+        return ReadSource(settings, self._database(settings), table, position)
 
     def count(self, url: str, select: Select, zone: str) -> int:
         sql = "SELECT COUNT(*)" + select.sql.removeprefix("SELECT *").partition(" ORDER BY ")[0]

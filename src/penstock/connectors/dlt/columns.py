@@ -13,7 +13,7 @@ import orjson
 
 from penstock.api import schema as s
 from penstock.api.errors import DataError
-from penstock.connectors.singer.messages import Stream
+from penstock.connectors.singer.messages import SingerStream
 from penstock.connectors.singer.schemas import Mapped, key_struct, mapped, record_struct
 
 _SCALE = 9
@@ -21,12 +21,12 @@ _SCALE = 9
 _EXACT = Context(prec=400)
 
 
-def stream_of(message: Mapping[str, Any]) -> Stream:
+def stream_of(message: Mapping[str, Any]) -> SingerStream:
     """What a SCHEMA with columns says of a table's records. Raises DataError for a type that dlt does not have."""
     stream = message["stream"]
     fields = {name: column_of(name, column) for name, column in message["columns"].items()}
     keys = {name: fields[name] for name in message["key_properties"]}
-    return Stream(record_struct(stream, fields), key_struct(stream, keys) if keys else None)
+    return SingerStream(record_struct(stream, fields), key_struct(stream, keys) if keys else None)
 
 
 def column_of(name: str, column: Mapping[str, Any]) -> Mapped:

@@ -46,7 +46,7 @@ def main() -> None:
 
     dlt.config.register_provider(CustomLoaderDocProvider("dlt.config", lambda: given["config"]))
     found = getattr(_module(place), name, None)
-    run(found, given, Progress(known), out)
+    run(found, given, DltState(known), out)
     out.flush()
 
 
@@ -72,7 +72,7 @@ def _module(place: str) -> ModuleType:
     return module
 
 
-def run(found: Any, given: Any, progress: Progress, out: Any) -> None:
+def run(found: Any, given: Any, progress: DltState, out: Any) -> None:
     from dlt.common.configuration.container import Container
     from dlt.common.configuration.resolve import inject_section
     from dlt.common.pipeline import StateInjectableContext
@@ -86,7 +86,7 @@ def run(found: Any, given: Any, progress: Progress, out: Any) -> None:
         contexts.enter_context(inject_section(source._get_config_section_context()))
         contexts.enter_context(container.injectable_context(SourceInjectableContext(source)))
         contexts.enter_context(container.injectable_context(SourceSchemaInjectableContext(source.schema)))
-        tables = Tables(progress.columns)
+        tables = TableMessages(progress.columns)
         with PipeIterator.from_pipes(source.resources.selected_pipes) as items:
             for item in items:
                 resource = source.resources.with_pipe(item.pipe)
@@ -131,7 +131,7 @@ def is_ordered(pipe: Any) -> bool:
     return incremental.row_order == "asc" and incremental.range_start == "closed"
 
 
-class Progress:
+class DltState:
     """The state of dlt, and the columns that nobody declares: ``{"sources": …, "columns": {table: {name: type}}}``."""
 
     def __init__(self, known: Any) -> None:
@@ -163,7 +163,7 @@ class Progress:
         return typed.typed_loads(self._known)
 
 
-class Tables:
+class TableMessages:
     """Rows of resources as messages. ``inferred`` are the types of columns that nobody has declared, by table."""
 
     def __init__(self, inferred: dict[str, dict[str, str]]) -> None:
@@ -184,7 +184,7 @@ class Tables:
             if not page:
                 continue
             table = self._table(resource, page if alike else page[0], meta, alike)
-            columns = Columns(table, self._inferred.setdefault(table["name"], {}))
+            columns = ColumnTypes(table, self._inferred.setdefault(table["name"], {}))
             rows = [columns.fitted(row) for row in page]
             schema = encoder.dumpb(columns.schema())
             if self._written.get(table["name"]) != schema:
@@ -200,7 +200,7 @@ class Tables:
         return self._declared[key]
 
 
-class Columns:
+class ColumnTypes:
     """Of a table: as it declares them, and as values came."""
 
     def __init__(self, table: Any, inferred: dict[str, str]) -> None:

@@ -17,7 +17,7 @@ from penstock.connectors.singer.tap_task import TapTask
 _READER = Path(__file__).with_name("reader.py")
 
 
-class Reader(Tap):
+class DltProcess(Tap):
     """A run of a source."""
 
     kind = "source of dlt"
@@ -40,10 +40,10 @@ class DltSourceTask(TapTask):
             "resources": settings.dlt_resources,
         }
         state = state_of(self.context.offset_reader.offset(settings.partition), KIND)
-        self.run(Messages(state, stream_of, Reader.kind), settings)
+        self.run(Messages(state, stream_of, DltProcess.kind), settings)
 
     def begin(self, state: Any) -> Tap:
         files = {"config": self._given}
         if state is not None:
             files["state"] = state
-        return Reader(self._settings.python, files)
+        return DltProcess(self._settings.python, files)

@@ -44,7 +44,7 @@ GONE = PgType("", "b", 0, -1, 0, ())
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PostgresColumn:
     """``default`` is the text of a constant; None also for what is computed. ``key``: its place in the key, or -1."""
 
     name: str
@@ -56,7 +56,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class TableName:
+class RelationName:
     schema: str
     name: str
 
@@ -64,7 +64,7 @@ class TableName:
         return f"{self.schema}.{self.name}"
 
 
-class Catalog:
+class PostgresCatalog:
     """Asks by an ordinary connection in autocommit, and remembers types."""
 
     def __init__(self, connection: Any) -> None:
@@ -95,10 +95,10 @@ class Catalog:
         self._before |= self._types
         self._types.clear()
 
-    def columns(self, table: int) -> list[Column]:
+    def columns(self, table: int) -> list[PostgresColumn]:
         """Without generated ones, which are not streamed; empty if the table is gone."""
         return [
-            Column(name, oid, modifier, not required, self._constant(default, type), key)
+            PostgresColumn(name, oid, modifier, not required, self._constant(default, type), key)
             for name, oid, modifier, required, default, type, key in self.rows(_COLUMNS, table)
         ]
 
@@ -109,15 +109,17 @@ class Catalog:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PostgresTable:
     """A table as its rows come: the columns in the order in which they are sent."""
 
-    name: TableName
+    name: RelationName
     identity: str
-    columns: tuple[Column, ...]
+    columns: tuple[PostgresColumn, ...]
 
     @classmethod
-    def of(cls, name: TableName, identity: str, sent: tuple[RelationColumn, ...], known: list[Column]) -> Self:
+    def of(
+        cls, name: RelationName, identity: str, sent: tuple[RelationColumn, ...], known: list[PostgresColumn]
+    ) -> Self:
         """What is sent counts; the catalog, which may know a later state, adds what it says of the same columns."""
         by_name = {column.name: column for column in known}
         columns = []
@@ -127,7 +129,7 @@ class Table:
             key = found.key if found else (number if of_key else -1)
             same = found is not None and (found.type_oid, found.modifier) == (each.type_oid, each.modifier)
             columns.append(
-                Column(
+                PostgresColumn(
                     each.name,
                     each.type_oid,
                     each.modifier,

@@ -9,8 +9,8 @@ from typing import Any
 from penstock import __version__
 from penstock.api.record import Header
 from penstock.api.schema import INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct
-from penstock.connectors.postgres.catalog import Table
-from penstock.connectors.postgres.pgoutput import UNCHANGED, Change, Row
+from penstock.connectors.postgres.catalog import PostgresTable
+from penstock.connectors.postgres.pgoutput import UNCHANGED, Row, RowChange
 from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.connectors.postgres.values.types import ColumnType, Types, column_type
 
@@ -52,7 +52,7 @@ _TRANSACTION = struct(
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ChangePlace:
     """Where and when a change happened; ``time`` in microseconds since 1970."""
 
     time: int
@@ -64,7 +64,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ChangeEvent:
     """One record, without its place in the source."""
 
     key_schema: Schema | None
@@ -77,7 +77,7 @@ class Event:
 class TableEvents:
     """Makes the events of one table in one state of its columns."""
 
-    def __init__(self, settings: PostgresSettings, table: Table, columns: list[ColumnType]) -> None:
+    def __init__(self, settings: PostgresSettings, table: PostgresTable, columns: list[ColumnType]) -> None:
         self.settings, self.table, self.columns = settings, table, columns
         self.topic = f"{settings.prefix}.{table.name.schema}.{table.name.name}"
         self._value_schema = struct(
@@ -101,7 +101,7 @@ class TableEvents:
         self._key_schema = struct(*fields, name=f"{self.topic}.Key") if self._key else None
 
     @classmethod
-    def of(cls, types: Types, settings: PostgresSettings, table: Table) -> TableEvents:
+    def of(cls, types: Types, settings: PostgresSettings, table: PostgresTable) -> TableEvents:
         found = (column_type(types, settings, column, place) for place, column in enumerate(table.columns))
         return cls(settings, table, [each for each in found if each is not None])
 
@@ -110,15 +110,15 @@ class TableEvents:
         shown = {each.name for each in self.columns}
         return [column.name for column in self.table.columns if column.name not in shown]
 
-    def read(self, row: Row, moment: Moment, now: int) -> Event:
+    def read(self, row: Row, moment: ChangePlace, now: int) -> ChangeEvent:
         """Of a snapshot."""
         return self._event("r", None, row, moment, now)
 
-    def truncated(self, moment: Moment, now: int) -> Iterator[Event]:
+    def truncated(self, moment: ChangePlace, now: int) -> Iterator[ChangeEvent]:
         if "t" not in self.settings.skipped:
-            yield Event(None, None, self._schema, self._envelope("t", None, None, moment, now))
+            yield ChangeEvent(None, None, self._schema, self._envelope("t", None, None, moment, now))
 
-    def changed(self, change: Change, moment: Moment, now: int) -> Iterator[Event]:
+    def changed(self, change: RowChange, moment: ChangePlace, now: int) -> Iterator[ChangeEvent]:
         if change.operation in self.settings.skipped:
             return
         old, new = change.old, change.new
@@ -132,21 +132,21 @@ class TableEvents:
             yield from self._deleted(old, moment, now, headers)
             event = self._event("c", None, filled, moment, now)
             header = Header(OLD_KEY, self._key_schema, self._key_of(old))
-            yield Event(event.key_schema, event.key, event.value_schema, event.value, (header,))
+            yield ChangeEvent(event.key_schema, event.key, event.value_schema, event.value, (header,))
 
-    def _deleted(self, old: Row, moment: Moment, now: int, headers: tuple[Header, ...]) -> Iterator[Event]:
+    def _deleted(self, old: Row, moment: ChangePlace, now: int, headers: tuple[Header, ...]) -> Iterator[ChangeEvent]:
         key = self._key_of(old)
         envelope = self._envelope("d", self._values(old), None, moment, now)
-        yield Event(self._key_schema, key, self._schema, envelope, headers)
+        yield ChangeEvent(self._key_schema, key, self._schema, envelope, headers)
         if self.settings.tombstones:
-            yield Event(self._key_schema, key, None, None, headers)
+            yield ChangeEvent(self._key_schema, key, None, None, headers)
 
-    def _event(self, operation: str, old: Row | None, new: Row, moment: Moment, now: int) -> Event:
+    def _event(self, operation: str, old: Row | None, new: Row, moment: ChangePlace, now: int) -> ChangeEvent:
         before = None if old is None else self._values(old)
         envelope = self._envelope(
             operation, before, self._values(new if old is None else _filled(new, old)), moment, now
         )
-        return Event(self._key_schema, self._key_of(new), self._schema, envelope)
+        return ChangeEvent(self._key_schema, self._key_of(new), self._schema, envelope)
 
     def _key_of(self, row: Row) -> dict[str, Any] | None:
         return {each.name: each.value(row[each.place]) for each in self._key} if self._key else None
@@ -154,7 +154,7 @@ class TableEvents:
     def _values(self, row: Row) -> dict[str, Any]:
         return {each.name: each.value(row[each.place]) for each in self.columns}
 
-    def _envelope(self, operation: str, before: Any, after: Any, moment: Moment, now: int) -> dict[str, Any]:
+    def _envelope(self, operation: str, before: Any, after: Any, moment: ChangePlace, now: int) -> dict[str, Any]:
         return {
             "before": before,
             "after": after,
@@ -166,7 +166,7 @@ class TableEvents:
             "ts_ns": now,
         }
 
-    def _source(self, moment: Moment) -> dict[str, Any]:
+    def _source(self, moment: ChangePlace) -> dict[str, Any]:
         commit = "null" if moment.commit is None else f'"{moment.commit}"'
         return {
             "version": __version__,

@@ -61,7 +61,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RowChange:
     """``operation`` is ``c``, ``u`` or ``d``. ``old`` has the columns of the key alone unless ``old_is_full``."""
 
     operation: str
@@ -76,7 +76,7 @@ class Truncate:
     relations: tuple[int, ...]
 
 
-Message = Begin | Commit | Relation | Change | Truncate
+Message = Begin | Commit | Relation | RowChange | Truncate
 
 _EPOCH_US = 946_684_800_000_000
 """PostgreSQL counts microseconds from the year 2000."""
@@ -99,12 +99,12 @@ def decode(data: bytes) -> Message | None:
         case "I":
             relation = reader.number()
             reader.letter()
-            return Change("c", relation, None, False, reader.row())
+            return RowChange("c", relation, None, False, reader.row())
         case "U":
             return reader.update()
         case "D":
             relation, kind = reader.number(), reader.letter()
-            return Change("d", relation, reader.row(), kind == "O", None)
+            return RowChange("d", relation, reader.row(), kind == "O", None)
         case "T":
             count = reader.number()
             reader.take(_BYTE)
@@ -154,12 +154,12 @@ class _Reader:
         modifier = self.number()
         return RelationColumn(name, bool(flags & 1), oid, modifier - (1 << 32) if modifier >> 31 else modifier)
 
-    def update(self) -> Change:
+    def update(self) -> RowChange:
         relation, kind, old = self.number(), self.letter(), None
         if kind in "KO":
             old = self.row()
             self.letter()
-        return Change("u", relation, old, kind == "O", self.row())
+        return RowChange("u", relation, old, kind == "O", self.row())
 
     def row(self) -> Row:
         return [self._value() for _ in range(self.take(_SHORT)[0])]

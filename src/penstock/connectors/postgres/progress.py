@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from penstock.api.errors import ConnectError
 
 
-class Position(NamedTuple):
+class StreamPosition(NamedTuple):
     """A record: its transaction, by the position of its commit, the number of the change in it, and that of the record
     among those of the change. Both count from 1; changes that give no record count, too.
 
@@ -25,24 +25,24 @@ class Position(NamedTuple):
         return self._asdict()
 
 
-def stored(offset: Mapping[str, Any]) -> Position:
+def stored(offset: Mapping[str, Any]) -> StreamPosition:
     """From a source offset. Raises ConnectError."""
     values = [offset.get("lsn"), offset.get("event", 0), offset.get("record", 0)]
     if any(not isinstance(value, int) or isinstance(value, bool) or value < 0 for value in values):
         raise ConnectError(
             f"An offset of PostgresSource has lsn, event and record, numbers from 0 on, not {dict(offset)}"
         )
-    return Position(*values)
+    return StreamPosition(*values)
 
 
-class Progress:
+class StreamProgress:
     """``given``: the last record that ``poll`` has returned, or the position from which it began."""
 
-    def __init__(self, start: Position) -> None:
+    def __init__(self, start: StreamPosition) -> None:
         self.given = self._committed = start
         self.read = start.lsn
         """Up to here the server's log has been read."""
-        self._finished: deque[tuple[Position, int]] = deque()
+        self._finished: deque[tuple[StreamPosition, int]] = deque()
         self._confirmable = 0
 
     def finished(self, end: int) -> None:
@@ -50,7 +50,7 @@ class Progress:
         self.read = max(self.read, end)
         self._finished.append((self.given, end))
 
-    def committed(self, position: Position) -> None:
+    def committed(self, position: StreamPosition) -> None:
         self._committed = max(self._committed, position)
 
     def idle(self, sent: int) -> None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from penstock.api.errors import ConnectError
-from penstock.connectors.postgres.catalog import Catalog, TableName
+from penstock.connectors.postgres.catalog import PostgresCatalog, RelationName
 from penstock.connectors.postgres.connection import driver
 from penstock.connectors.postgres.settings import PostgresSettings
 
@@ -23,14 +23,14 @@ _ROOT = "WITH (publish_via_partition_root = true)"
 """The rows of a partitioned table are changes of that table, not of its partitions."""
 
 
-def captured_tables(catalog: Catalog, settings: PostgresSettings) -> list[tuple[TableName, int, str]]:
+def captured_tables(catalog: PostgresCatalog, settings: PostgresSettings) -> list[tuple[RelationName, int, str]]:
     """The tables that the lists choose, in the order of the lists, each with its oid and replica identity."""
-    found = [(TableName(schema, name), oid, identity) for schema, name, oid, identity in catalog.rows(_TABLES)]
+    found = [(RelationName(schema, name), oid, identity) for schema, name, oid, identity in catalog.rows(_TABLES)]
     chosen = [each for each in found if settings.captures(each[0].schema, each[0].name)]
     return sorted(chosen, key=lambda each: settings.place(each[0].schema, each[0].name))
 
 
-def ensure_publication(catalog: Catalog, settings: PostgresSettings, tables: Sequence[TableName]) -> None:
+def ensure_publication(catalog: PostgresCatalog, settings: PostgresSettings, tables: Sequence[RelationName]) -> None:
     """It exists afterwards; with ``filtered`` it has exactly the captured tables."""
     name = settings.publication
     exists = bool(catalog.rows("SELECT 1 FROM pg_publication WHERE pubname = %s", name))
@@ -63,7 +63,7 @@ def ensure_publication(catalog: Catalog, settings: PostgresSettings, tables: Seq
         _execute(catalog, f"ALTER PUBLICATION {_quoted(name)} SET TABLE {listed}", settings)
 
 
-def _execute(catalog: Catalog, sql: str, settings: PostgresSettings) -> None:
+def _execute(catalog: PostgresCatalog, sql: str, settings: PostgresSettings) -> None:
     try:
         catalog.rows(sql)
     except driver().Error as error:

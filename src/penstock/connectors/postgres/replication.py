@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.api.errors import ConnectError, RetriableError
-from penstock.connectors.postgres.catalog import Catalog
+from penstock.connectors.postgres.catalog import PostgresCatalog
 from penstock.connectors.postgres.connection import connect, driver, unreachable
 from penstock.connectors.postgres.settings import PostgresSettings
 
@@ -106,7 +106,7 @@ def create_slot(name: str, version: int, temporary: bool, failover: bool) -> str
     return f'CREATE_REPLICATION_SLOT "{name}"{kind} LOGICAL pgoutput ({options})'
 
 
-def slot_position(catalog: Catalog, settings: PostgresSettings) -> int | None:
+def slot_position(catalog: PostgresCatalog, settings: PostgresSettings) -> int | None:
     """Where the slot has been confirmed; None if there is none. Raises ConnectError if it can't be used."""
     found = catalog.rows(_SLOT, settings.slot)
     if not found:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from penstock.connectors.postgres.catalog import Catalog, Table, TableName
+from penstock.connectors.postgres.catalog import PostgresCatalog, PostgresTable, RelationName
 from penstock.connectors.postgres.connection import connect, driver
-from penstock.connectors.postgres.envelope import Event, Moment, TableEvents
+from penstock.connectors.postgres.envelope import ChangeEvent, ChangePlace, TableEvents
 from penstock.connectors.postgres.replication import NewSlot
 from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.connectors.postgres.stream import report
@@ -22,10 +22,10 @@ class Snapshot:
         self._settings, self._slot, self._clock = settings, slot, clock
         self._connection = connect(settings)
         self._connection.set_session(isolation_level="REPEATABLE READ", readonly=True, autocommit=False)
-        self._catalog = Catalog(self._connection)
+        self._catalog = PostgresCatalog(self._connection)
         self._catalog.rows("SET TRANSACTION SNAPSHOT %s", slot.snapshot)
 
-    def records(self, tables: Sequence[tuple[TableName, int, str]]) -> Iterator[tuple[str, Event, bool]]:
+    def records(self, tables: Sequence[tuple[RelationName, int, str]]) -> Iterator[tuple[str, ChangeEvent, bool]]:
         """Topics and events, and whether it is the last one. Rows are fetched as they are asked for."""
         before: tuple[TableEvents, Any, bool] | None = None
         nothing_yet = True
@@ -39,14 +39,14 @@ class Snapshot:
         if before is not None:
             yield (*self._event(before, "last", time, xid), True)
 
-    def _event(self, row: tuple[TableEvents, Any, bool], mark: str, time: int, xid: int) -> tuple[str, Event]:
-        return row[0].topic, row[0].read(row[1], Moment(time, self._slot.lsn, xid, None, mark), self._clock())
+    def _event(self, row: tuple[TableEvents, Any, bool], mark: str, time: int, xid: int) -> tuple[str, ChangeEvent]:
+        return row[0].topic, row[0].read(row[1], ChangePlace(time, self._slot.lsn, xid, None, mark), self._clock())
 
-    def _rows(self, tables: Sequence[tuple[TableName, int, str]]) -> Iterator[tuple[TableEvents, Any, bool]]:
+    def _rows(self, tables: Sequence[tuple[RelationName, int, str]]) -> Iterator[tuple[TableEvents, Any, bool]]:
         """Rows with their tables, and whether each is its table's first."""
         for name, oid, identity in tables:
             known = self._catalog.columns(oid)
-            events = TableEvents.of(self._catalog.type, self._settings, Table(name, identity, tuple(known)))
+            events = TableEvents.of(self._catalog.type, self._settings, PostgresTable(name, identity, tuple(known)))
             report(events)
             with self._connection.cursor("penstock_snapshot") as cursor:
                 cursor.itersize = self._settings.fetch_size
@@ -68,7 +68,7 @@ def _mark(first: bool, last: bool) -> str:
     return "first_in_data_collection" if first else "true"
 
 
-def select(name: TableName, columns: Sequence[str]) -> str:
+def select(name: RelationName, columns: Sequence[str]) -> str:
     listed = ", ".join(_quoted(column) for column in columns)
     return f"SELECT {listed} FROM {_quoted(name.schema)}.{_quoted(name.name)}"
 

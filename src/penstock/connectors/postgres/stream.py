@@ -5,28 +5,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
-from penstock.connectors.postgres.catalog import Catalog, Table, TableName
-from penstock.connectors.postgres.envelope import Event, Moment, TableEvents
-from penstock.connectors.postgres.monitoring.transactions import Transaction, topic_of
-from penstock.connectors.postgres.pgoutput import Begin, Change, Commit, Relation, Truncate, decode
-from penstock.connectors.postgres.progress import Position, Progress
+from penstock.connectors.postgres.catalog import PostgresCatalog, PostgresTable, RelationName
+from penstock.connectors.postgres.envelope import ChangeEvent, ChangePlace, TableEvents
+from penstock.connectors.postgres.monitoring.transactions import TransactionCounts, topic_of
+from penstock.connectors.postgres.pgoutput import Begin, Commit, Relation, RowChange, Truncate, decode
+from penstock.connectors.postgres.progress import StreamPosition, StreamProgress
 from penstock.connectors.postgres.settings import PostgresSettings
 
 log = logging.getLogger(__name__)
 
-Placed = tuple[Position, str, Event]
+Placed = tuple[StreamPosition, str, ChangeEvent]
 """A record with its position and topic."""
 
 
-class Stream:
+class ChangeStream:
     """Of one connection: what it has said of tables holds for what follows on it."""
 
     def __init__(
-        self, catalog: Catalog, settings: PostgresSettings, progress: Progress, clock: Callable[[], int]
+        self, catalog: PostgresCatalog, settings: PostgresSettings, progress: StreamProgress, clock: Callable[[], int]
     ) -> None:
         self._catalog, self._settings, self._progress, self._clock = catalog, settings, progress, clock
         self._tables: dict[int, TableEvents | None] = {}
-        self._transaction: Transaction | None = None
+        self._transaction: TransactionCounts | None = None
         self._event = 0
 
     @property
@@ -40,7 +40,7 @@ class Stream:
             case Relation() as relation:
                 self._tables[relation.oid] = self._events_of(relation)
             case Begin() as begin:
-                self._transaction, self._event = Transaction(begin), 0
+                self._transaction, self._event = TransactionCounts(begin), 0
                 yield from self._marked(self._transaction.begun())
             case Commit() as commit:
                 assert self._transaction is not None
@@ -48,7 +48,7 @@ class Stream:
                 yield from self._marked(self._transaction.ended())
                 self._transaction = None
                 self._progress.finished(commit.end)
-            case Change() as change:
+            case RowChange() as change:
                 table = self._tables[change.relation]
                 moment, now = self._next(lsn)
                 if table is not None:
@@ -63,26 +63,26 @@ class Stream:
             case None:
                 pass
 
-    def _next(self, lsn: int) -> tuple[Moment, int]:
+    def _next(self, lsn: int) -> tuple[ChangePlace, int]:
         assert self._transaction is not None
         self._event += 1
         begin = self._transaction.begin
-        return Moment(begin.time, lsn, begin.xid, begin.lsn), self._clock()
+        return ChangePlace(begin.time, lsn, begin.xid, begin.lsn), self._clock()
 
-    def _placed(self, table: TableEvents, first: int, events: Iterator[Event]) -> Iterator[Placed]:
+    def _placed(self, table: TableEvents, first: int, events: Iterator[ChangeEvent]) -> Iterator[Placed]:
         assert self._transaction is not None
         for number, event in enumerate(events, first):
             if self._settings.transactions:
                 self._transaction.mark(str(table.table.name), event)
             yield from self._unless_given(number, table.topic, event)
 
-    def _marked(self, event: Event) -> Iterator[Placed]:
+    def _marked(self, event: ChangeEvent) -> Iterator[Placed]:
         if self._settings.transactions:
             yield from self._unless_given(1, topic_of(self._settings), event)
 
-    def _unless_given(self, number: int, topic: str, event: Event) -> Iterator[Placed]:
+    def _unless_given(self, number: int, topic: str, event: ChangeEvent) -> Iterator[Placed]:
         assert self._transaction is not None
-        position = Position(self._transaction.begin.lsn, self._event, number)
+        position = StreamPosition(self._transaction.begin.lsn, self._event, number)
         if position > self._progress.given:
             self._progress.given = position
             yield position, topic, event
@@ -92,10 +92,10 @@ class Stream:
         if not self._settings.captures(relation.schema, relation.name):
             return None
         self._catalog.forget_types()
-        name = TableName(relation.schema, relation.name)
+        name = RelationName(relation.schema, relation.name)
         columns = self._catalog.columns(relation.oid)
         found = TableEvents.of(
-            self._catalog.type, self._settings, Table.of(name, relation.identity, relation.columns, columns)
+            self._catalog.type, self._settings, PostgresTable.of(name, relation.identity, relation.columns, columns)
         )
         report(found)
         return found

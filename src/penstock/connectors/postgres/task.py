@@ -13,22 +13,22 @@ from penstock import __version__
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
 from penstock.api.source import SourceProgress, SourceTask
-from penstock.connectors.postgres.catalog import Catalog
+from penstock.connectors.postgres.catalog import PostgresCatalog
 from penstock.connectors.postgres.connection import connect, driver, unreachable
-from penstock.connectors.postgres.envelope import Event
+from penstock.connectors.postgres.envelope import ChangeEvent
 from penstock.connectors.postgres.monitoring.heartbeat import Heartbeats
-from penstock.connectors.postgres.progress import Position, Progress, stored
+from penstock.connectors.postgres.progress import StreamPosition, StreamProgress, stored
 from penstock.connectors.postgres.publication import captured_tables, ensure_publication
 from penstock.connectors.postgres.replication import NewSlot, Replication, slot_position
 from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.connectors.postgres.snapshot import Snapshot
-from penstock.connectors.postgres.stream import Stream
+from penstock.connectors.postgres.stream import ChangeStream
 
 log = logging.getLogger(__name__)
 
 MOST_MESSAGES = 10_000
 """After so many of the server a poll returns, though they gave no record: those of tables that are not captured."""
-Given = tuple[dict[str, Any], str, Event]
+Given = tuple[dict[str, Any], str, ChangeEvent]
 """A record with its source offset and topic."""
 
 
@@ -50,9 +50,9 @@ class PostgresSourceTask(SourceTask):
         self._connection: Any = None
         self._replication: Replication | None = None
         self._snapshot: Snapshot | None = None
-        self._rows: Iterator[tuple[str, Event, bool]] | None = None
-        self._stream: Stream | None = None
-        self._progress: Progress | None = None
+        self._rows: Iterator[tuple[str, ChangeEvent, bool]] | None = None
+        self._stream: ChangeStream | None = None
+        self._progress: StreamProgress | None = None
         self._kept: list[Given] = []
         self._drained = True
         """Whether all that had arrived was taken."""
@@ -117,9 +117,9 @@ class PostgresSourceTask(SourceTask):
                     pass
             self._close()
 
-    def _from(self, position: Position) -> Progress:
+    def _from(self, position: StreamPosition) -> StreamProgress:
         self._returned = position
-        return Progress(position)
+        return StreamProgress(position)
 
     # -- the beginning
 
@@ -129,7 +129,7 @@ class PostgresSourceTask(SourceTask):
         slot = self._prepared(catalog)
         settings = self._settings
         if not settings.snapshot:
-            self._progress = self._from(Position(0))
+            self._progress = self._from(StreamPosition(0))
             return
         if slot is None:  # the slot existed before: another one, for a moment, says what the snapshot shows
             temporary = Replication(settings)
@@ -142,9 +142,9 @@ class PostgresSourceTask(SourceTask):
             self._snapshot = Snapshot(settings, slot, self.clock)
         log.info("Reading a snapshot at position %d", slot.lsn)
         self._rows = self._snapshot.records(captured_tables(catalog, settings))
-        self._start = Position(slot.lsn)
+        self._start = StreamPosition(slot.lsn)
 
-    def _prepared(self, catalog: Catalog) -> NewSlot | None:
+    def _prepared(self, catalog: PostgresCatalog) -> NewSlot | None:
         """Publication and slot exist; the slot, if it was created."""
         settings = self._settings
         ensure_publication(catalog, settings, [name for name, _, _ in captured_tables(catalog, settings)])
@@ -153,14 +153,14 @@ class PostgresSourceTask(SourceTask):
         self._replication = Replication(settings)
         return self._replication.create_slot(settings.slot)
 
-    def _catalog(self) -> Catalog:
+    def _catalog(self) -> PostgresCatalog:
         if self._connection is None or self._connection.closed:
             self._connection = connect(self._settings)
-        return Catalog(self._connection)
+        return PostgresCatalog(self._connection)
 
     # -- the snapshot
 
-    def _read_rows(self, rows: Iterator[tuple[str, Event, bool]]) -> list[Given]:
+    def _read_rows(self, rows: Iterator[tuple[str, ChangeEvent, bool]]) -> list[Given]:
         given: list[Given] = []
         try:
             for topic, event, last in rows:
@@ -203,11 +203,11 @@ class PostgresSourceTask(SourceTask):
             self._returned = stored(given[-1][0])
         return given
 
-    def _streaming(self) -> tuple[Replication, Stream]:
+    def _streaming(self) -> tuple[Replication, ChangeStream]:
         assert self._progress is not None
         if self._stream is None or self._replication is None:
             catalog = self._catalog()
-            begins = self._progress.given == Position(0)
+            begins = self._progress.given == StreamPosition(0)
             if slot_position(catalog, self._settings) is None and not begins:
                 raise ConnectError(
                     f"The replication slot {self._settings.slot} is gone, and with it the changes since the "
@@ -217,10 +217,10 @@ class PostgresSourceTask(SourceTask):
             if self._replication is None:
                 self._replication = Replication(self._settings)
             self._replication.start(self._progress.given.lsn)
-            self._stream = Stream(catalog, self._settings, self._progress, self.clock)
+            self._stream = ChangeStream(catalog, self._settings, self._progress, self.clock)
         return self._replication, self._stream
 
-    def _taken(self, replication: Replication, stream: Stream) -> list[Given]:
+    def _taken(self, replication: Replication, stream: ChangeStream) -> list[Given]:
         """What has arrived, up to the size of a batch. With ``transaction.boundary=connector`` the last record of a
         transaction that is still open waits, so that its end can be asked for with it.
         """

@@ -27,33 +27,33 @@ class Row(NamedTuple):
     value: dict[str, Any]
 
 
-class Stream(NamedTuple):
+class SingerStream(NamedTuple):
     value: Mapped
     key: Mapped | None
 
 
-def stream_of(message: Mapping[str, Any]) -> Stream:
+def stream_of(message: Mapping[str, Any]) -> SingerStream:
     """What the JSON Schema of a SCHEMA says of a stream's records. Raises ConnectError, and KeyError for what lacks."""
     stream, properties = message["stream"], message["schema"].get("properties") or {}
     keys = message.get("key_properties") or []
     value = record_of(stream, properties)
     if not value.schema.fields:
         raise ConnectError(f"The schema of stream {stream} has no properties")
-    return Stream(value, key_of(stream, properties, keys) if keys else None)
+    return SingerStream(value, key_of(stream, properties, keys) if keys else None)
 
 
 class Messages:
     """``rows`` have been read, ``states`` are the states behind each of them. The last row may get a later one."""
 
     def __init__(
-        self, state: Any, stream_of: Callable[[Mapping[str, Any]], Stream] = stream_of, writer: str = "tap"
+        self, state: Any, stream_of: Callable[[Mapping[str, Any]], SingerStream] = stream_of, writer: str = "tap"
     ) -> None:
         self.state = state
         """The last one that was written."""
         self._stream_of, self._writer = stream_of, writer
         self.rows: list[Row] = []
         self.states: list[Any] = []
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str, SingerStream] = {}
         self._unknown: set[str] = set()
 
     def add(self, line: bytes) -> None:

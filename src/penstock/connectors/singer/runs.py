@@ -22,7 +22,7 @@ _WAIT_SECONDS = 5.0
 _IDLE_SECONDS = 0.5
 
 
-class Runs:
+class TapRuns:
     """``begin`` starts a run from the state of the messages. ``stop`` may be called from any thread."""
 
     def __init__(self, messages: Messages, begin: Callable[[], Tap], interval_ms: int, most: int) -> None:

@@ -14,7 +14,7 @@ from penstock.api.errors import ConnectError, DataError, NotReadyError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.connectors.singer.sink_settings import SingerSinkSettings, check_target
 from penstock.connectors.singer.streams import Streams
-from penstock.connectors.singer.target import Target
+from penstock.connectors.singer.target import TargetProcess
 
 _ROOM_SECONDS = 2.0
 """How long a put waits for a target that is slow, before the same records are to be put again."""
@@ -26,7 +26,7 @@ class SingerSinkTask(SinkTask):
     java_name = "penstock.connectors.SingerSinkTask"
 
     def __init__(self) -> None:
-        self._target: Target | None = None
+        self._target: TargetProcess | None = None
         self._given: dict[int, Offsets] = {}
         """The offsets of the states that the target was given and has not told."""
         self._durable: Offsets = {}
@@ -89,7 +89,7 @@ class SingerSinkTask(SinkTask):
             self._target.ends(self._patience)
             self._target.kill()
 
-    def _running(self) -> Target | None:
+    def _running(self) -> TargetProcess | None:
         """None while the last run has not ended."""
         if self._target is not None and self._target.ended_at is not None:
             self._target.ends(_ROOM_SECONDS)
@@ -99,7 +99,7 @@ class SingerSinkTask(SinkTask):
         if self._target is None:
             settings = self._settings
             self._streams = Streams(settings.singer_stream_name_format, settings.pk_mode, settings.pk_fields or ())
-            self._target = Target(settings.singer_target, {"config": self._config})
+            self._target = TargetProcess(settings.singer_target, {"config": self._config})
         return self._target
 
     def _settle(self) -> None:
@@ -116,7 +116,7 @@ class SingerSinkTask(SinkTask):
             target.kill()
             self._target = None
 
-    def _failure_of(self, target: Target, over: bool) -> ConnectError | None:
+    def _failure_of(self, target: TargetProcess, over: bool) -> ConnectError | None:
         most = self._settings.singer_end_timeout_ms
         if not over:
             if target.ended_at is None or time.monotonic() < target.ended_at + most / 1000:

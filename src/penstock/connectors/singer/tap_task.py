@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from penstock.api.batch import Batch
 from penstock.api.source import SourceTask
 from penstock.connectors.singer.messages import Messages
-from penstock.connectors.singer.runs import Runs, batch_of
+from penstock.connectors.singer.runs import TapRuns, batch_of
 from penstock.connectors.singer.tap import Tap
 
 
@@ -27,11 +27,11 @@ class TapTask(SourceTask):
     """``start`` of a subclass calls ``run``."""
 
     def __init__(self) -> None:
-        self._runs: Runs | None = None
+        self._runs: TapRuns | None = None
 
     def run(self, messages: Messages, settings: TapSettings) -> None:
         self._prefix, self._partition = settings.topic_prefix, settings.partition
-        self._runs = Runs(
+        self._runs = TapRuns(
             messages, lambda: self.begin(messages.state), settings.poll_interval_ms, settings.batch_max_rows
         )
 

@@ -20,7 +20,7 @@ _NUMBER = "number"
 _CHUNKS_AHEAD = 2
 
 
-class Target(SingerProcess):
+class TargetProcess(SingerProcess):
     """What is written waits in memory, until the process reads it: ``has_room`` says whether that is enough."""
 
     kind = "target"

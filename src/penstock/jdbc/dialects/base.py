@@ -12,12 +12,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.columns import PER_SECOND, Column, Kind
+from penstock.jdbc.columns import PER_SECOND, ColumnKind, SinkColumn
 
 _PLAIN = re.compile(r"\w[\w$#@]*")
 NOT_FINITE = frozenset({"nan", "inf", "-inf"})
 NUMBERS = frozenset(
-    {Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64, Kind.FLOAT32, Kind.FLOAT64, Kind.DECIMAL, Kind.BOOLEAN}
+    {
+        ColumnKind.INT8,
+        ColumnKind.INT16,
+        ColumnKind.INT32,
+        ColumnKind.INT64,
+        ColumnKind.FLOAT32,
+        ColumnKind.FLOAT64,
+        ColumnKind.DECIMAL,
+        ColumnKind.BOOLEAN,
+    }
 )
 
 
@@ -47,8 +56,8 @@ class Dialect:
     driver: ClassVar[str]
     """The class of its driver."""
     quotes: ClassVar[tuple[str, str]] = ('"', '"')
-    types: ClassVar[Mapping[Kind, str]]
-    key_types: ClassVar[Mapping[Kind, str]] = {}
+    types: ClassVar[Mapping[ColumnKind, str]]
+    key_types: ClassVar[Mapping[ColumnKind, str]] = {}
     """Types of columns of the primary key, where they differ."""
     null: ClassVar[str] = " NULL"
     """What follows the type of a column that may be null."""
@@ -72,7 +81,7 @@ class Dialect:
 
     insert_properties: ClassVar[Mapping[str, str]] = {}
     """Properties of the driver by which batches of plain INSERTs are quicker."""
-    copied: ClassVar[Mapping[Kind, frozenset[str]]] = {}
+    copied: ClassVar[Mapping[ColumnKind, frozenset[str]]] = {}
     """The types of columns, as ``column_types`` names them, in which COPY leaves the same as an INSERT; empty if there
     is no COPY.
     """
@@ -97,7 +106,7 @@ class Dialect:
     bit_strings: ClassVar[bool] = False
     """Whether BIT is a boolean, or a string of bits, not a small number."""
 
-    item_types: ClassVar[Mapping[Kind, str]] = {}
+    item_types: ClassVar[Mapping[ColumnKind, str]] = {}
     """Of the items of arrays, as the driver names them; empty if columns can't be arrays."""
     has_booleans: ClassVar[bool] = False
     """Whether there is a type for BOOLEAN; elsewhere it is a number, 1 or 0."""
@@ -142,28 +151,28 @@ class Dialect:
     def table(self, name: TableName) -> str:
         return ".".join(map(self.quoted, name.parts))
 
-    def _list(self, columns: Iterable[Column], form: Callable[[str], str] = str, between: str = ",") -> str:
+    def _list(self, columns: Iterable[SinkColumn], form: Callable[[str], str] = str, between: str = ",") -> str:
         return between.join(form(self.quoted(column.name)) for column in columns)
 
     # -- rows
 
-    def insert(self, table: TableName, columns: Sequence[Column]) -> Statement:
+    def insert(self, table: TableName, columns: Sequence[SinkColumn]) -> Statement:
         marks = ",".join(map(self.mark, columns))
         return Statement(f"INSERT INTO {self.table(table)} ({self._list(columns)}) VALUES ({marks})", _names(columns))
 
-    def update(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+    def update(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         changes = ", ".join(f"{self.quoted(column.name)} = {self.mark(column)}" for column in others)
         return Statement(
             f"UPDATE {self.table(table)} SET {changes} WHERE {self._where(keys)}", _names([*others, *keys])
         )
 
-    def delete(self, table: TableName, keys: Sequence[Column]) -> Statement:
+    def delete(self, table: TableName, keys: Sequence[SinkColumn]) -> Statement:
         return Statement(f"DELETE FROM {self.table(table)} WHERE {self._where(keys)}", _names(keys))
 
-    def upsert(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+    def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         raise NotImplementedError
 
-    def copy(self, table: TableName, columns: Sequence[Column], types: Mapping[str, str]) -> str | None:
+    def copy(self, table: TableName, columns: Sequence[SinkColumn], types: Mapping[str, str]) -> str | None:
         """The COPY for rows as PostgreSQL's text, of the columns that ``insert`` has; None if it could leave something
         else in the table than ``insert``. ``types``: what ``column_types`` has found.
         """
@@ -173,35 +182,35 @@ class Dialect:
                 return None
         return f"COPY {self.table(table)} ({self._list(columns)}) FROM STDIN"
 
-    def binding(self, column: Column) -> str:
+    def binding(self, column: SinkColumn) -> str:
         """How the Java class ``Shape`` binds a value of this column."""
         if column.array:
             return f"ARRAY {self.item_types[column.kind]}"
-        if column.kind is Kind.BOOLEAN and not self.has_booleans:
+        if column.kind is ColumnKind.BOOLEAN and not self.has_booleans:
             return "FLAG"
         return "BLOB" if self.type_of(column).startswith("BLOB") else column.kind.value
 
-    def mark(self, column: Column) -> str:
+    def mark(self, column: SinkColumn) -> str:
         """The parameter of a column."""
         return f"?::{column.type}" if column.type in self.cast else "?"
 
-    def _where(self, keys: Sequence[Column]) -> str:
+    def _where(self, keys: Sequence[SinkColumn]) -> str:
         return " AND ".join(f"{self.quoted(column.name)} = {self.mark(column)}" for column in keys)
 
     # -- tables
 
-    def create(self, table: TableName, columns: Sequence[Column]) -> str:
+    def create(self, table: TableName, columns: Sequence[SinkColumn]) -> str:
         lines = list(map(self.specification, columns))
         if keys := [column for column in columns if column.key]:
             lines.append(f"PRIMARY KEY({self._list(keys)})")
         return f"CREATE TABLE {self.table(table)} (\n" + ",\n".join(lines) + ")"
 
-    def alter(self, table: TableName, columns: Sequence[Column]) -> list[str]:
+    def alter(self, table: TableName, columns: Sequence[SinkColumn]) -> list[str]:
         """The statements that add columns."""
         added = ",\n".join(f"ADD {self.specification(column)}" for column in columns)
         return [f"ALTER TABLE {self.table(table)}\n{added}"]
 
-    def specification(self, column: Column) -> str:
+    def specification(self, column: SinkColumn) -> str:
         default = None if column.default is None else self.literal(column, column.default)
         if default is not None:
             end = f" DEFAULT {default}"
@@ -211,19 +220,19 @@ class Dialect:
             end = self.null if column.optional else " NOT NULL"
         return f"{self.quoted(column.name)} {self.type_of(column)}{end}"
 
-    def type_of(self, column: Column) -> str:
+    def type_of(self, column: SinkColumn) -> str:
         types = {**self.types, **self.key_types} if column.key else self.types
-        kind = column.kind if column.kind in types or column.kind not in PER_SECOND else Kind.TIMESTAMP
+        kind = column.kind if column.kind in types or column.kind not in PER_SECOND else ColumnKind.TIMESTAMP
         return types[kind].format(scale=column.scale) + ("[]" if column.array else "")
 
-    def literal(self, column: Column, text: str) -> str | None:
+    def literal(self, column: SinkColumn, text: str) -> str | None:
         """A default as text, see ``columns.default_text``; None if no column can hold it."""
         match column.kind:
-            case Kind.FLOAT32 | Kind.FLOAT64 if text in NOT_FINITE:
+            case ColumnKind.FLOAT32 | ColumnKind.FLOAT64 if text in NOT_FINITE:
                 return self.not_finite.get(text)
-            case Kind.BOOLEAN:
+            case ColumnKind.BOOLEAN:
                 return self.boolean(text == "true")
-            case Kind.BYTES:
+            case ColumnKind.BYTES:
                 return self.binary(text)
             case kind if kind in NUMBERS:
                 return text
@@ -236,21 +245,21 @@ class Dialect:
         return f"X'{digits}'"
 
 
-def _names(columns: Iterable[Column]) -> tuple[str, ...]:
+def _names(columns: Iterable[SinkColumn]) -> tuple[str, ...]:
     return tuple(column.name for column in columns)
 
 
 def merged(
     dialect: Dialect,
     head: str,
-    columns: tuple[Sequence[Column], Sequence[Column]],
+    columns: tuple[Sequence[SinkColumn], Sequence[SinkColumn]],
     target: str,
     end: str = "",
 ) -> Statement:
     """The rest of a MERGE whose rows are called ``incoming``, from ON on; ``target`` is what precedes its columns."""
     keys, others = columns
 
-    def quoted(column: Column) -> str:
+    def quoted(column: SinkColumn) -> str:
         return dialect.quoted(column.name)
 
     on = " AND ".join(f"{target}{quoted(column)}=incoming.{quoted(column)}" for column in keys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.jdbc.columns import Column, Kind
+from penstock.jdbc.columns import ColumnKind, SinkColumn
 from penstock.jdbc.dialects.base import Dialect, Statement, TableName
 
 
@@ -15,23 +15,23 @@ class Derby(Dialect):
     now = "VALUES CURRENT_TIMESTAMP"
     null = ""
     types = {
-        Kind.INT8: "SMALLINT",
-        Kind.INT16: "SMALLINT",
-        Kind.INT32: "INTEGER",
-        Kind.INT64: "BIGINT",
-        Kind.FLOAT32: "FLOAT",
-        Kind.FLOAT64: "DOUBLE",
-        Kind.BOOLEAN: "SMALLINT",
-        Kind.STRING: "VARCHAR(32672)",
-        Kind.BYTES: "BLOB(64000)",
-        Kind.DECIMAL: "DECIMAL(31,{scale})",
-        Kind.DATE: "DATE",
-        Kind.TIME: "TIME",
-        Kind.TIMESTAMP: "TIMESTAMP",
+        ColumnKind.INT8: "SMALLINT",
+        ColumnKind.INT16: "SMALLINT",
+        ColumnKind.INT32: "INTEGER",
+        ColumnKind.INT64: "BIGINT",
+        ColumnKind.FLOAT32: "FLOAT",
+        ColumnKind.FLOAT64: "DOUBLE",
+        ColumnKind.BOOLEAN: "SMALLINT",
+        ColumnKind.STRING: "VARCHAR(32672)",
+        ColumnKind.BYTES: "BLOB(64000)",
+        ColumnKind.DECIMAL: "DECIMAL(31,{scale})",
+        ColumnKind.DATE: "DATE",
+        ColumnKind.TIME: "TIME",
+        ColumnKind.TIMESTAMP: "TIMESTAMP",
     }
-    key_types = {Kind.STRING: "VARCHAR(256)", Kind.BYTES: "VARCHAR(256) FOR BIT DATA"}
+    key_types = {ColumnKind.STRING: "VARCHAR(256)", ColumnKind.BYTES: "VARCHAR(256) FOR BIT DATA"}
 
-    def upsert(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+    def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         """A MERGE from a table of one row: Derby's takes no rows of parameters."""
         name = self.table(table)
         on = " AND ".join(f"{name}.{self.quoted(column.name)} = {self.mark(column)}" for column in keys)
@@ -47,9 +47,9 @@ class Derby(Dialect):
         sql += f" WHEN NOT MATCHED THEN INSERT ({self._list(every)}) VALUES ({marks})"
         return Statement(sql, tuple(column.name for column in [*parameters, *every]))
 
-    def literal(self, column: Column, text: str) -> str | None:
+    def literal(self, column: SinkColumn, text: str) -> str | None:
         """A TIME has no fraction of a second."""
-        return super().literal(column, text.partition(".")[0] if column.kind is Kind.TIME else text)
+        return super().literal(column, text.partition(".")[0] if column.kind is ColumnKind.TIME else text)
 
-    def alter(self, table: TableName, columns: Sequence[Column]) -> list[str]:
+    def alter(self, table: TableName, columns: Sequence[SinkColumn]) -> list[str]:
         return [statement for column in columns for statement in super(Derby, self).alter(table, [column])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.jdbc.columns import Column
+from penstock.jdbc.columns import SinkColumn
 from penstock.jdbc.dialects.base import Dialect
 
 
@@ -17,5 +17,5 @@ class Generic(Dialect):
     types = {}
     has_booleans = True
 
-    def binding(self, column: Column) -> str:
+    def binding(self, column: SinkColumn) -> str:
         return column.kind.value

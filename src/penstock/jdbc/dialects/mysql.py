@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.jdbc.columns import Column, Kind
+from penstock.jdbc.columns import ColumnKind, SinkColumn
 from penstock.jdbc.dialects.base import Dialect, Statement, TableName
 
 
@@ -20,30 +20,30 @@ class MySql(Dialect):
     busy_codes = frozenset({1203, 1226})  # a user has as many connections as he may
     no_table_codes = frozenset({1146})
     types = {
-        Kind.INT8: "TINYINT",
-        Kind.INT16: "SMALLINT",
-        Kind.INT32: "INT",
-        Kind.INT64: "BIGINT",
-        Kind.FLOAT32: "FLOAT",
-        Kind.FLOAT64: "DOUBLE",
-        Kind.BOOLEAN: "TINYINT",
-        Kind.STRING: "TEXT",
-        Kind.BYTES: "VARBINARY(1024)",
-        Kind.DECIMAL: "DECIMAL(65,{scale})",
-        Kind.DATE: "DATE",
-        Kind.TIME: "TIME(3)",
-        Kind.TIMESTAMP: "DATETIME(3)",
-        Kind.MICROS: "DATETIME(6)",
-        Kind.NANOS: "DATETIME(6)",
+        ColumnKind.INT8: "TINYINT",
+        ColumnKind.INT16: "SMALLINT",
+        ColumnKind.INT32: "INT",
+        ColumnKind.INT64: "BIGINT",
+        ColumnKind.FLOAT32: "FLOAT",
+        ColumnKind.FLOAT64: "DOUBLE",
+        ColumnKind.BOOLEAN: "TINYINT",
+        ColumnKind.STRING: "TEXT",
+        ColumnKind.BYTES: "VARBINARY(1024)",
+        ColumnKind.DECIMAL: "DECIMAL(65,{scale})",
+        ColumnKind.DATE: "DATE",
+        ColumnKind.TIME: "TIME(3)",
+        ColumnKind.TIMESTAMP: "DATETIME(3)",
+        ColumnKind.MICROS: "DATETIME(6)",
+        ColumnKind.NANOS: "DATETIME(6)",
     }
-    key_types = {Kind.STRING: "VARCHAR(256)"}
+    key_types = {ColumnKind.STRING: "VARCHAR(256)"}
 
-    def upsert(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+    def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         insert = self.insert(table, [*keys, *others])
         changes = self._list(others or keys, lambda name: f"{name}=VALUES({name})")
         return Statement(f"{insert.sql} ON DUPLICATE KEY UPDATE {changes}", insert.parameters)
 
-    def literal(self, column: Column, text: str) -> str | None:
+    def literal(self, column: SinkColumn, text: str) -> str | None:
         """MySQL escapes by backslashes, and gives a TEXT a default only if that is an expression, in parentheses."""
         found = super().literal(column, text.replace("\\", "\\\\"))
         return f"({found})" if self.type_of(column) == "TEXT" else found

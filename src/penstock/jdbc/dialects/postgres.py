@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.jdbc.columns import Column, Kind
+from penstock.jdbc.columns import ColumnKind, SinkColumn
 from penstock.jdbc.dialects.base import Dialect, Statement, TableName
 
 _WHOLE = frozenset({"int2", "int4", "int8", "numeric"})
@@ -22,16 +22,16 @@ class PostgreSql(Dialect):
     refused = "2[23].*|21000"
     insert_properties = {"reWriteBatchedInserts": "true"}
     copied = {
-        **dict.fromkeys((Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64), _WHOLE),
-        Kind.FLOAT32: frozenset({"float4"}),
-        Kind.FLOAT64: frozenset({"float8"}),
-        Kind.BOOLEAN: frozenset({"bool"}),
-        Kind.STRING: frozenset({"text", "varchar", "bpchar"}) | _CAST,
-        Kind.BYTES: frozenset({"bytea"}),
-        Kind.DECIMAL: frozenset({"numeric"}),
-        Kind.DATE: frozenset({"date"}),
-        Kind.TIME: frozenset({"time"}),
-        Kind.TIMESTAMP: frozenset({"timestamp"}),
+        **dict.fromkeys((ColumnKind.INT8, ColumnKind.INT16, ColumnKind.INT32, ColumnKind.INT64), _WHOLE),
+        ColumnKind.FLOAT32: frozenset({"float4"}),
+        ColumnKind.FLOAT64: frozenset({"float8"}),
+        ColumnKind.BOOLEAN: frozenset({"bool"}),
+        ColumnKind.STRING: frozenset({"text", "varchar", "bpchar"}) | _CAST,
+        ColumnKind.BYTES: frozenset({"bytea"}),
+        ColumnKind.DECIMAL: frozenset({"numeric"}),
+        ColumnKind.DATE: frozenset({"date"}),
+        ColumnKind.TIME: frozenset({"time"}),
+        ColumnKind.TIMESTAMP: frozenset({"timestamp"}),
     }
     # COPY does not mind rules, and writes columns that are GENERATED ALWAYS.
     column_types = (
@@ -56,32 +56,32 @@ class PostgreSql(Dialect):
     has_booleans = True
     not_finite = {"nan": "'NaN'", "inf": "'Infinity'", "-inf": "'-Infinity'"}
     item_types = {
-        Kind.INT8: "int2",
-        Kind.INT16: "int2",
-        Kind.INT32: "int4",
-        Kind.INT64: "int8",
-        Kind.FLOAT32: "float4",
-        Kind.FLOAT64: "float8",
-        Kind.BOOLEAN: "bool",
-        Kind.STRING: "text",
+        ColumnKind.INT8: "int2",
+        ColumnKind.INT16: "int2",
+        ColumnKind.INT32: "int4",
+        ColumnKind.INT64: "int8",
+        ColumnKind.FLOAT32: "float4",
+        ColumnKind.FLOAT64: "float8",
+        ColumnKind.BOOLEAN: "bool",
+        ColumnKind.STRING: "text",
     }
     types = {
-        Kind.INT8: "SMALLINT",
-        Kind.INT16: "SMALLINT",
-        Kind.INT32: "INT",
-        Kind.INT64: "BIGINT",
-        Kind.FLOAT32: "REAL",
-        Kind.FLOAT64: "DOUBLE PRECISION",
-        Kind.BOOLEAN: "BOOLEAN",
-        Kind.STRING: "TEXT",
-        Kind.BYTES: "BYTEA",
-        Kind.DECIMAL: "DECIMAL",
-        Kind.DATE: "DATE",
-        Kind.TIME: "TIME",
-        Kind.TIMESTAMP: "TIMESTAMP",
+        ColumnKind.INT8: "SMALLINT",
+        ColumnKind.INT16: "SMALLINT",
+        ColumnKind.INT32: "INT",
+        ColumnKind.INT64: "BIGINT",
+        ColumnKind.FLOAT32: "REAL",
+        ColumnKind.FLOAT64: "DOUBLE PRECISION",
+        ColumnKind.BOOLEAN: "BOOLEAN",
+        ColumnKind.STRING: "TEXT",
+        ColumnKind.BYTES: "BYTEA",
+        ColumnKind.DECIMAL: "DECIMAL",
+        ColumnKind.DATE: "DATE",
+        ColumnKind.TIME: "TIME",
+        ColumnKind.TIMESTAMP: "TIMESTAMP",
     }
 
-    def upsert(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+    def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         insert = self.insert(table, [*keys, *others])
         if not others:
             return Statement(f"{insert.sql} ON CONFLICT ({self._list(keys)}) DO NOTHING", insert.parameters)

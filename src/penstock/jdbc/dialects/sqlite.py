@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.jdbc.columns import Column, Kind
+from penstock.jdbc.columns import ColumnKind, SinkColumn
 from penstock.jdbc.dialects.base import Statement, TableName
 from penstock.jdbc.dialects.postgres import PostgreSql
 
@@ -34,18 +34,20 @@ class Sqlite(PostgreSql):
     not_finite = {"inf": "9e999", "-inf": "-9e999"}
     single_writer = True
     types = {
-        **dict.fromkeys((Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64, Kind.BOOLEAN), "INTEGER"),
-        **dict.fromkeys((Kind.DECIMAL, Kind.DATE, Kind.TIME, Kind.TIMESTAMP), "NUMERIC"),
-        Kind.FLOAT32: "REAL",
-        Kind.FLOAT64: "REAL",
-        Kind.STRING: "TEXT",
-        Kind.BYTES: "BLOB",
+        **dict.fromkeys(
+            (ColumnKind.INT8, ColumnKind.INT16, ColumnKind.INT32, ColumnKind.INT64, ColumnKind.BOOLEAN), "INTEGER"
+        ),
+        **dict.fromkeys((ColumnKind.DECIMAL, ColumnKind.DATE, ColumnKind.TIME, ColumnKind.TIMESTAMP), "NUMERIC"),
+        ColumnKind.FLOAT32: "REAL",
+        ColumnKind.FLOAT64: "REAL",
+        ColumnKind.STRING: "TEXT",
+        ColumnKind.BYTES: "BLOB",
     }
 
-    def alter(self, table: TableName, columns: Sequence[Column]) -> list[str]:
+    def alter(self, table: TableName, columns: Sequence[SinkColumn]) -> list[str]:
         return [statement for column in columns for statement in super(PostgreSql, self).alter(table, [column])]
 
-    def upsert(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+    def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         return super().upsert(table, keys, others)
 
     def boolean(self, value: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.jdbc.columns import Column, Kind
+from penstock.jdbc.columns import ColumnKind, SinkColumn
 from penstock.jdbc.dialects.base import Dialect, Statement, TableName, merged
 
 
@@ -21,33 +21,33 @@ class SqlServer(Dialect):
     refused_codes = frozenset({220, 241, 242, 245, 515, 547, 2601, 2627, 2628, 8114, 8115, 8152})
     no_table_codes = frozenset({208})
     types = {
-        Kind.INT8: "SMALLINT",
-        Kind.INT16: "SMALLINT",
-        Kind.INT32: "INT",
-        Kind.INT64: "BIGINT",
-        Kind.FLOAT32: "REAL",
-        Kind.FLOAT64: "FLOAT",
-        Kind.BOOLEAN: "BIT",
-        Kind.STRING: "VARCHAR(MAX)",
-        Kind.BYTES: "VARBINARY(MAX)",
-        Kind.DECIMAL: "DECIMAL(38,{scale})",
-        Kind.DATE: "DATE",
-        Kind.TIME: "TIME",
-        Kind.TIMESTAMP: "DATETIME2",
+        ColumnKind.INT8: "SMALLINT",
+        ColumnKind.INT16: "SMALLINT",
+        ColumnKind.INT32: "INT",
+        ColumnKind.INT64: "BIGINT",
+        ColumnKind.FLOAT32: "REAL",
+        ColumnKind.FLOAT64: "FLOAT",
+        ColumnKind.BOOLEAN: "BIT",
+        ColumnKind.STRING: "VARCHAR(MAX)",
+        ColumnKind.BYTES: "VARBINARY(MAX)",
+        ColumnKind.DECIMAL: "DECIMAL(38,{scale})",
+        ColumnKind.DATE: "DATE",
+        ColumnKind.TIME: "TIME",
+        ColumnKind.TIMESTAMP: "DATETIME2",
     }
-    key_types = {Kind.STRING: "VARCHAR(900)", Kind.BYTES: "VARBINARY(900)"}
+    key_types = {ColumnKind.STRING: "VARCHAR(900)", ColumnKind.BYTES: "VARBINARY(900)"}
 
     def __init__(self, quoting: bool = True, holdlock: bool = True) -> None:
         super().__init__(quoting)
         self._holdlock = holdlock
 
-    def upsert(self, table: TableName, keys: Sequence[Column], others: Sequence[Column]) -> Statement:
+    def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         rows = ",".join(f"{self.mark(column)} AS {self.quoted(column.name)}" for column in [*keys, *others])
         lock = " WITH (HOLDLOCK)" if self._holdlock else ""
         head = f"MERGE INTO {self.table(table)}{lock} AS target USING (SELECT {rows}) AS incoming"
         return merged(self, head, (keys, others), "target.", ";")
 
-    def alter(self, table: TableName, columns: Sequence[Column]) -> list[str]:
+    def alter(self, table: TableName, columns: Sequence[SinkColumn]) -> list[str]:
         added = ",\n".join(map(self.specification, columns))
         return [f"ALTER TABLE {self.table(table)} ADD\n{added}"]
 

@@ -15,7 +15,7 @@ QUERY = {"query": "query"}
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class TablePosition:
     """How far a table has been read; ``time`` in nanoseconds since 1970."""
 
     number: int | None = None

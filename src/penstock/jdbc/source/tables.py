@@ -14,7 +14,7 @@ from penstock.jdbc.dialects.base import Dialect, TableName
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Table:
+class SourceTable:
     """``catalog`` and ``schema`` are empty where a database has none."""
 
     catalog: str
@@ -52,7 +52,7 @@ class Choice:
     include: tuple[JavaPattern, ...] = ()
     exclude: tuple[JavaPattern, ...] = ()
 
-    def takes(self, table: Table) -> bool:
+    def takes(self, table: SourceTable) -> bool:
         names = table.names()
         if self.names and not set(names) & set(self.names):
             return False
@@ -71,9 +71,9 @@ class ColumnMapping:
     columns: tuple[str, ...]
 
 
-def check_names(tables: Iterable[Table]) -> None:
+def check_names(tables: Iterable[SourceTable]) -> None:
     """Raises ConnectError if two tables would share a topic, which is named like the table alone."""
-    found: dict[str, Table] = {}
+    found: dict[str, SourceTable] = {}
     for table in tables:
         other = found.setdefault(table.name, table)
         if other is not table:
@@ -83,7 +83,7 @@ def check_names(tables: Iterable[Table]) -> None:
             )
 
 
-def columns_for(table: Table, mappings: Iterable[ColumnMapping]) -> tuple[str, ...] | None:
+def columns_for(table: SourceTable, mappings: Iterable[ColumnMapping]) -> tuple[str, ...] | None:
     """Of the first mapping that fits; None if none does."""
     return next((each.columns for each in mappings if matches(each.expression, table.names())), None)
 

@@ -87,7 +87,7 @@ class SourceColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class SourceField:
     """A column that is sent: its number from 1, how Java reads it, and its schema."""
 
     name: str
@@ -102,7 +102,7 @@ class Field:
 
 def fields_of(
     columns: Sequence[SourceColumn], dialect: Dialect, mapping: str, granularity: str, arrays: bool = False
-) -> list[Field]:
+) -> list[SourceField]:
     """``mapping``, ``granularity``, ``arrays``: of the settings. Raises DataError where these can't be fields of one
     record.
     """
@@ -112,7 +112,7 @@ def fields_of(
         found = found or _mapped(column, dialect, mapping, granularity)
         if found is not None:
             reading, schema = found
-            fields.append(Field(column.label, number, reading, schema.with_(optional=column.nullable)))
+            fields.append(SourceField(column.label, number, reading, schema.with_(optional=column.nullable)))
     names = [field.name for field in fields]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"Several columns are named {', '.join(twice)}: give them other names by AS in `query`")
@@ -121,7 +121,7 @@ def fields_of(
     return fields
 
 
-def left_out(columns: Sequence[SourceColumn], fields: Sequence[Field]) -> list[str]:
+def left_out(columns: Sequence[SourceColumn], fields: Sequence[SourceField]) -> list[str]:
     """Columns that are not sent, with their types."""
     sent = {field.column for field in fields}
     return [_named(column) for number, column in enumerate(columns, 1) if number not in sent]

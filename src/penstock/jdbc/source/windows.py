@@ -13,9 +13,9 @@ from itertools import accumulate
 from typing import Self
 
 from penstock.jdbc.dialects.base import Dialect
-from penstock.jdbc.source.offsets import NANOS, Position
+from penstock.jdbc.source.offsets import NANOS, TablePosition
 
-_BEGINNING = Position()
+_BEGINNING = TablePosition()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Window:
     source: str
     number: str | None = None
     times: tuple[str, ...] = ()
-    after: Position = _BEGINNING
+    after: TablePosition = _BEGINNING
     until: int | None = None
     upto: int | None = None
     key: str | None = None

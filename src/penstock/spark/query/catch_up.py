@@ -23,7 +23,7 @@ LONGEST_INTERVAL = 10.0
 
 
 @dataclass(slots=True)
-class CatchUp:
+class CatchUpSizes:
     """``size``: of the next batch."""
 
     size: int = FIRST

@@ -36,7 +36,7 @@ KEPT = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class SafeReference:
     """Where contents are. Java reads the same, ``penstock.jdbc.Reference``."""
 
     host: str
@@ -76,7 +76,7 @@ class Reference:
 class SafeSpec:
     """A TaskSpec in closures: the reference to it."""
 
-    reference: Reference
+    reference: SafeReference
     jars: bool = False
     """Whether converters or transforms of the connector come from jars; without them no partition looks at any."""
 
@@ -92,7 +92,7 @@ class SafeSpec:
 
 
 @functools.lru_cache(KEPT)
-def _spec(reference: Reference) -> TaskSpec:
+def _spec(reference: SafeReference) -> TaskSpec:
     return _read(reference.contents())
 
 
@@ -132,10 +132,10 @@ class Safe:
         for each in connections:
             _hang_up(each)
 
-    def keep(self, contents: bytes) -> Reference:
+    def keep(self, contents: bytes) -> SafeReference:
         key = secrets.token_bytes(KEY_BYTES)
         self._contents[key] = contents
-        return Reference(self._host, self._listening.getsockname()[1], self._identity.fingerprint, key)
+        return SafeReference(self._host, self._listening.getsockname()[1], self._identity.fingerprint, key)
 
     def keep_spec(self, spec: TaskSpec) -> SafeSpec:
         """Called in the task's thread, when its converters and transforms have been made."""

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.api.errors import DataError
 from penstock.api.schema import SchemaType
-from penstock.connectors.postgres.catalog import Column, PgType
+from penstock.connectors.postgres.catalog import PgType, PostgresColumn
 from penstock.connectors.postgres.pgoutput import UNCHANGED
 from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.connectors.postgres.values.types import ColumnType, ValueType, column_type, value_type
@@ -133,7 +133,7 @@ def test_an_array_of_arrays_of_texts_has_their_texts() -> None:
 def column(name: str, optional: bool, default: str | None = None, oid: int | None = None) -> ColumnType:
     number = NAMES.index(name) if oid is None else oid
     found = column_type(
-        TYPES.__getitem__, PostgresSettings.of(GIVEN), Column("c", number, -1, optional, default, -1), 0
+        TYPES.__getitem__, PostgresSettings.of(GIVEN), PostgresColumn("c", number, -1, optional, default, -1), 0
     )
     assert found is not None
     return found

@@ -13,9 +13,9 @@ import pytest
 from penstock.api.errors import ConnectError
 from penstock.jdbc.connection import Connection
 from penstock.jdbc.source.definition import JDBC_SOURCE_CONFIG
-from penstock.jdbc.source.offsets import Position
+from penstock.jdbc.source.offsets import TablePosition
 from penstock.jdbc.source.settings import JdbcSourceSettings
-from penstock.jdbc.source.tables import Table
+from penstock.jdbc.source.tables import SourceTable
 from penstock.jdbc.source.types import BIGINT, SourceColumn
 from penstock.jdbc.source.windows import Extent, Select
 from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
@@ -54,7 +54,7 @@ def test_ranges_have_as_many_rows_once_a_table_is_analyzed(
     settings = {"mode": mode, f"{mode}.column.name": column, "penstock.read.rows": "300", "db.timezone": "Asia/Tokyo"}
 
     def largest() -> int:
-        found = looks.source(postgres.url, Table("postgres", "public", table), **settings).next_read()
+        found = looks.source(postgres.url, SourceTable("postgres", "public", table), **settings).next_read()
         assert found is not None
         assert len(found.selects) == 10
         sizes = [looks.count(postgres.url, select, "Asia/Tokyo") for select in found.selects]
@@ -80,7 +80,7 @@ def test_a_catalog_that_is_not_postgresqls_tells_nothing_of_the_values(
     java: Any = None
     database, extent = Database(java, connection), Extent(1, 100, 50)
     monkeypatch.setattr(database, "_ask", refused)
-    assert database.described(extent, Table("", "public", "t"), SourceColumn("id", BIGINT), "N") == extent
+    assert database.described(extent, SourceTable("", "public", "t"), SourceColumn("id", BIGINT), "N") == extent
 
 
 def test_another_table_of_the_same_name_does_not_end_a_task_that_runs(
@@ -94,11 +94,11 @@ def test_another_table_of_the_same_name_does_not_end_a_task_that_runs(
     task._settings = JdbcSourceSettings.of(config)
     task._database = database = Database(nothing, task._settings.connection)
     task._offsets = SimpleNamespace(offset=lambda partition: None)  # type: ignore[assignment]
-    there = [Table("", "public", "t"), Table("", "public", "u")]
+    there = [SourceTable("", "public", "t"), SourceTable("", "public", "u")]
     monkeypatch.setattr(database, "tables", lambda *_: there)
     task._look_for_tables()
     assert list(task._sources) == there
-    there = [there[0], Table("", "backup", "t"), Table("", "public", "new")]
+    there = [there[0], SourceTable("", "backup", "t"), SourceTable("", "public", "new")]
     task._look_for_tables()
     assert list(task._sources) == there[:1]
     assert "Tables public.t and backup.t would be sent to the same topic" in caplog.text
@@ -118,14 +118,14 @@ def test_few_new_rows_are_not_counted(looks: Looks, postgres: Postgres, monkeypa
 
     monkeypatch.setattr(Database, "row", kept)
     source = looks.source(
-        postgres.url, Table("", "public", "grown"), Position(-20), mode="incrementing",
+        postgres.url, SourceTable("", "public", "grown"), TablePosition(-20), mode="incrementing",
         **{"incrementing.column.name": "id", "penstock.read.rows": "200"},
     )  # fmt: skip
     greatest = 'SELECT MAX("id") FROM "public"."grown" WHERE "id" > ?'
     found = source.next_read()
     assert found is not None
     assert [select.parameters for select in found.selects] == [("N-20", "N100")]
-    source.position = Position(100)
+    source.position = TablePosition(100)
     assert source.next_read() is None
     assert asked == [greatest, greatest]
     # Rows that are far apart are counted.
@@ -164,7 +164,9 @@ def test_numbers_that_are_not_whole_are_refused(
             bench.database.close()
 
     def greatest(column: str) -> str:
-        source = looks.source(url, Table("", schema, name), mode="incrementing", **{"incrementing.column.name": column})
+        source = looks.source(
+            url, SourceTable("", schema, name), mode="incrementing", **{"incrementing.column.name": column}
+        )
         found = source.next_read()
         assert found is not None
         return found.selects[0].parameters[0]
@@ -178,7 +180,7 @@ def test_numbers_that_are_not_whole_are_refused(
 def test_an_open_numeric_may_have_whole_numbers(looks: Looks, postgres: Postgres) -> None:
     postgres.execute("CREATE TABLE opened (id NUMERIC NOT NULL); INSERT INTO opened VALUES (5), (6.0)")
     settings = {"mode": "incrementing", "incrementing.column.name": "id"}
-    source = looks.source(postgres.url, Table("", "public", "opened"), **settings)
+    source = looks.source(postgres.url, SourceTable("", "public", "opened"), **settings)
     found = source.next_read()
     assert found is not None
     assert found.selects[0].parameters == ("N6",)
@@ -189,7 +191,7 @@ def test_an_open_numeric_may_have_whole_numbers(looks: Looks, postgres: Postgres
 
 def test_a_column_that_has_been_altered_is_seen(looks: Looks, postgres: Postgres) -> None:
     postgres.execute("CREATE TABLE altered (id INT NOT NULL, name TEXT NOT NULL, n NUMERIC(4,-2))")
-    source = looks.source(postgres.url, Table("", "public", "altered"), mode="bulk")
+    source = looks.source(postgres.url, SourceTable("", "public", "altered"), mode="bulk")
     found = source.next_read()
     assert found is not None
     assert [(field.schema.optional, field.scale) for field in found.shape.fields] == [
@@ -206,7 +208,7 @@ def test_a_column_that_has_been_altered_is_seen(looks: Looks, postgres: Postgres
 def test_negative_numbers_are_read_once_no_transaction_can_commit_lesser_ones(looks: Looks, postgres: Postgres) -> None:
     postgres.execute("CREATE TABLE below (id INT NOT NULL); INSERT INTO below VALUES (-5)")
     settings = {"mode": "incrementing", "incrementing.column.name": "id", "penstock.snapshot.horizon": "true"}
-    source = looks.source(postgres.url, Table("", "public", "below"), **settings)
+    source = looks.source(postgres.url, SourceTable("", "public", "below"), **settings)
     eventually(source.next_read, SECONDS)
-    source.position = Position(-5)
+    source.position = TablePosition(-5)
     assert source.next_read() is None

@@ -10,62 +10,70 @@ import pytest
 
 from penstock.api import schema as s
 from penstock.api.errors import DataError
-from penstock.jdbc.source.offsets import Position
-from penstock.jdbc.source.types import Field
-from penstock.spark.query.jdbc.source.records import Offsets, Positions, Shape, offsets_of
+from penstock.jdbc.source.offsets import TablePosition
+from penstock.jdbc.source.types import SourceField
+from penstock.spark.query.jdbc.source.records import BatchOffsets, ReadShape, RowPositions, offsets_of
 
-ID = (Field("id", 1, "INT64", s.INT64),)
+ID = (SourceField("id", 1, "INT64", s.INT64),)
 
 
-def times(*moments: int) -> Positions:
-    return Positions([None] * len(moments), moments)
+def times(*moments: int) -> RowPositions:
+    return RowPositions([None] * len(moments), moments)
 
 
 def offsets(*moments: int | None) -> list[dict[str, int]]:
-    return [Position(time=moment).offset() for moment in moments]
+    return [TablePosition(time=moment).offset() for moment in moments]
 
 
-START = Position(time=1)
+START = TablePosition(time=1)
 
 
 @pytest.mark.parametrize(
     ("positions", "group", "expected"),
     [
-        (times(), None, Offsets([], START, 0, None)),
-        (times(2), None, Offsets(offsets(1), START, 0, Position(time=2))),
-        (times(2, 2, 3, 3), None, Offsets(offsets(1, 2, 2, 2), Position(time=2), 2, Position(time=3))),
-        (times(2, 2), Position(time=2), Offsets(offsets(1, 1), START, 0, Position(time=2))),
-        (times(5, 5), Position(time=2), Offsets(offsets(2, 2), Position(time=2), 0, Position(time=5))),
-        (times(2, 3, 4), Position(time=2), Offsets(offsets(2, 3, 3), Position(time=3), 2, Position(time=4))),
+        (times(), None, BatchOffsets([], START, 0, None)),
+        (times(2), None, BatchOffsets(offsets(1), START, 0, TablePosition(time=2))),
+        (times(2, 2, 3, 3), None, BatchOffsets(offsets(1, 2, 2, 2), TablePosition(time=2), 2, TablePosition(time=3))),
+        (times(2, 2), TablePosition(time=2), BatchOffsets(offsets(1, 1), START, 0, TablePosition(time=2))),
+        (
+            times(5, 5),
+            TablePosition(time=2),
+            BatchOffsets(offsets(2, 2), TablePosition(time=2), 0, TablePosition(time=5)),
+        ),
+        (
+            times(2, 3, 4),
+            TablePosition(time=2),
+            BatchOffsets(offsets(2, 3, 3), TablePosition(time=3), 2, TablePosition(time=4)),
+        ),
     ],
 )
 def test_a_time_is_behind_only_with_the_last_row_of_it(
-    positions: Positions, group: Position | None, expected: Offsets
+    positions: RowPositions, group: TablePosition | None, expected: BatchOffsets
 ) -> None:
-    assert offsets_of(positions, Shape.of(ID, "t", False, True), START, group) == expected
+    assert offsets_of(positions, ReadShape.of(ID, "t", False, True), START, group) == expected
 
 
 def test_numbers_are_offsets_of_their_own() -> None:
-    positions = [Position(1, 7), Position(2, 7)]
-    found = offsets_of(Positions([1, 2], [7, 7]), Shape.of(ID, "t", True, True), Position(), None)
+    positions = [TablePosition(1, 7), TablePosition(2, 7)]
+    found = offsets_of(RowPositions([1, 2], [7, 7]), ReadShape.of(ID, "t", True, True), TablePosition(), None)
     assert list(found.rows) == [each.offset() for each in positions]
-    assert (found.behind, found.complete, found.group) == (Position(2, 7), 2, None)
+    assert (found.behind, found.complete, found.group) == (TablePosition(2, 7), 2, None)
 
 
 def test_a_whole_table_has_none() -> None:
-    found = offsets_of(Positions([None] * 2, [None] * 2), Shape.of(ID, "t", False, False), Position(), None)
-    assert found == Offsets([None, None], Position(), 2, None)
+    found = offsets_of(RowPositions([None] * 2, [None] * 2), ReadShape.of(ID, "t", False, False), TablePosition(), None)
+    assert found == BatchOffsets([None, None], TablePosition(), 2, None)
 
 
 def test_values_and_places_of_rows() -> None:
     fields = [
-        Field("price", 1, "DECIMAL", s.decimal(2, optional=True)),
-        Field("day", 2, "DATE", s.DATE.with_(optional=True)),
-        Field("clock", 3, "TIME", s.TIME.with_(optional=True)),
-        Field("at", 4, "MICROS", s.TIMESTAMP.with_(optional=True)),
-        Field("micros", 5, "MICROS", s.INT64),
+        SourceField("price", 1, "DECIMAL", s.decimal(2, optional=True)),
+        SourceField("day", 2, "DATE", s.DATE.with_(optional=True)),
+        SourceField("clock", 3, "TIME", s.TIME.with_(optional=True)),
+        SourceField("at", 4, "MICROS", s.TIMESTAMP.with_(optional=True)),
+        SourceField("micros", 5, "MICROS", s.INT64),
     ]
-    shape = Shape.of(fields, "t", True, True)
+    shape = ReadShape.of(fields, "t", True, True)
     columns = {
         "c0": pa.array(["1.50", None]),
         "c1": pa.array([20_000, None], pa.int32()),
@@ -86,13 +94,13 @@ def test_values_and_places_of_rows() -> None:
         "micros": 5,
     }
     assert second == {**dict.fromkeys(first), "micros": 6}
-    assert list(shape.positions(rows)) == [Position(7, -1), Position(8, 2_000_000_003)]
+    assert list(shape.positions(rows)) == [TablePosition(7, -1), TablePosition(8, 2_000_000_003)]
 
 
 @pytest.mark.parametrize(
     ("schema", "value"), [(s.DATE, 4_000_000), (s.TIMESTAMP, 300_000_000_000_000_000)], ids=["date", "timestamp"]
 )
 def test_what_python_has_no_date_for_is_refused_by_name(schema: s.Schema, value: int) -> None:
-    shape = Shape.of([Field("until", 1, "any", schema)], "t", False, False)
+    shape = ReadShape.of([SourceField("until", 1, "any", schema)], "t", False, False)
     with pytest.raises(DataError, match="Column until has a value beyond the years 1 to 9999"):
         shape.values(pa.record_batch({"c0": pa.array([value], pa.int64())}))

@@ -77,7 +77,7 @@ def test_tables_are_not_asked_for_at_once_again_after_a_table_was_read() -> None
 
 
 def test_reads_that_fail_count_although_the_database_says_what_is_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "Reading", Broken)
+    monkeypatch.setattr(module, "TableRead", Broken)
     task = jdbc_source(**{"query": "SELECT 1 AS id", "poll.interval.ms": "0", "query.retry.attempts": "2"})
     task._receiver, task._sources = Broken(), {None: Table()}
     polls = 6  # each read begins in one and fails in the next

@@ -13,14 +13,14 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
 from penstock.api.errors import ConnectError, DataError
 from penstock.api.schema import DATE, INT32, INT64, STRING, TIME, TIMESTAMP, Schema, decimal, struct
-from penstock.jdbc.columns import Shape
+from penstock.jdbc.columns import RowShape
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Stage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.original_records import OriginalRecords
-from penstock.spark.query.jdbc.plan import PassTotals, Plan, Stops
-from penstock.spark.query.jdbc.row_maker import RowMaker
+from penstock.spark.query.jdbc.plan import PassPlan, PassTotals, Stops
+from penstock.spark.query.jdbc.row_maker import TableRowMaker
 from penstock.spark.query.jdbc.rows import TableRows
 from penstock.spark.query.sink.rows.held_letters import HeldFailures
 from penstock.spark.query.sink.rows.pipeline import Pipeline
@@ -62,15 +62,15 @@ def batch(*records: tuple[int | None, Any, Schema | None], table: bool = False) 
     )
 
 
-def shape(value: Schema | None) -> Shape:
+def shape(value: Schema | None) -> RowShape:
     return shape_of(SETTINGS, "t", INT64, value, keyed=True, valued=value is not None)
 
 
 @pytest.mark.parametrize("table", [False, True])
 def test_a_struct_for_each_shape(table: bool) -> None:
-    plan = Plan((shape(ONE), shape(None)))
+    plan = PassPlan((shape(ONE), shape(None)))
     records = [(1, {"name": "a"}, ONE), (2, {"name": None}, ONE)]
-    made = RowMaker(SETTINGS, plan).rows(batch(*records, table=table), errors()[0])
+    made = TableRowMaker(SETTINGS, plan).rows(batch(*records, table=table), errors()[0])
     assert made is not None
     assert made.to_pylist() == [
         {"_shape": 0, "_topic": "t", "_partition": 0, "_offset": 10, "s0": {"c0": "a", "c1": 1}, "s1": None},
@@ -79,8 +79,10 @@ def test_a_struct_for_each_shape(table: bool) -> None:
 
 
 def test_shapes_in_turn() -> None:
-    plan = Plan((shape(ONE), shape(None)))
-    made = RowMaker(SETTINGS, plan).rows(batch((1, {"name": "a"}, ONE), (1, None, None), (3, {}, ONE)), errors()[0])
+    plan = PassPlan((shape(ONE), shape(None)))
+    made = TableRowMaker(SETTINGS, plan).rows(
+        batch((1, {"name": "a"}, ONE), (1, None, None), (3, {}, ONE)), errors()[0]
+    )
     assert made is not None
     assert made["_shape"].to_pylist() == [0, 1, 0]
     assert made["s0"].to_pylist() == [{"c0": "a", "c1": 1}, None, {"c0": "none", "c1": 3}]
@@ -88,7 +90,7 @@ def test_shapes_in_turn() -> None:
 
 
 def test_it_stops_at_a_new_shape_and_reports_it() -> None:
-    maker = RowMaker(SETTINGS, Plan((shape(ONE),)))
+    maker = TableRowMaker(SETTINGS, PassPlan((shape(ONE),)))
     records = batch((1, {"name": "a"}, ONE), (2, {"name": "b", "n": 1}, TWO), (3, {"name": "c"}, ONE))
     made = maker.rows(records, errors()[0])
     assert made is not None
@@ -97,13 +99,13 @@ def test_it_stops_at_a_new_shape_and_reports_it() -> None:
     assert found.shapes == [shape(TWO)]
     assert found.starts == {("t", 0): 11}
     # The next pass.
-    plan = Plan((shape(ONE), *found.shapes), found.starts)
+    plan = PassPlan((shape(ONE), *found.shapes), found.starts)
     assert [plan.wants(("t", 0), offset) for offset in (10, 11, 12)] == [False, True, True]
     assert not plan.wants(("t", 1), 0)
 
 
 def test_what_is_done_is_not_wanted_again() -> None:
-    plan = Plan((), None, {("t", 0): 12})
+    plan = PassPlan((), None, {("t", 0): 12})
     assert [plan.wants(("t", 0), offset) for offset in (11, 12)] == [False, True]
     assert plan.wants(("t", 1), 0)
 
@@ -111,22 +113,22 @@ def test_what_is_done_is_not_wanted_again() -> None:
 def test_records_without_a_place_are_errors_of_these_records_alone() -> None:
     bad = [(1, {"name": "a"}, ONE), (None, {"name": "b"}, ONE), (3, "text", STRING), (4, {"name": 5}, ONE)]
     handler, failures = errors(tolerate=True)
-    made = RowMaker(SETTINGS, Plan((shape(ONE),))).rows(batch(*bad), handler)
+    made = TableRowMaker(SETTINGS, PassPlan((shape(ONE),))).rows(batch(*bad), handler)
     assert made is not None
     assert made["_offset"].to_pylist() == [10]
     assert [failure.record.origin.offsets for failure in failures] == [[11], [12], [13]]
     with pytest.raises(ConnectError, match="Tolerance exceeded"):
-        RowMaker(SETTINGS, Plan((shape(ONE),))).rows(batch(*bad), errors()[0])
+        TableRowMaker(SETTINGS, PassPlan((shape(ONE),))).rows(batch(*bad), errors()[0])
 
 
 def test_times_in_units_of_the_settings() -> None:
     config = {"connection.url": "jdbc:postgresql://db/app", "timestamp.fields.list": "a,b"}
     settings = JdbcSinkSettings.of({**config, "timestamp.precision.mode": "nanoseconds"})
     value = struct(("a", INT64), ("b", STRING.with_(optional=True)))
-    plan = Plan((shape_of(settings, "t", None, value, keyed=False, valued=True),))
+    plan = PassPlan((shape_of(settings, "t", None, value, keyed=False, valued=True),))
     rows = [{"a": -1, "b": "18446744073709551616"}, {"a": 5, "b": None}, {"a": 5, "b": "now"}]
     handler, failures = errors(tolerate=True)
-    made = RowMaker(settings, plan).rows(batch(*((None, row, value) for row in rows)), handler)
+    made = TableRowMaker(settings, plan).rows(batch(*((None, row, value) for row in rows)), handler)
     assert made is not None
     assert made["s0"].to_pylist() == [{"c0": "-1", "c1": "18446744073709551616"}, {"c0": "5", "c1": None}]
     assert [failure.record.origin.offsets for failure in failures] == [[12]]
@@ -140,7 +142,7 @@ def test_logical_types() -> None:
         "ts": dt.datetime(1970, 1, 1, 0, 0, 2, tzinfo=dt.UTC),
         "n": Decimal("12345678901234567890123456789012345678901234.50"),
     }
-    made = RowMaker(SETTINGS, Plan((shape(value),))).rows(batch((1, row, value)), errors()[0])
+    made = TableRowMaker(SETTINGS, PassPlan((shape(value),))).rows(batch((1, row, value)), errors()[0])
     assert made is not None
     assert list(made["s0"].to_pylist()[0].values()) == [2, 1005, 2000, format(row["n"], "f"), 1]
 
@@ -183,7 +185,7 @@ def test_a_record_that_fails_behind_a_stop_is_reported_by_the_next_pass_alone() 
     def report(failure: Any) -> None:
         reported.append(failure.record.origin.offsets[0])
 
-    plan = Plan()
+    plan = PassPlan()
     for _ in range(2):
         held, metrics, totals = HeldFailures(), Metrics(lambda _: None, ()), Sum()
         held.reporters = [report]
@@ -191,9 +193,9 @@ def test_a_record_that_fails_behind_a_stop_is_reported_by_the_next_pass_alone() 
         steps = [Step(Stage.VALUE_CONVERTER, "x", converted)]
         pipeline = Pipeline(handler, steps, [], OriginalRecords(), metrics, None)
         rows = TableRows(cast(Any, None), plan, cast(Any, totals))
-        made = list(rows._rows(pipeline, held, RowMaker(SETTINGS, plan), [arrow]))
+        made = list(rows._rows(pipeline, held, TableRowMaker(SETTINGS, plan), [arrow]))
         stops = totals.value.stops
-        plan = Plan((*plan.shapes, *stops.shapes), stops.starts)
+        plan = PassPlan((*plan.shapes, *stops.shapes), stops.starts)
     assert made[0]["_offset"].to_pylist() == [1, 3]
     assert stops.starts == {}
     assert reported == [0, 2]

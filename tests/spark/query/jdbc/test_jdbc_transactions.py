@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.jdbc.statements import LedgerStatements
 from penstock.spark.query.safe import Safe
 from support.spark.transactions import FAR, ID, NAME, THINGS, Bench
@@ -47,7 +47,7 @@ def test_nothing_is_written_before_refused_rows_are_known_if_the_whole_counts(be
 
 
 def test_a_batch_is_written_once(bench: Bench) -> None:
-    keyless = Shape("things", (NAME,))
+    keyless = RowShape("things", (NAME,))
     bench.create(keyless)
     bench.database.execute(LedgerStatements.of(bench.dialect, "penstock_batches").create)
     rows = [(0, ["a"]), (0, ["b"])]
@@ -74,36 +74,40 @@ def test_nothing_is_committed_once_another_run_may_have_begun(java: Any, entry: 
 
 def test_rows_are_changed_and_deleted_in_order(bench: Bench) -> None:
     bench.create(THINGS)
-    gone = Shape("things", (ID,), delete=True)
+    gone = RowShape("things", (ID,), delete=True)
     rows = [(0, [1, "a"]), (0, [2, "b"]), (0, [1, "c"]), (1, [2]), (0, [3, "d"]), (0, [2, "e"]), (1, [3])]
     bench.write(rows, "upsert", [THINGS, gone])
     assert bench.rows() == [("1", "c"), ("2", "e")]
     bench.write([(0, [2, "f"]), (0, [9, "x"])], "update")
     assert bench.rows() == [("1", "c"), ("2", "f")]
-    bench.write([(0, [1]), (0, [5])], "upsert", [Shape("things", (ID,))])
+    bench.write([(0, [1]), (0, [5])], "upsert", [RowShape("things", (ID,))])
     assert bench.rows() == [("1", "c"), ("2", "f"), ("5", None)]
 
 
-VALUES: dict[Kind, Any] = {
-    Kind.BOOLEAN: True,
-    Kind.STRING: "ü'\"",
-    Kind.BYTES: b"\x00\xff",
-    Kind.DECIMAL: "-1234.50",
-    Kind.DATE: 20000,
-    Kind.TIME: 3_723_000,
-    Kind.TIMESTAMP: 1_700_000_000_123,
-    Kind.MICROS: "1700000000123456",
-    Kind.NANOS: "1700000000123456789",
-    Kind.FLOAT32: 1.5,
-    Kind.FLOAT64: 0.1,
+VALUES: dict[ColumnKind, Any] = {
+    ColumnKind.BOOLEAN: True,
+    ColumnKind.STRING: "ü'\"",
+    ColumnKind.BYTES: b"\x00\xff",
+    ColumnKind.DECIMAL: "-1234.50",
+    ColumnKind.DATE: 20000,
+    ColumnKind.TIME: 3_723_000,
+    ColumnKind.TIMESTAMP: 1_700_000_000_123,
+    ColumnKind.MICROS: "1700000000123456",
+    ColumnKind.NANOS: "1700000000123456789",
+    ColumnKind.FLOAT32: 1.5,
+    ColumnKind.FLOAT64: 0.1,
 }
 
 
 def test_every_type_as_a_value_and_as_null(bench: Bench) -> None:
     # py4j has no bytes, shorts and floats; Spark has.
-    kinds = [kind for kind in Kind if kind not in (Kind.INT8, Kind.INT16, Kind.INT64, Kind.TIMESTAMP, Kind.FLOAT32)]
-    columns = tuple(Column(kind.lower(), kind, Part.VALUE, kind, optional=True, scale=2) for kind in kinds)
-    shape = Shape("all", (ID, *columns))
+    kinds = [
+        kind
+        for kind in ColumnKind
+        if kind not in (ColumnKind.INT8, ColumnKind.INT16, ColumnKind.INT64, ColumnKind.TIMESTAMP, ColumnKind.FLOAT32)
+    ]
+    columns = tuple(SinkColumn(kind.lower(), kind, RecordPart.VALUE, kind, optional=True, scale=2) for kind in kinds)
+    shape = RowShape("all", (ID, *columns))
     bench.create(shape)
     given = [[1, *(VALUES.get(kind, 7) for kind in kinds)], [2, *(None for _ in kinds)]]
     done = bench.write([(0, values) for values in given], shapes=[shape])
@@ -111,11 +115,11 @@ def test_every_type_as_a_value_and_as_null(bench: Bench) -> None:
     full, empty = bench.rows("all")
     assert empty == ("2", *(None for _ in kinds))
     found = dict(zip(kinds, full[1:], strict=True))
-    assert found[Kind.STRING] == "ü'\""
-    assert float(found[Kind.DECIMAL] or 0) == -1234.5
-    assert found[Kind.BOOLEAN] == "1"
-    assert found[Kind.INT32] == "7"
-    assert float(found[Kind.FLOAT64] or 0) == 0.1
+    assert found[ColumnKind.STRING] == "ü'\""
+    assert float(found[ColumnKind.DECIMAL] or 0) == -1234.5
+    assert found[ColumnKind.BOOLEAN] == "1"
+    assert found[ColumnKind.INT32] == "7"
+    assert float(found[ColumnKind.FLOAT64] or 0) == 0.1
 
 
 def test_it_waits_between_two_attempts_to_connect(java: Any, entry: Any, tmp_path: Path) -> None:
@@ -146,20 +150,20 @@ def test_rows_of_a_database_whose_dialect_is_not_known(java: Any, entry: Any, tm
     with Safe("127.0.0.1") as safe:
         generic = {"dialect.name": "GenericDatabaseDialect"}
         bench = Bench(java, entry, f"jdbc:sqlite:{tmp_path}/db", safe, driver="", **generic)
-        flag = Column("flag", Kind.BOOLEAN, Part.VALUE, "flag", optional=True)
-        shape = Shape("things", (ID, NAME, flag))
+        flag = SinkColumn("flag", ColumnKind.BOOLEAN, RecordPart.VALUE, "flag", optional=True)
+        shape = RowShape("things", (ID, NAME, flag))
         bench.database.execute("CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT, flag BOOLEAN)")
         bench.write([(0, [1, "a", True]), (0, [2, "b", None]), (0, [3, "c", False])], shapes=[shape])
         bench.write([(0, [2, "z", True])], "update", [shape])
-        bench.write([(0, [1])], "insert", [Shape("things", (ID,), delete=True)])
+        bench.write([(0, [1])], "insert", [RowShape("things", (ID,), delete=True)])
         assert bench.rows() == [("2", "z", "1"), ("3", "c", "0")]
 
 
 def test_columns_are_added(bench: Bench) -> None:
     bench.create(THINGS)
     more = [
-        Column("price", Kind.FLOAT64, Part.VALUE, "price", optional=True),
-        Column("n", Kind.INT32, Part.VALUE, "n", default="4"),
+        SinkColumn("price", ColumnKind.FLOAT64, RecordPart.VALUE, "price", optional=True),
+        SinkColumn("n", ColumnKind.INT32, RecordPart.VALUE, "n", default="4"),
     ]
     for sql in bench.dialect.alter(bench.dialect.table_name("things"), more):
         bench.database.execute(sql)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.spark.query.jdbc.plan import Stops
 from penstock.spark.query.jdbc.writer import JdbcWriter
-from penstock.spark.query.sink.progress import Version
+from penstock.spark.query.sink.progress import BatchVersion
 
 
 class Records:
@@ -26,7 +26,7 @@ class Tables:
 class Writer(JdbcWriter):
     """Its batches have rows of ``needed``; the first try to write some fails."""
 
-    def __init__(self, *known: Shape) -> None:
+    def __init__(self, *known: RowShape) -> None:
         given: Any = self
         given._progress, given._tables = None, Tables()
         self._shapes = list(known)
@@ -44,9 +44,9 @@ class Writer(JdbcWriter):
 
 
 def test_tables_of_earlier_batches_are_not_needed_after_an_error() -> None:
-    column = Column("id", Kind.INT32, Part.VALUE, "id")
-    writer: Any = Writer(Shape("dropped", (column,)), Shape("kept", (column,)))
-    version = Version("e", 1)
+    column = SinkColumn("id", ColumnKind.INT32, RecordPart.VALUE, "id")
+    writer: Any = Writer(RowShape("dropped", (column,)), RowShape("kept", (column,)))
+    version = BatchVersion("e", 1)
     with pytest.raises(ConnectError, match="started again"):
         writer.write(Records(), version, lambda: None)
     writer.write(Records(), version, lambda: None)

@@ -24,13 +24,13 @@ from penstock.pipeline.task import FencedError
 from penstock.spark.query import asking
 from penstock.spark.query.asking import AbortedError, HangingError
 from penstock.spark.query.sink import offsets as group_offsets
-from penstock.spark.query.sink.offsets import GroupOffsets, committing_producer
+from penstock.spark.query.sink.offsets import QueryOffsets, committing_producer
 from penstock.spark.query.sink.progress import Partition, Span, requested_root
 from penstock.worker.offsets import Offsets
 from support.kafka.client import Kafka
 from support.tasks.runs import eventually, new_name
 
-Run = Callable[[], GroupOffsets]
+Run = Callable[[], QueryOffsets]
 
 
 @pytest.fixture
@@ -57,12 +57,12 @@ def never() -> bool:
 def runs(worker: dict[str, str], connector: dict[str, str], stack: ExitStack) -> Run:
     """Makes runs of one connector; ``stack`` closes their consumers."""
 
-    def make() -> GroupOffsets:
+    def make() -> QueryOffsets:
         java = connector_consumer(worker, connector, "consumer")
         consumer = new_consumer({**java, "isolation.level": "read_committed"})
         stack.callback(consumer.close)
         id = query_transactional_id("queries", connector["name"])
-        return GroupOffsets(
+        return QueryOffsets(
             lambda: committed_offsets(java, "lister", java["group.id"], 30),
             consumer,
             lambda: committing_producer(worker, connector, "producer", id),
@@ -97,7 +97,7 @@ class Delta:
             else:
                 group.begin(version, span)
 
-    def _write(self, group: GroupOffsets, version: Any, span: Span) -> None:
+    def _write(self, group: QueryOffsets, version: Any, span: Span) -> None:
         group.begin(version, span)
         if self.known.get(version.epoch, 0) < version.number:
             self.known[version.epoch] = version.number
@@ -179,7 +179,7 @@ def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continue
         assert eventually(lambda: again.read([partition])).offsets in ({partition: 0}, {partition: 5})
 
 
-def claims(group: GroupOffsets) -> bool:
+def claims(group: QueryOffsets) -> bool:
     with suppress(RetriableError):
         group.claim()
     return group.claimed
@@ -260,9 +260,9 @@ class Refusing:
         raise KafkaException(KafkaError(self.code, retriable=self.code == KafkaError._TIMED_OUT))
 
 
-def group_with(producer: Any) -> GroupOffsets:
+def group_with(producer: Any) -> QueryOffsets:
     unused: Any = None
-    return GroupOffsets(unused, unused, lambda: producer, never)
+    return QueryOffsets(unused, unused, lambda: producer, never)
 
 
 @pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError.COORDINATOR_NOT_AVAILABLE])
@@ -288,7 +288,7 @@ def test_a_claim_that_times_out_is_retriable(monkeypatch: pytest.MonkeyPatch) ->
 def test_nothing_is_waited_for_once_the_task_is_aborted(code: int) -> None:
     producer = Refusing(code)
     unused: Any = None
-    group = GroupOffsets(unused, unused, lambda: producer, lambda: producer.claims == 2)
+    group = QueryOffsets(unused, unused, lambda: producer, lambda: producer.claims == 2)
     with pytest.raises(AbortedError, match="aborted before the transactional id was claimed"):
         group.claim()
     assert producer.claims == 2

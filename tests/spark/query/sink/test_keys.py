@@ -11,7 +11,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import INT32, INT64, STRING, Schema, array, map_of, struct
 from penstock.spark.query.sink.rows.keys import Keying, Keys, deleted
-from penstock.spark.query.sink.rows.plan import DELETED, PLACE, Plan
+from penstock.spark.query.sink.rows.plan import DELETED, PLACE, RowPlan
 from penstock.spark.query.sink.rows.row_maker import RowMaker, columns_in
 
 KEY = struct(("id", INT32))
@@ -41,7 +41,7 @@ def test_rows_tell_their_place_and_whether_they_delete() -> None:
     batch = keyed(({"id": 1}, {"name": "a", "id": 9, "n": 2}), ({"id": 2}, None))
     columns = columns_in(batch)
     assert columns is not None
-    made = RowMaker(Plan(columns.json(), keyed=True)).rows(batch, None)  # type: ignore[arg-type]
+    made = RowMaker(RowPlan(columns.json(), keyed=True)).rows(batch, None)  # type: ignore[arg-type]
     assert made is not None
     place = {"partition": 0, "topic": "t"}
     assert made.to_pylist() == [

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from penstock.spark.query.sink.progress import Committed, Note, Span, Version, progress, root_of
+from penstock.spark.query.sink.progress import BatchVersion, Committed, OffsetNote, Span, progress, root_of
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
 OLD, NEW = "old", "new"
 
 
-def at(number: int, epoch: str = OLD, end: int | None = None, offset: int = 10) -> tuple[int, Note]:
-    return offset, Note(epoch, number, end)
+def at(number: int, epoch: str = OLD, end: int | None = None, offset: int = 10) -> tuple[int, OffsetNote]:
+    return offset, OffsetNote(epoch, number, end)
 
 
 def test_a_group_without_metadata_begins_an_epoch() -> None:
-    found = progress({A: (5, Note())}, [A, B])
+    found = progress({A: (5, OffsetNote())}, [A, B])
     assert (found.version.number, found.offsets, found.unfinished) == (0, {A: 5}, None)
     assert found.version.epoch != progress({}, [A]).version.epoch
 
 
 def test_an_epoch_goes_on_while_its_partitions_are_read_and_may_get_more() -> None:
     committed: Committed = {A: at(5), B: at(5)}
-    assert progress(committed, [A, B]).version == Version(OLD, 5)
-    assert progress(committed, [A, B, C]).version == Version(OLD, 5)
+    assert progress(committed, [A, B]).version == BatchVersion(OLD, 5)
+    assert progress(committed, [A, B, C]).version == BatchVersion(OLD, 5)
 
 
 def test_a_run_that_reads_fewer_partitions_begins_an_epoch_with_the_next_numbers() -> None:
@@ -39,17 +39,17 @@ def test_numbers_of_an_epoch_are_not_used_twice_when_topics_leave_and_return() -
 
 def test_an_unfinished_batch_is_whole_even_if_its_partitions_are_not_all_read() -> None:
     found = progress({A: at(6, end=12), B: at(6, end=11)}, [A])
-    assert found.version == Version(OLD, 5)
+    assert found.version == BatchVersion(OLD, 5)
     assert found.unfinished == Span({A: 10, B: 10}, {A: 12, B: 11})
 
 
 def test_an_altered_partition_is_not_part_of_the_unfinished_batch() -> None:
-    assert progress({A: at(6, end=12), B: (3, Note())}, [A, B]).unfinished == Span({A: 10}, {A: 12})
+    assert progress({A: at(6, end=12), B: (3, OffsetNote())}, [A, B]).unfinished == Span({A: 10}, {A: 12})
 
 
 def test_metadata_of_others_is_none() -> None:
-    assert Note.of("anything") == Note.of("[1]") == Note.of(None) == Note()
-    assert Note.of(Note(OLD, 3, 7).text()) == Note(OLD, 3, 7)
+    assert OffsetNote.of("anything") == OffsetNote.of("[1]") == OffsetNote.of(None) == OffsetNote()
+    assert OffsetNote.of(OffsetNote(OLD, 3, 7).text()) == OffsetNote(OLD, 3, 7)
 
 
 def test_epochs_have_the_same_root_until_another_is_requested() -> None:
@@ -63,4 +63,4 @@ def test_epochs_have_the_same_root_until_another_is_requested() -> None:
 
 
 def test_a_requested_root_waits_for_the_end_of_a_batch_that_was_begun() -> None:
-    assert progress({A: at(6, end=12)}, [A], "new").version == Version(OLD, 5)
+    assert progress({A: at(6, end=12)}, [A], "new").version == BatchVersion(OLD, 5)

@@ -16,8 +16,8 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.spark.query.sink import query as sink_query
 from penstock.spark.query.sink import task
-from penstock.spark.query.sink.batches import Input
-from penstock.spark.query.sink.offsets import GroupOffsets, committing_producer
+from penstock.spark.query.sink.batches import QueryInput
+from penstock.spark.query.sink.offsets import QueryOffsets, committing_producer
 from penstock.spark.query.sink.progress import Span
 from penstock.spark.query.sink.retries import CountedRetries
 from support.kafka.client import Kafka
@@ -41,7 +41,7 @@ def test_a_paused_task_commits_its_offsets_again(monkeypatch: pytest.MonkeyPatch
     group: Any = Group()
     nothing: Any = None
     retries = CountedRetries(0, 0.0)
-    source = Input(nothing, group, nothing, 60.0, nothing)
+    source = QueryInput(nothing, group, nothing, 60.0, nothing)
     spec = replace(SOURCE, kind="query", paused=True)
     control, host = TaskControl(pausing=True), MemoryHost()
     metrics = Metrics(host.metrics, ())
@@ -59,7 +59,7 @@ def test_offsets_are_committed_again_as_they_are(kafka: Kafka) -> None:
     worker, connector = {"bootstrap.servers": kafka.bootstrap}, {"name": new_name("query")}
     java = connector_consumer(worker, connector, "consumer")
     consumer = new_consumer({**java, "isolation.level": "read_committed"})
-    group = GroupOffsets(
+    group = QueryOffsets(
         lambda: committed_offsets(java, "lister", java["group.id"], 30),
         consumer,
         lambda: committing_producer(worker, connector, "producer", connector["name"]),

@@ -15,7 +15,7 @@ from penstock.api.schema import FLOAT64, INT64, STRING, struct
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.spark.query.sink.rows.columns import columns_of
-from penstock.spark.query.sink.rows.plan import Plan, RowsError
+from penstock.spark.query.sink.rows.plan import RowPlan, RowsError
 from penstock.spark.query.sink.rows.row_maker import RowMaker
 
 ROW = struct(("id", INT64), ("name", STRING.with_(optional=True)), ("amount", FLOAT64))
@@ -24,7 +24,7 @@ TABLE = Table.of({"id": [1, 2], "name": ["a", None], "amount": [1.5, -2.0]})
 ORIGIN = SinkOrigin(["t", "t"], [0, 0], [7, 8], ["CreateTime"] * 2)
 
 
-def rows(plan: Plan, values, schema=None):
+def rows(plan: RowPlan, values, schema=None):
     n = len(values)
     origin = SinkOrigin(["t"] * n, [0] * n, list(range(7, 7 + n)), ["CreateTime"] * n)
     batch = Batch.of(["t"] * n, values, value_schema=schema, origin=origin)
@@ -33,8 +33,8 @@ def rows(plan: Plan, values, schema=None):
     return made
 
 
-def declared(ddl: t.StructType) -> Plan:
-    return Plan(ddl.json(), declared=True)
+def declared(ddl: t.StructType) -> RowPlan:
+    return RowPlan(ddl.json(), declared=True)
 
 
 @pytest.mark.parametrize(
@@ -107,13 +107,13 @@ def test_decimals_beside_times_keep_all_of_their_digits():
 
 
 def test_structs():
-    plan = Plan(columns_of(ROW, dict).json(), extras=("_topic", "_offset"))
+    plan = RowPlan(columns_of(ROW, dict).json(), extras=("_topic", "_offset"))
     made = rows(plan, TABLE, ROW)
     assert made.equals(rows(plan, TABLE.rows(), ROW))
     assert made.to_pylist()[1] == {"id": 2, "name": None, "amount": -2.0, "_topic": "t", "_offset": 8}
 
 
 def test_structs_with_columns_that_are_not_known_yet():
-    plan = Plan(columns_of(struct(("id", INT64)), dict).json())
+    plan = RowPlan(columns_of(struct(("id", INT64)), dict).json())
     with pytest.raises(RowsError, match="amount"):
         rows(plan, TABLE, ROW)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from penstock.jdbc.columns import Column, Kind, Part, Shape
+from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.pipeline.metrics import Metrics
 from penstock.spark.query.jdbc.plan import PassTotals, Stops
 from penstock.spark.query.sink.totals import BatchTotals, SumOf
@@ -52,7 +52,7 @@ def test_totals_of_dead_letters_are_those_of_errors_alone() -> None:
 
 
 def test_a_pass_continues_where_any_process_has_stopped() -> None:
-    new = Shape("t", (Column("id", Kind.INT32, Part.VALUE, "id"),))
+    new = RowShape("t", (SinkColumn("id", ColumnKind.INT32, RecordPart.VALUE, "id"),))
     totals = PassTotals()
     for partition in (0, 1):
         part = PassTotals(BatchTotals({"sent": 1.0}), Stops([new], {("t", partition): 4 + partition}))

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.source.checkpoint import BEGUN, DONE, Checkpoint, folder_name, owner_of
+from penstock.spark.query.source.checkpoint import BEGUN, DONE, SourceCheckpoint, folder_name, owner_of
 
 pytestmark = pytest.mark.slow
 
-Make = Callable[..., Checkpoint]
+Make = Callable[..., SourceCheckpoint]
 
 
 @pytest.fixture
 def checkpoint(java: Any, tmp_path: Path) -> Make:
-    def make(connector: str, cluster: str = "k1", group: str = "g") -> Checkpoint:
+    def make(connector: str, cluster: str = "k1", group: str = "g") -> SourceCheckpoint:
         configuration = java.org.apache.hadoop.conf.Configuration()
-        return Checkpoint(java, configuration, (tmp_path / "all").as_uri(), connector, owner_of(cluster, group))
+        return SourceCheckpoint(java, configuration, (tmp_path / "all").as_uri(), connector, owner_of(cluster, group))
 
     return make
 

@@ -12,7 +12,7 @@ from penstock.pipeline.telemetry.topic_schemas import REPORTED
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.sink.writer import PipelineError
 from penstock.spark.query.source.executors import Counts
-from penstock.spark.query.source.sending import Report
+from penstock.spark.query.source.sending import PartitionReport
 from support.spark.host import make_spec
 from support.tasks.runs import MemoryHost
 
@@ -31,7 +31,7 @@ VALUES = {
 }
 
 
-def counted(*reports: Report, seconds: float = 4.0) -> tuple[dict[str, Any], MemoryHost]:
+def counted(*reports: PartitionReport, seconds: float = 4.0) -> tuple[dict[str, Any], MemoryHost]:
     host = MemoryHost()
     found: dict[str, Any] = {}
     metrics = Metrics(found.update, ())
@@ -45,7 +45,7 @@ def counted(*reports: Report, seconds: float = 4.0) -> tuple[dict[str, Any], Mem
 
 def test_what_partitions_count_is_added_up() -> None:
     earlier = {**VALUES, "last-error-timestamp": 60.0}
-    found, host = counted(Report(5.0, VALUES, ("t",)), Report(3.0, earlier, ("t", "u")))
+    found, host = counted(PartitionReport(5.0, VALUES, ("t",)), PartitionReport(3.0, earlier, ("t", "u")))
     assert [found[name] for name in ("source-record-poll-total", "source-record-write-total")] == [20.0, 16.0]
     assert (found["total-records-skipped"], found["last-error-timestamp"]) == (4.0, 77.0)
     assert (found["penstock-last-error"], found["penstock-last-error-timestamp"]) == ("bad", 77)
@@ -56,7 +56,7 @@ def test_what_partitions_count_is_added_up() -> None:
 
 
 def test_the_time_of_a_batch_is_split_as_its_processes_spent_theirs() -> None:
-    found, _ = counted(Report(5.0, VALUES), Report(3.0, VALUES))
+    found, _ = counted(PartitionReport(5.0, VALUES), PartitionReport(3.0, VALUES))
     stages = {name: found[f"penstock-stage-{name}-seconds-total"] for name in ("convert", "send")}
     assert stages == {"convert": 1.0, "send": 3.0}
     assert (found["poll-batch-avg-time-ms"], found["batch-size-max"]) == (4000.0, 20.0)
@@ -64,5 +64,5 @@ def test_the_time_of_a_batch_is_split_as_its_processes_spent_theirs() -> None:
 
 def test_a_partition_that_failed_fails_the_task_with_its_trace() -> None:
     with pytest.raises(PipelineError) as raised:
-        counted(Report(1.0, VALUES, failure="First line\n\tat there"))
+        counted(PartitionReport(1.0, VALUES, failure="First line\n\tat there"))
     assert raised.value.text == "First line\n\tat there"

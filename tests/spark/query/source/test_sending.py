@@ -16,7 +16,14 @@ from penstock.core.topic_creation.groups import uses_topic_creation
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.source.schemas import Records, TopicRecords
-from penstock.spark.query.source.sending import FAILURE, AllReports, Report, SendPartition, send, spec_of_partitions
+from penstock.spark.query.source.sending import (
+    FAILURE,
+    AllReports,
+    PartitionReport,
+    SendPartition,
+    send,
+    spec_of_partitions,
+)
 from support.kafka.client import Kafka
 from support.tasks.runs import JSON, STRING, new_name, resolve
 
@@ -77,7 +84,7 @@ def test_a_partition_warns_of_no_rules_that_have_no_effect(enabled: str) -> None
 
 
 def test_the_reports_of_all_partitions_come_together() -> None:
-    first, second = Report(1.0), Report(2.0)
+    first, second = PartitionReport(1.0), PartitionReport(2.0)
     all_reports = AllReports()
     value = all_reports.zero(deque())
     for each in (first, second):
@@ -144,7 +151,7 @@ def test_an_error_of_spark_is_sparks(kafka: Kafka) -> None:
 
 def test_a_plugin_that_is_missing_is_the_answer_and_the_report_of_a_partition() -> None:
     missing = {"transforms": "x", "transforms.x.type": "no.Such"}
-    reports = Accumulator(0, deque[Report](), AllReports())
+    reports = Accumulator(0, deque[PartitionReport](), AllReports())
     with Safe("127.0.0.1") as safe:
         sending = SendPartition(safe.keep_spec(spec("127.0.0.1:1", missing)), records("t"), reports)
         (answer,) = sending([rows("1")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from penstock.api.schema import INT64, STRING, struct
-from penstock.connectors.postgres.envelope import Event
+from penstock.connectors.postgres.envelope import ChangeEvent
 from penstock.connectors.postgres.settings import PostgresSettings
 
 _KEY = struct(("serverName", STRING), name="io.debezium.connector.common.ServerNameKey", version=1)
@@ -27,6 +27,6 @@ class Heartbeats:
         self._last = now
         return True
 
-    def event(self, now: int) -> Event:
+    def event(self, now: int) -> ChangeEvent:
         """``now`` in nanoseconds since 1970."""
-        return Event(_KEY, {"serverName": self._settings.prefix}, _VALUE, {"ts_ms": now // 1_000_000})
+        return ChangeEvent(_KEY, {"serverName": self._settings.prefix}, _VALUE, {"ts_ms": now // 1_000_000})

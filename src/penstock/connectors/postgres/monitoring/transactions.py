@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from penstock.api.schema import INT64, OPTIONAL_INT64, STRING, array, struct
-from penstock.connectors.postgres.envelope import Event
+from penstock.connectors.postgres.envelope import ChangeEvent
 from penstock.connectors.postgres.pgoutput import Begin
 from penstock.connectors.postgres.settings import PostgresSettings
 
@@ -27,7 +27,7 @@ _VALUE = struct(
 )
 
 
-class Transaction:
+class TransactionCounts:
     """One of the database. Its id is its number and the position of its commit: the same in all of its records."""
 
     def __init__(self, begin: Begin) -> None:
@@ -35,14 +35,14 @@ class Transaction:
         self.id = f"{begin.xid}:{begin.lsn}"
         self._counts: Counter[str] = Counter()
 
-    def begun(self) -> Event:
+    def begun(self) -> ChangeEvent:
         return self._event("BEGIN", None, None)
 
-    def ended(self) -> Event:
+    def ended(self) -> ChangeEvent:
         tables = [{"data_collection": name, "event_count": count} for name, count in self._counts.items()]
         return self._event("END", self._counts.total(), tables)
 
-    def mark(self, table: str, event: Event) -> None:
+    def mark(self, table: str, event: ChangeEvent) -> None:
         """Put its place into the envelope; a tombstone has none."""
         if event.value is None:
             return
@@ -53,7 +53,7 @@ class Transaction:
             "data_collection_order": self._counts[table],
         }
 
-    def _event(self, status: str, count: int | None, tables: list[dict[str, Any]] | None) -> Event:
+    def _event(self, status: str, count: int | None, tables: list[dict[str, Any]] | None) -> ChangeEvent:
         value = {
             "status": status,
             "id": self.id,
@@ -61,7 +61,7 @@ class Transaction:
             "data_collections": tables,
             "ts_ms": self.begin.time // 1000,
         }
-        return Event(_KEY, {"id": self.id}, _VALUE, value)
+        return ChangeEvent(_KEY, {"id": self.id}, _VALUE, value)
 
 
 def topic_of(settings: PostgresSettings) -> str:

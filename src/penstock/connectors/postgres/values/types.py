@@ -27,7 +27,7 @@ from penstock.api.schema import (
     decimal,
     struct,
 )
-from penstock.connectors.postgres.catalog import Column, PgType
+from penstock.connectors.postgres.catalog import PgType, PostgresColumn
 from penstock.connectors.postgres.pgoutput import UNCHANGED
 from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.connectors.postgres.values import texts
@@ -216,7 +216,7 @@ class ColumnType:
         return self.read(text)
 
 
-def column_type(types: Types, settings: PostgresSettings, column: Column, place: int) -> ColumnType | None:
+def column_type(types: Types, settings: PostgresSettings, column: PostgresColumn, place: int) -> ColumnType | None:
     """None for a column whose type has no form in a record."""
     found = value_type(types, settings, column.type_oid, column.modifier)
     if found is None:

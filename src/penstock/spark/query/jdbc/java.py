@@ -30,7 +30,7 @@ _LACKS = "penstock lacks driver"
 _USED = ("spark-sql-api_*", "spark-sql_*", "spark-core_*", "spark-common-utils*", "spark-tags*", "scala-library-*")
 
 
-class Java:
+class JdbcJava:
     """The Java half in one session, with the jar of a driver. Raises ConnectError if it can't be compiled."""
 
     def __init__(

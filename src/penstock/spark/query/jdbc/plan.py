@@ -11,26 +11,26 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import types as t
 
-from penstock.jdbc.columns import Column, Kind, Shape
+from penstock.jdbc.columns import ColumnKind, RowShape, SinkColumn
 from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.totals import BatchTotals
 
-TYPES: dict[Kind, t.DataType] = {
-    Kind.INT8: t.ByteType(),
-    Kind.INT16: t.ShortType(),
-    Kind.INT32: t.IntegerType(),
-    Kind.INT64: t.LongType(),
-    Kind.FLOAT32: t.FloatType(),
-    Kind.FLOAT64: t.DoubleType(),
-    Kind.BOOLEAN: t.BooleanType(),
-    Kind.STRING: t.StringType(),
-    Kind.BYTES: t.BinaryType(),
-    Kind.DECIMAL: t.StringType(),  # databases have more digits than Spark
-    Kind.DATE: t.IntegerType(),  # days since 1970
-    Kind.TIME: t.IntegerType(),  # milliseconds since midnight
-    Kind.TIMESTAMP: t.LongType(),  # milliseconds since 1970
-    Kind.MICROS: t.StringType(),  # of any number of digits
-    Kind.NANOS: t.StringType(),
+TYPES: dict[ColumnKind, t.DataType] = {
+    ColumnKind.INT8: t.ByteType(),
+    ColumnKind.INT16: t.ShortType(),
+    ColumnKind.INT32: t.IntegerType(),
+    ColumnKind.INT64: t.LongType(),
+    ColumnKind.FLOAT32: t.FloatType(),
+    ColumnKind.FLOAT64: t.DoubleType(),
+    ColumnKind.BOOLEAN: t.BooleanType(),
+    ColumnKind.STRING: t.StringType(),
+    ColumnKind.BYTES: t.BinaryType(),
+    ColumnKind.DECIMAL: t.StringType(),  # databases have more digits than Spark
+    ColumnKind.DATE: t.IntegerType(),  # days since 1970
+    ColumnKind.TIME: t.IntegerType(),  # milliseconds since midnight
+    ColumnKind.TIMESTAMP: t.LongType(),  # milliseconds since 1970
+    ColumnKind.MICROS: t.StringType(),  # of any number of digits
+    ColumnKind.NANOS: t.StringType(),
 }
 HEAD = t.StructType(
     [
@@ -44,12 +44,12 @@ HEAD = t.StructType(
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PassPlan:
     """``starts``: where to start in each partition; those that are not in it are done. None: all, from the start.
     ``done``: the offsets after what has been written already.
     """
 
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[RowShape, ...] = ()
     starts: Mapping[Partition, int] | None = None
     done: Mapping[Partition, int] = field(default_factory=dict)
 
@@ -63,11 +63,11 @@ class Plan:
         return t.StructType([*HEAD, *structs])
 
 
-def struct_type(shape: Shape) -> t.StructType:
+def struct_type(shape: RowShape) -> t.StructType:
     return t.StructType([t.StructField(f"c{i}", _type(column)) for i, column in enumerate(shape.columns)])
 
 
-def _type(column: Column) -> t.DataType:
+def _type(column: SinkColumn) -> t.DataType:
     return t.ArrayType(TYPES[column.kind]) if column.array else TYPES[column.kind]
 
 
@@ -75,7 +75,7 @@ def _type(column: Column) -> t.DataType:
 class Stops:
     """Where a pass has stopped: new shapes, and the offset in each partition at which the next pass continues."""
 
-    shapes: list[Shape] = field(default_factory=list)
+    shapes: list[RowShape] = field(default_factory=list)
     starts: dict[Partition, int] = field(default_factory=dict)
 
 

@@ -13,11 +13,11 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
-from penstock.jdbc.columns import Column, Kind, Part, Shape, moment_of
+from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn, moment_of
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import COORDINATES, JdbcSinkSettings
 from penstock.pipeline.errors import ErrorHandler, Stage, Step
-from penstock.spark.query.jdbc.plan import Plan
+from penstock.spark.query.jdbc.plan import PassPlan
 from penstock.spark.query.sink.progress import Partition
 
 SINK_CLASS = "io.confluent.connect.jdbc.JdbcSinkConnector"
@@ -27,10 +27,10 @@ _NEW = -1
 _Group = tuple[str, Schema | None, Schema | None, bool, bool]
 
 
-class RowMaker:
+class TableRowMaker:
     """Makes the rows of one pass. ``stops`` has the partitions in which it met a shape that is not in the plan."""
 
-    def __init__(self, settings: JdbcSinkSettings, plan: Plan) -> None:
+    def __init__(self, settings: JdbcSinkSettings, plan: PassPlan) -> None:
         self._settings, self._plan = settings, plan
         self._numbers = {shape: number for number, shape in enumerate(plan.shapes)}
         self._schema = to_arrow_schema(plan.row_type(), timezone="UTC")
@@ -38,7 +38,7 @@ class RowMaker:
         """The number of the shape of such records, or why they have none."""
         self._check = Step(Stage.TASK_PUT, SINK_CLASS, self._checked)
         self.stops: dict[Partition, int] = {}
-        self.new: set[Shape] = set()
+        self.new: set[RowShape] = set()
 
     def rows(self, batch: Batch, errors: ErrorHandler) -> pa.RecordBatch | None:
         """The rows of a batch up to its stops; ``errors`` handles records that have no place in a table."""
@@ -138,28 +138,28 @@ class RowMaker:
             places[row] = place
         return made.take(pa.array(places, pa.int32()))
 
-    def _column(self, batch: Batch, column: Column, kind: pa.DataType) -> pa.Array:
+    def _column(self, batch: Batch, column: SinkColumn, kind: pa.DataType) -> pa.Array:
         values = self._values(batch, column)
         match column.kind:
-            case Kind.DECIMAL:
+            case ColumnKind.DECIMAL:
                 return pa.array([None if value is None else format(value, "f") for value in values], pa.string())
-            case Kind.DATE:
+            case ColumnKind.DATE:
                 return pa.array(values, pa.date32()).cast(pa.int32())
-            case Kind.TIME:
+            case ColumnKind.TIME:
                 return pa.array(values, pa.time32("ms")).cast(pa.int32())
-            case Kind.TIMESTAMP:
+            case ColumnKind.TIMESTAMP:
                 return pa.array(list(map(_milliseconds, values)), pa.int64())
-            case Kind.MICROS | Kind.NANOS:
+            case ColumnKind.MICROS | ColumnKind.NANOS:
                 texts = [None if value is None else str(moment_of(value, column.kind)) for value in values]
                 return pa.array(texts, pa.string())
         return pa.array(values, kind)
 
-    def _values(self, batch: Batch, column: Column) -> Sequence[Any]:
-        if column.part is Part.KAFKA:
+    def _values(self, batch: Batch, column: SinkColumn) -> Sequence[Any]:
+        if column.part is RecordPart.KAFKA:
             origin = batch.origin
             assert isinstance(origin, SinkOrigin)
             return (origin.topics, origin.partitions, origin.offsets)[COORDINATES.index(column.field or "")]
-        of_key = column.part is Part.KEY
+        of_key = column.part is RecordPart.KEY
         given = batch.key_column if of_key else batch.value_column
         schemas = batch.key_schemas if of_key else batch.value_schemas
         name = column.field

@@ -17,8 +17,8 @@ from penstock.hosts.errors import HostLost
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.trace import trace
-from penstock.spark.query.jdbc.plan import PassTotals, Plan, Stops
-from penstock.spark.query.jdbc.row_maker import SINK_CLASS, RowMaker
+from penstock.spark.query.jdbc.plan import PassPlan, PassTotals, Stops
+from penstock.spark.query.jdbc.row_maker import SINK_CLASS, TableRowMaker
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.rows.held_letters import HeldFailures
@@ -32,7 +32,7 @@ class TableRows:
     """The function of ``mapInArrow`` that makes the rows of a plan."""
 
     spec: SafeSpec
-    plan: Plan
+    plan: PassPlan
     totals: Accumulator[PassTotals]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -41,14 +41,14 @@ class TableRows:
                 held, spec = HeldFailures(), self.spec.spec()
                 pipeline = Pipeline.start(self.spec, stack, report=True, held=held)
                 settings = JdbcSinkSettings.of({**spec.connector_config, "name": spec.connector})
-                yield from self._rows(pipeline, held, RowMaker(settings, self.plan), batches)
+                yield from self._rows(pipeline, held, TableRowMaker(settings, self.plan), batches)
             except HostLost as lost:
                 raise lost_host(lost) from lost
             except Exception as error:
                 raise RowsError(trace=trace(error)) from error
 
     def _rows(
-        self, pipeline: Pipeline, held: HeldFailures, maker: RowMaker, batches: Iterable[pa.RecordBatch]
+        self, pipeline: Pipeline, held: HeldFailures, maker: TableRowMaker, batches: Iterable[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
         with pipeline.one_try():
             for arrow in batches:

@@ -7,30 +7,30 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.columns import Column, Shape
+from penstock.jdbc.columns import RowShape, SinkColumn
 from penstock.jdbc.dialects.base import Dialect, TableName
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.jdbc.statements import LedgerStatements
-from penstock.spark.query.jdbc.java import Java, JavaError
+from penstock.spark.query.jdbc.java import JavaError, JdbcJava
 
 
-class Tables:
+class SinkTables:
     """``forget`` what is known of the database after an error: somebody may have changed it."""
 
-    def __init__(self, java: Java, settings: JdbcSinkSettings) -> None:
+    def __init__(self, java: JdbcJava, settings: JdbcSinkSettings) -> None:
         self._java, self._settings = java, settings
         self._dialect: Dialect = settings.connection.dialect
         self._columns: dict[TableName, dict[str, str]] = {}
         """With the names of their types."""
         self._types: dict[TableName, dict[str, str]] = {}
-        self._ready: set[Shape] = set()
+        self._ready: set[RowShape] = set()
 
     def forget(self) -> None:
         self._columns.clear()
         self._types.clear()
         self._ready.clear()
 
-    def prepare(self, shape: Shape) -> None:
+    def prepare(self, shape: RowShape) -> None:
         """See that the table has the columns. Raises ConnectError if it can't have them, and Java's errors."""
         if shape in self._ready:
             return
@@ -43,11 +43,11 @@ class Tables:
         self._types.pop(name, None)
         self._ready.add(shape)
 
-    def known(self, shape: Shape) -> Shape:
+    def known(self, shape: RowShape) -> RowShape:
         """The shape with the columns of its table, which is prepared."""
         return shape.in_table(self._columns[self._dialect.table_name(shape.table)])
 
-    def copy(self, shape: Shape) -> str | None:
+    def copy(self, shape: RowShape) -> str | None:
         """The COPY for rows of a shape that is ``known``; None if they have to be inserted."""
         if not self._settings.copies or shape.delete:
             return None
@@ -97,7 +97,7 @@ class Tables:
                 return None
             raise
 
-    def _create(self, database: Any, name: TableName, shape: Shape) -> dict[str, str]:
+    def _create(self, database: Any, name: TableName, shape: RowShape) -> dict[str, str]:
         if not self._settings.creates:
             raise ConnectError(f'Table "{name}" is missing and auto-creation is disabled (auto.create=false)')
         if shape.delete and not self._settings.evolves:
@@ -117,11 +117,11 @@ class Tables:
             return found
         return self._existing(database, name) or {}
 
-    def _missing(self, name: TableName, shape: Shape) -> list[Column]:
+    def _missing(self, name: TableName, shape: RowShape) -> list[SinkColumn]:
         known = self._columns[name]
         return [column for column in shape.in_table(known).columns if column.name not in known]
 
-    def _add(self, database: Any, name: TableName, missing: list[Column]) -> None:
+    def _add(self, database: Any, name: TableName, missing: list[SinkColumn]) -> None:
         names = ", ".join(column.name for column in missing)
         if not self._settings.evolves:
             known = ", ".join(self._columns[name])

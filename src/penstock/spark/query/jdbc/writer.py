@@ -11,21 +11,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.columns import Shape
+from penstock.jdbc.columns import RowShape
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.jdbc.statements import LedgerStatements, statement_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.dataframes import full_text, narrowed
-from penstock.spark.query.jdbc.java import Java, lacks_driver
-from penstock.spark.query.jdbc.plan import PassTotals, Plan, Stops
+from penstock.spark.query.jdbc.java import JdbcJava, lacks_driver
+from penstock.spark.query.jdbc.plan import PassPlan, PassTotals, Stops
 from penstock.spark.query.jdbc.rows import RefusedRows, TableRows
-from penstock.spark.query.jdbc.tables import Tables
+from penstock.spark.query.jdbc.tables import SinkTables
 from penstock.spark.query.safe import Safe
-from penstock.spark.query.sink.progress import Partition, Version, later_of
+from penstock.spark.query.sink.progress import BatchVersion, Partition, later_of
 from penstock.spark.query.sink.rows.plan import reported
 from penstock.spark.query.sink.tables.files import folder_name
-from penstock.spark.query.sink.tables.target import Owner
+from penstock.spark.query.sink.tables.target import SinkOwner
 from penstock.spark.query.sink.totals import BatchTotals, SumOf
 from penstock.spark.query.sink.writer import RECORDS, NotWrittenError, PipelineError
 
@@ -39,7 +39,7 @@ Refused = dict[Partition, dict[int, str]]
 class _Progress:
     """How far a batch is."""
 
-    version: Version
+    version: BatchVersion
     done: dict[Partition, int] = field(default_factory=dict)
     """The offsets after what has been written."""
     starts: dict[Partition, int] | None = None
@@ -55,22 +55,22 @@ class JdbcWriter:
     """As ``BatchWriter``, for one run of a JDBC sink."""
 
     def __init__(
-        self, spec: TaskSpec, settings: JdbcSinkSettings, session: SparkSession, owner: Owner, safe: Safe
+        self, spec: TaskSpec, settings: JdbcSinkSettings, session: SparkSession, owner: SinkOwner, safe: Safe
     ) -> None:
         connector = {**spec.connector_config, "name": spec.connector}
         self._spec, self._settings, self._session = safe.keep_spec(spec), settings, session
         self._tolerates = ErrorSettings.of(connector).tolerate
         self._sink = folder_name(*owner)
         drivers = spec.worker_config.get("penstock.jdbc.drivers", "")
-        self._java = Java(session, settings.connection, drivers, spec.plugin_path, safe)
-        self._tables = Tables(self._java, settings)
+        self._java = JdbcJava(session, settings.connection, drivers, spec.plugin_path, safe)
+        self._tables = SinkTables(self._java, settings)
         self._ledger = LedgerStatements.of(settings.connection.dialect, settings.ledger) if settings.ledger else None
         self._totals = session.sparkContext.accumulator(PassTotals(), SumOf())
-        self._shapes: list[Shape] = []
+        self._shapes: list[RowShape] = []
         self._progress: _Progress | None = None
 
-    def later(self, version: Version) -> Version | None:
-        """As ``Target.later``."""
+    def later(self, version: BatchVersion) -> BatchVersion | None:
+        """As ``SinkTarget.later``."""
         if self._ledger is None:
             return None
         try:
@@ -78,7 +78,7 @@ class JdbcWriter:
         except Exception as error:
             raise self._raised(error) from error
 
-    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> BatchTotals:
+    def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
         """As ``BatchWriter.write``. Called again after a failure, it continues where the batch was."""
         records = records.selectExpr(*RECORDS)
         if self._progress is None or self._progress.version != version:
@@ -107,7 +107,7 @@ class JdbcWriter:
         # A deletion does not tell the columns of a table that is missing; other records of the batch may.
         for shape in sorted(self._shapes, key=lambda shape: shape.delete):
             self._tables.prepare(shape)
-        plan = Plan(tuple(self._shapes), progress.starts, dict(progress.done))
+        plan = PassPlan(tuple(self._shapes), progress.starts, dict(progress.done))
         self._totals.value = PassTotals()
         rows = narrowed(records.mapInArrow(TableRows(self._spec, plan, self._totals), plan.row_type()))
         if self._settings.connection.dialect.single_writer:

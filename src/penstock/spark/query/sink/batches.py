@@ -14,8 +14,8 @@ from penstock.pipeline.task import TaskControl
 from penstock.pipeline.telemetry.places import Places, of_topic
 from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.progress_report import shares
-from penstock.spark.query.sink.offsets import GroupOffsets
-from penstock.spark.query.sink.progress import Partition, Progress, Span, Version, new_epoch, root_of
+from penstock.spark.query.sink.offsets import QueryOffsets
+from penstock.spark.query.sink.progress import BatchVersion, GroupProgress, Partition, Span, new_epoch, root_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics
 from penstock.spark.query.sink.totals import BatchTotals
 
@@ -35,25 +35,25 @@ class Pace(Protocol):
     def most(self) -> int: ...
 
 
-class Writer(Protocol):
+class SinkWriter(Protocol):
     """What writes the batches of one run."""
 
-    def later(self, version: Version) -> Version | None:
-        """As ``Target.later``."""
+    def later(self, version: BatchVersion) -> BatchVersion | None:
+        """As ``SinkTarget.later``."""
 
-    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> BatchTotals:
-        """Write a batch of Kafka's records and return the totals; ``confirm`` as for ``Target.add``.
+    def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
+        """Write a batch of Kafka's records and return the totals; ``confirm`` as for ``SinkTarget.add``.
 
         Raises PipelineError, NotWrittenError, and errors for rows that can never be written.
         """
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class QueryInput:
     """The topics of a sink, and the position of its connector in them."""
 
     topics: Topics
-    group: GroupOffsets
+    group: QueryOffsets
     reader: KafkaReader
     max_age: float
     """Seconds after which the partitions are looked up again."""
@@ -61,7 +61,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class QueryReport:
     """Whom a query reports to."""
 
     metrics: Metrics
@@ -79,12 +79,14 @@ class Batches:
     by Spark's thread, for one batch after the other.
     """
 
-    def __init__(self, name: str, source: Input, writer: Writer, control: TaskControl, report: Report) -> None:
+    def __init__(
+        self, name: str, source: QueryInput, writer: SinkWriter, control: TaskControl, report: QueryReport
+    ) -> None:
         self._name, self._input, self._writer = name, source, writer
         self._control, self._report = control, report
         self.position: Mapping[Partition, int] = {}
         """Where the next batch starts. Replaced, never changed: ``measure`` reads it while a batch is written."""
-        self._version: Version | None = None
+        self._version: BatchVersion | None = None
         """Of the last batch that was written."""
         self._latest = 0.0
         """The latest timestamp of a record that was read."""
@@ -93,7 +95,7 @@ class Batches:
     def resume(self, partitions: list[Partition]) -> None:
         """Find where to continue, and write the last batch again if it was not finished.
 
-        Raises ConnectError if the group and the target contradict each other, and as ``write``, ``GroupOffsets.read``
+        Raises ConnectError if the group and the target contradict each other, and as ``write``, ``QueryOffsets.read``
         and ``Topics.starts``.
         """
         progress = self._progress(partitions)
@@ -107,12 +109,12 @@ class Batches:
         # A partition without a committed offset goes on where this run has begun, as a consumer does.
         self.position = self._input.topics.starts(partitions, {**self.position, **self._input.group.offsets})
 
-    def _progress(self, partitions: list[Partition]) -> Progress:
+    def _progress(self, partitions: list[Partition]) -> GroupProgress:
         """Where to continue, by the group and by what the target knows."""
         progress = self._input.group.read(partitions)
         if not progress.offsets and self._version is not None:
             # Brokers delete the offsets of topics that are deleted; what this run has written is known without them.
-            return Progress(self._version, {})
+            return GroupProgress(self._version, {})
         later = self._writer.later(progress.version.next())
         if later is None:
             return progress
@@ -131,12 +133,12 @@ class Batches:
                 "again as auto.offset.reset says (PATCH or DELETE /connectors/<name>/offsets)"
             )
         # The group was reset, or altered in all partitions: the numbers continue those that the target knows.
-        return Progress(new_epoch(later.number, root), progress.offsets)
+        return GroupProgress(new_epoch(later.number, root), progress.offsets)
 
     def write(self, records: DataFrame, span: Span) -> None:
         """Write the next batch and commit its offsets; the one after it starts at its end.
 
-        Raises as ``Writer.write`` and ``GroupOffsets``.
+        Raises as ``SinkWriter.write`` and ``QueryOffsets``.
         """
         assert self._version is not None
         traces = self._report.metrics.traces
@@ -150,7 +152,7 @@ class Batches:
         self._report.metrics.add("offset-commit-completion-total")
         self._report.written()
 
-    def _write_and_commit(self, records: DataFrame, span: Span, version: Version) -> None:
+    def _write_and_commit(self, records: DataFrame, span: Span, version: BatchVersion) -> None:
         group, metrics, calls = self._input.group, self._report.metrics, self._control.calls
 
         def confirm() -> None:

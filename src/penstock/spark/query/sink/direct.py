@@ -18,11 +18,11 @@ from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
 from penstock.pipeline.task import FencedError
 from penstock.spark.query.dataframes import narrowed
-from penstock.spark.query.sink.progress import Version
+from penstock.spark.query.sink.progress import BatchVersion
 from penstock.spark.query.sink.rows.columns import VALUE
 from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
 from penstock.spark.query.sink.tables.evolution import Evolution
-from penstock.spark.query.sink.tables.target import Target
+from penstock.spark.query.sink.tables.target import SinkTarget
 from penstock.spark.query.sink.totals import BatchTotals
 from penstock.spark.query.sink.writer import raise_not_written
 
@@ -74,7 +74,7 @@ class DirectWriter:
         value_sql: str,
         settings: SinkSettings,
         session: SparkSession,
-        target: Target,
+        target: SinkTarget,
         may_write: Callable[[], bool],
     ) -> None:
         self._value_sql, self._target, self._may_write = value_sql, target, may_write
@@ -83,11 +83,11 @@ class DirectWriter:
         """Whether a record had a value; until then the table is left alone."""
         session.conf.set(REPLACE_MALFORMED, "true")
 
-    def later(self, version: Version) -> Version | None:
-        """As ``Target.later``."""
+    def later(self, version: BatchVersion) -> BatchVersion | None:
+        """As ``SinkTarget.later``."""
         return self._target.later(version)
 
-    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> BatchTotals:
+    def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
         """As ``BatchWriter.write``. Raises FencedError if another run of the task may have begun."""
         if not self._may_write():
             raise FencedError("Another run of the task may have begun")

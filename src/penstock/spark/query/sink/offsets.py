@@ -25,7 +25,15 @@ from penstock.kafka.fencing import FENCING_IMPOSSIBLE
 from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.task import FencedError
 from penstock.spark.query.asking import SECONDS, asked, failed
-from penstock.spark.query.sink.progress import Committed, Note, Partition, Progress, Span, Version, progress
+from penstock.spark.query.sink.progress import (
+    BatchVersion,
+    Committed,
+    GroupProgress,
+    OffsetNote,
+    Partition,
+    Span,
+    progress,
+)
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +43,7 @@ offsets are sent, the transaction is aborted."""
 
 
 @dataclass(slots=True)
-class GroupOffsets:
+class QueryOffsets:
     """The offsets of the connector's group: committed by a transactional producer, in the name of a consumer that never
     subscribes. Raises KafkaError, a RetriableError where the brokers may recover, and FencedError when another run has
     claimed the transactional id, or a transaction could be neither committed nor aborted.
@@ -84,7 +92,7 @@ class GroupOffsets:
             self.producer = None
         self.claimed = True
 
-    def read(self, assigned: Collection[Partition]) -> Progress:
+    def read(self, assigned: Collection[Partition]) -> GroupProgress:
         """Where to continue in these partitions. All of the group's offsets are read, also those of other topics."""
         found = progress(self._read(assigned), assigned, self.root)
         self.offsets = dict(found.offsets)
@@ -100,14 +108,14 @@ class GroupOffsets:
             offsets = {partition: offset for partition, (offset, _) in committed.items()}
             self._commit(offsets, {partition: note for partition, (_, note) in committed.items()})
 
-    def begin(self, version: Version, span: Span) -> None:
+    def begin(self, version: BatchVersion, span: Span) -> None:
         """Called before a batch is written."""
-        committed = {p: Note(version.epoch, version.number, end) for p, end in span.end.items()}
+        committed = {p: OffsetNote(version.epoch, version.number, end) for p, end in span.end.items()}
         self._commit(span.start, committed)
 
-    def done(self, version: Version, span: Span) -> None:
+    def done(self, version: BatchVersion, span: Span) -> None:
         """Called after it has been written."""
-        self._commit(span.end, dict.fromkeys(span.end, Note(version.epoch, version.number)))
+        self._commit(span.end, dict.fromkeys(span.end, OffsetNote(version.epoch, version.number)))
 
     def _read(self, assigned: Collection[Partition]) -> Committed:
         try:
@@ -119,7 +127,7 @@ class GroupOffsets:
         except KafkaException as e:
             raise failed("The offsets of the connector's group can't be read", e.args[0]) from broker_error(e.args[0])
 
-    def _committed(self, partitions: Collection[Partition]) -> dict[Partition, tuple[int, Note]]:
+    def _committed(self, partitions: Collection[Partition]) -> dict[Partition, tuple[int, OffsetNote]]:
         wanted = [TopicPartition(*partition) for partition in sorted(partitions)]
 
         def ask() -> list[TopicPartition]:
@@ -130,9 +138,9 @@ class GroupOffsets:
             return answers
 
         answers = asked("the group's offsets were read", ask, self.aborted) if wanted else []
-        return {(a.topic, a.partition): (a.offset, Note.of(a.metadata)) for a in answers if a.offset >= 0}
+        return {(a.topic, a.partition): (a.offset, OffsetNote.of(a.metadata)) for a in answers if a.offset >= 0}
 
-    def _commit(self, offsets: Mapping[Partition, int], metadata: Mapping[Partition, Note]) -> None:
+    def _commit(self, offsets: Mapping[Partition, int], metadata: Mapping[Partition, OffsetNote]) -> None:
         wanted = [
             TopicPartition(topic, partition, offset, metadata[topic, partition].text())
             for (topic, partition), offset in offsets.items()

@@ -29,14 +29,14 @@ Partition = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class BatchVersion:
     """The name of a batch: the same whenever it is written, by whichever run."""
 
     epoch: str
     number: int
 
-    def next(self) -> Version:
-        return Version(self.epoch, self.number + 1)
+    def next(self) -> BatchVersion:
+        return BatchVersion(self.epoch, self.number + 1)
 
 
 def new_root() -> str:
@@ -47,9 +47,9 @@ def root_of(epoch: str) -> str:
     return epoch.partition(".")[0]
 
 
-def new_epoch(after: int, root: str = "") -> Version:
+def new_epoch(after: int, root: str = "") -> BatchVersion:
     """The version before the first batch of a new epoch; without a ``root`` of a new one, too."""
-    return Version(f"{root or new_root()}.{secrets.token_hex(4)}", after)
+    return BatchVersion(f"{root or new_root()}.{secrets.token_hex(4)}", after)
 
 
 def place_of_root(connector: str) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class OffsetNote:
     """The metadata of one partition's offset."""
 
     epoch: str = ""
@@ -111,43 +111,43 @@ class Note:
         return orjson.dumps(known if self.end is None else {**known, "end": self.end}).decode()
 
 
-Committed = Mapping[Partition, tuple[int, Note]]
+Committed = Mapping[Partition, tuple[int, OffsetNote]]
 """All offsets of a group, with their metadata."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class GroupProgress:
     """The last batch that was written, the group's offsets, and the batch after it if it was begun.
 
     An unfinished batch may have partitions that this run does not read. It is written whole, and the group read again.
     """
 
-    version: Version
+    version: BatchVersion
     offsets: Mapping[Partition, int]
     unfinished: Span | None = None
 
 
-def progress(committed: Committed, assigned: Collection[Partition], root: str = "") -> Progress:
+def progress(committed: Committed, assigned: Collection[Partition], root: str = "") -> GroupProgress:
     """Where a run that reads the partitions ``assigned`` continues; ``root`` is the requested one, if any."""
     offsets = {partition: offset for partition, (offset, _) in committed.items()}
     notes = {partition: note for partition, (_, note) in committed.items() if note.epoch}
     if not notes:
-        return Progress(new_epoch(0, root), offsets)
+        return GroupProgress(new_epoch(0, root), offsets)
     last = max(notes.values(), key=lambda note: note.number)
     epoch = {partition: note for partition, note in notes.items() if note.epoch == last.epoch}
     ends = {p: note.end for p, note in epoch.items() if note.end is not None and note.number == last.number}
     if ends:
         span = Span({partition: offsets[partition] for partition in ends}, ends)
-        return Progress(Version(last.epoch, last.number - 1), offsets, span)
+        return GroupProgress(BatchVersion(last.epoch, last.number - 1), offsets, span)
     root = root or root_of(last.epoch)
     if not epoch.keys() <= set(assigned) or root != root_of(last.epoch):
-        return Progress(new_epoch(last.number, root), offsets)
-    return Progress(Version(last.epoch, last.number), offsets)
+        return GroupProgress(new_epoch(last.number, root), offsets)
+    return GroupProgress(BatchVersion(last.epoch, last.number), offsets)
 
 
-def later_of(version: Version, known: Mapping[str, int]) -> Version | None:
+def later_of(version: BatchVersion, known: Mapping[str, int]) -> BatchVersion | None:
     """As ``tables.target.Target.later``, of a target that has these batches: by epoch the last."""
     if known.get(version.epoch, -1) == version.number:
         return None
-    later = [Version(epoch, number) for epoch, number in known.items() if number >= version.number]
+    later = [BatchVersion(epoch, number) for epoch, number in known.items() if number >= version.number]
     return max(later, key=lambda each: each.number, default=None)

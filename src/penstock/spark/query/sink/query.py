@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConnectError, KafkaError, RetriableError
 from penstock.pipeline.task import TaskControl
-from penstock.spark.query.catch_up import LONGEST_INTERVAL, CatchUp
+from penstock.spark.query.catch_up import LONGEST_INTERVAL, CatchUpSizes
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.progress_report import BatchTimes
-from penstock.spark.query.sink.batches import Batches, Input, Report, Writer
+from penstock.spark.query.sink.batches import Batches, QueryInput, QueryReport, SinkWriter
 from penstock.spark.query.sink.progress import Partition, Span
 from penstock.spark.query.sink.topics import from_json
 
@@ -44,7 +44,9 @@ WITHOUT_CHECKSUMS = "org.apache.hadoop.fs.local.RawLocalFs"
 class SinkQuery:
     """``run`` and ``measure`` are called by the task's thread; Spark's thread writes the batches."""
 
-    def __init__(self, name: str, source: Input, writer: Writer, control: TaskControl, report: Report) -> None:
+    def __init__(
+        self, name: str, source: QueryInput, writer: SinkWriter, control: TaskControl, report: QueryReport
+    ) -> None:
         self._name, self._input, self._control, self._report = name, source, control, report
         self._batches = Batches(name, source, writer, control, report)
         self._checkpoint = Path()
@@ -84,7 +86,7 @@ class SinkQuery:
 
         False if it is time for something else: a stop, a pause, or to look up the partitions again.
         """
-        pace, ahead, look = self._input.pace, CatchUp(), time.monotonic() + self._input.max_age
+        pace, ahead, look = self._input.pace, CatchUpSizes(), time.monotonic() + self._input.max_age
         while pace.interval <= LONGEST_INTERVAL and ahead.size < pace.most:
             self._report.metrics.tick(began := time.monotonic())
             position = self._batches.position

@@ -34,14 +34,14 @@ from penstock.pipeline.topics import ActiveTopics
 from penstock.spark.query.asking import SECONDS
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.safe import Safe
-from penstock.spark.query.sink.batches import Input, Pace, Report, Writer
+from penstock.spark.query.sink.batches import Pace, QueryInput, QueryReport, SinkWriter
 from penstock.spark.query.sink.direct import DirectWriter, direct_value, goes_direct
-from penstock.spark.query.sink.offsets import GroupOffsets, committing_producer
+from penstock.spark.query.sink.offsets import QueryOffsets, committing_producer
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, SinkQuery
 from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries
 from penstock.spark.query.sink.settings import SinkSettings
-from penstock.spark.query.sink.tables.target import Owner, target_of
+from penstock.spark.query.sink.tables.target import SinkOwner, target_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics, kafka_options
 from penstock.spark.query.sink.writer import BatchWriter, NotWrittenError, PipelineError
 from penstock.spark.task import named
@@ -87,7 +87,7 @@ def run_sink_query(
         chain = Chain.build(connector, resolve)
         stack.callback(chain.close)
         source = _input(spec, connector, kind.pace, session, lambda: control.aborted, stack)
-        owner = Owner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
+        owner = SinkOwner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
         own = str(session.sparkContext.getConf().get("spark.driver.host"))
         safe = stack.enter_context(Safe(own, control.may_write))
         metrics = Metrics(host.metrics, TOTALS)
@@ -104,7 +104,7 @@ def _input(
     session: SparkSession,
     aborted: Callable[[], bool],
     stack: contextlib.ExitStack,
-) -> Input:
+) -> QueryInput:
     """Opens the clients of a task; ``stack`` closes them."""
     id, worker = TaskId(spec.connector, spec.task), spec.worker_config
     java = connector_consumer(worker, connector, f"connector-consumer-{id}")
@@ -113,14 +113,14 @@ def _input(
     transactional_id = query_transactional_id(spec.group_id, spec.connector)
     committing = new_consumer({**java, "isolation.level": "read_committed"})
     stack.callback(committing.close)
-    group = GroupOffsets(
+    group = QueryOffsets(
         lambda: committed_offsets(java, java["client.id"], java["group.id"], SECONDS),
         committing,
         lambda: committing_producer(worker, connector, f"connector-producer-{id}", transactional_id),
         aborted,
         requested_root(spec.connector, spec.offsets),
     )
-    return Input(
+    return QueryInput(
         Topics(consumer, connector, java, aborted),
         group,
         KafkaReader(session, kafka_options(worker, connector)),
@@ -131,8 +131,8 @@ def _input(
 
 def _run(
     spec: TaskSpec,
-    source: Input,
-    writer: Writer,
+    source: QueryInput,
+    writer: SinkWriter,
     retries: Retries,
     control: TaskControl,
     host: TaskHost,
@@ -150,7 +150,7 @@ def _run(
         if retries.over():
             host.running(group.unfenced)
 
-    report = Report(metrics, ActiveTopics(spec, control, host), claimed, entered, written)
+    report = QueryReport(metrics, ActiveTopics(spec, control, host), claimed, entered, written)
     query = SinkQuery(str(id), source, writer, control, report)
 
     def measure() -> None:
@@ -224,14 +224,16 @@ class _Kind:
 
     pace: Pace
     retries: Retries
-    writer: Callable[[TaskSpec, SparkSession, Owner, Safe, str | None], Writer]
+    writer: Callable[[TaskSpec, SparkSession, SinkOwner, Safe, str | None], SinkWriter]
     """The last argument is that of ``direct_value``."""
 
 
 def _of_spark(connector: dict[str, str]) -> _Kind:
     settings = SinkSettings.of(connector)
 
-    def writer(spec: TaskSpec, session: SparkSession, owner: Owner, safe: Safe, value_sql: str | None) -> Writer:
+    def writer(
+        spec: TaskSpec, session: SparkSession, owner: SinkOwner, safe: Safe, value_sql: str | None
+    ) -> SinkWriter:
         target = target_of(settings, owner, session)
         if value_sql is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
             return DirectWriter(value_sql, settings, session, target, safe.may_write)
@@ -243,7 +245,7 @@ def _of_spark(connector: dict[str, str]) -> _Kind:
 def _of_jdbc(connector: dict[str, str]) -> _Kind:
     settings = JdbcSinkSettings.of(connector)
 
-    def writer(spec: TaskSpec, session: SparkSession, owner: Owner, safe: Safe, _: str | None) -> Writer:
+    def writer(spec: TaskSpec, session: SparkSession, owner: SinkOwner, safe: Safe, _: str | None) -> SinkWriter:
         from penstock.spark.query.jdbc.writer import JdbcWriter
 
         return JdbcWriter(spec, settings, session, owner, safe)

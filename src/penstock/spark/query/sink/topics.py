@@ -112,7 +112,7 @@ class Topics:
     def __init__(
         self, consumer: Consumer, connector: Mapping[str, str], java: Mapping[str, str], aborted: Callable[[], bool]
     ) -> None:
-        """``java``: the consumer's settings. ``aborted``: as that of ``GroupOffsets``."""
+        """``java``: the consumer's settings. ``aborted``: as that of ``QueryOffsets``."""
         self._consumer, self._reset, self._aborted = consumer, java["auto.offset.reset"], aborted
         self._unmatched = unmatched_topics(java)
         self._topics = topics_of(connector.get("topics"))

@@ -19,14 +19,14 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.spark.query.dataframes import VIEW, declared, full_text, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.select import check_select
-from penstock.spark.query.sink.progress import Version
+from penstock.spark.query.sink.progress import BatchVersion
 from penstock.spark.query.sink.rows.columns import merged
 from penstock.spark.query.sink.rows.keys import Keys
 from penstock.spark.query.sink.rows.pipeline import Rows
-from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, Plan, reported
+from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, RowPlan, reported
 from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.tables.evolution import Evolution
-from penstock.spark.query.sink.tables.target import Target
+from penstock.spark.query.sink.tables.target import SinkTarget
 from penstock.spark.query.sink.totals import BatchTotals, SumOf
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def raise_not_written(error: Exception) -> NoReturn:
 class BatchWriter:
     """Writes batches of one run to ``target``. Raises ConfigError for an ``sql`` that is not allowed."""
 
-    def __init__(self, spec: SafeSpec, settings: SinkSettings, session: SparkSession, target: Target) -> None:
+    def __init__(self, spec: SafeSpec, settings: SinkSettings, session: SparkSession, target: SinkTarget) -> None:
         self._spec, self._settings, self._target = spec, settings, target
         self._evolution = Evolution(settings, session)
         self._totals = session.sparkContext.accumulator(BatchTotals(), SumOf())
@@ -90,12 +90,12 @@ class BatchWriter:
             check_select(session, sql)
         self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
 
-    def later(self, version: Version) -> Version | None:
-        """As ``Target.later``."""
+    def later(self, version: BatchVersion) -> BatchVersion | None:
+        """As ``SinkTarget.later``."""
         return self._target.later(version)
 
-    def write(self, records: DataFrame, version: Version, confirm: Callable[[], None]) -> BatchTotals:
-        """Write a batch of Kafka's records and return the totals; ``confirm`` as for ``Target.add``.
+    def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
+        """Write a batch of Kafka's records and return the totals; ``confirm`` as for ``SinkTarget.add``.
 
         Raises PipelineError, NotWrittenError, and Spark's errors for rows that can never be written.
         """
@@ -129,7 +129,7 @@ class BatchWriter:
     def _rows(self, records: DataFrame, columns: t.StructType) -> DataFrame:
         declared = self._settings.schema is not None
         sql, keyed = self._settings.sql is not None, self._keys is not None
-        plan = Plan(columns.json(), declared, self._extras, self._zone, tombstones=sql, keyed=keyed)
+        plan = RowPlan(columns.json(), declared, self._extras, self._zone, tombstones=sql, keyed=keyed)
         frame = narrowed(records.mapInArrow(Rows(self._spec, plan, self._totals, self._keys), plan.row_type()))
         if self._settings.sql is None or columns is NOTHING:
             return frame

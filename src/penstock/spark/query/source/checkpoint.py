@@ -43,7 +43,7 @@ def owner_of(cluster: str, group: str) -> str:
     return f"Kafka cluster {cluster or '?'}, group {group or '?'}"
 
 
-class Checkpoint:
+class SourceCheckpoint:
     """Of one connector, whose folder has its name. Methods raise what the file system raises."""
 
     def __init__(self, jvm: Any, configuration: Any, location: str, connector: str, owner: str) -> None:

@@ -19,8 +19,15 @@ from penstock.spark.query.dataframes import narrowed
 from penstock.spark.query.progress_report import shares
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.writer import PipelineError
-from penstock.spark.query.source.sending import FAILURE, AllReports, Records, Report, Reports, SendPartition
-from penstock.spark.query.source.transfer import End
+from penstock.spark.query.source.sending import (
+    FAILURE,
+    AllReports,
+    PartitionReport,
+    PartitionReports,
+    Records,
+    SendPartition,
+)
+from penstock.spark.query.source.transfer import BatchEnd
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,7 +38,7 @@ _STAGES = {f"penstock-stage-{stage}-seconds-total": stage for stage in STAGES}
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    end: End
+    end: BatchEnd
     seconds: float
     failure: str | None
     """The trace of a partition that has failed."""
@@ -43,7 +50,7 @@ class InExecutors:
     def __init__(self, session: SparkSession, spec: SafeSpec, counts: Counts) -> None:
         """``spec``: as ``sending.spec_of_partitions`` makes it."""
         self._spec, self._counts = spec, counts
-        none: Reports = deque()
+        none: PartitionReports = deque()
         self._reports = session.sparkContext.accumulator(none, AllReports())
         self._ends: queue.SimpleQueue[_Sent] = queue.SimpleQueue()
 
@@ -52,9 +59,9 @@ class InExecutors:
         send = SendPartition(self._spec, records, self._reports)
         answers = narrowed(rows).mapInArrow(send, f"{FAILURE} STRING").collect()
         failure = next((row[0] for row in answers if row[0] is not None), None)
-        self._ends.put(_Sent(End(number), time.monotonic() - began, failure))
+        self._ends.put(_Sent(BatchEnd(number), time.monotonic() - began, failure))
 
-    def take(self, seconds: float) -> End | None:
+    def take(self, seconds: float) -> BatchEnd | None:
         """A partition's report comes when it has ended, so all of a batch before its end. None of them can be missed:
         the end knows of a failure whose report was lost.
         """
@@ -62,7 +69,7 @@ class InExecutors:
             sent = self._ends.get(timeout=seconds)
         except queue.Empty:
             sent = None
-        reports: Reports = self._reports.value
+        reports: PartitionReports = self._reports.value
         while reports:
             self._counts.add(reports.popleft())
         if sent is None:
@@ -90,7 +97,7 @@ class Counts:
         """Times, by their names: partitions don't end in the order of their records."""
         self._schemas: list[Any] = []
 
-    def add(self, report: Report) -> None:
+    def add(self, report: PartitionReport) -> None:
         """Raises PipelineError for a partition that has failed."""
         metrics = self._metrics
         self._busy += report.seconds

@@ -44,7 +44,7 @@ FAILURE = "failure"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PartitionReport:
     """What a process tells the connector's task of a partition that has ended."""
 
     seconds: float
@@ -56,14 +56,14 @@ class Report:
     """The trace of what ended it, if its records can't be sent; Spark does not try again."""
 
 
-Reports = deque[Report]
+PartitionReports = deque[PartitionReport]
 
 
-class AllReports(AccumulatorParam[Reports]):
-    def zero(self, value: Reports) -> Reports:
+class AllReports(AccumulatorParam[PartitionReports]):
+    def zero(self, value: PartitionReports) -> PartitionReports:
         return deque()
 
-    def addInPlace(self, value1: Reports, value2: Reports) -> Reports:
+    def addInPlace(self, value1: PartitionReports, value2: PartitionReports) -> PartitionReports:
         value1.extend(value2)
         return value1
 
@@ -95,7 +95,7 @@ class SendPartition:
     spec: SafeSpec
     """As ``spec_of_partitions`` makes it."""
     records: Records
-    reports: Accumulator[Reports]
+    reports: Accumulator[PartitionReports]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         end_when_given_up()
@@ -111,7 +111,7 @@ class SendPartition:
         yield pa.record_batch({FAILURE: pa.array([report.failure], pa.string())})
 
 
-def send(spec: TaskSpec, records: Records, batches: Iterable[pa.RecordBatch], resolve: Resolve) -> Report:
+def send(spec: TaskSpec, records: Records, batches: Iterable[pa.RecordBatch], resolve: Resolve) -> PartitionReport:
     """Send the rows of one partition; returns when all have arrived, however long that takes, or when they can't be
     sent.
 
@@ -120,7 +120,7 @@ def send(spec: TaskSpec, records: Records, batches: Iterable[pa.RecordBatch], re
     began = time.monotonic()
     rows = _some(batches)
     if rows is None:
-        return Report(time.monotonic() - began)
+        return PartitionReport(time.monotonic() - began)
     control, host = TaskControl(), _Host()
     task = _Partition(records, rows, control)
     timing = CommitTiming(math.inf, CommitTiming.of(spec).timeout, to_the_end=True)
@@ -136,7 +136,7 @@ def send(spec: TaskSpec, records: Records, batches: Iterable[pa.RecordBatch], re
         gc.collect()
     if isinstance(context := getattr(task, "context", None), SourceContext):
         context.metrics.report(time.monotonic())
-    return Report(time.monotonic() - began, host.values, tuple(sorted(host.topics)), failure)
+    return PartitionReport(time.monotonic() - began, host.values, tuple(sorted(host.topics)), failure)
 
 
 def _some(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch] | None:

@@ -33,14 +33,14 @@ from penstock.spark.query.progress_report import source_progress
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.select import check_select
 from penstock.spark.query.sink.rows.plan import reported
-from penstock.spark.query.source.checkpoint import Checkpoint, owner_of
+from penstock.spark.query.source.checkpoint import SourceCheckpoint, owner_of
 from penstock.spark.query.source.executors import Counts, InExecutors
 from penstock.spark.query.source.partitions import BatchLostError
 from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.query.source.schemas import Records, TopicRecords
 from penstock.spark.query.source.sending import spec_of_partitions
 from penstock.spark.query.source.settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
-from penstock.spark.query.source.transfer import End, ToTask, Transfer
+from penstock.spark.query.source.transfer import BatchEnd, ToTask, Transfer
 from penstock.spark.query.source.transport import LOOK_SECONDS
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class QuerySource(SourceTask):
         item = self._transfer.take(LOOK_SECONDS)
         if item is None:
             self._look()
-        elif isinstance(item, End):
+        elif isinstance(item, BatchEnd):
             self._sent = item.number
             self._offsets.put(self._partition, {BATCH: item.number}, urgent=True)
             if self.context.transaction is not None:
@@ -182,9 +182,11 @@ class QuerySource(SourceTask):
             with contextlib.suppress(Exception):
                 self._query.stop()
 
-    def _checkpoint(self) -> Checkpoint:
+    def _checkpoint(self) -> SourceCheckpoint:
         configuration = self._session.sparkContext._jsc.hadoopConfiguration()
-        return Checkpoint(self._session._jvm, configuration, self._settings.checkpoint, self._id.connector, self._owner)
+        return SourceCheckpoint(
+            self._session._jvm, configuration, self._settings.checkpoint, self._id.connector, self._owner
+        )
 
     def _look(self) -> None:
         if not self._query.isActive and self._failure is None and not self._stopped:

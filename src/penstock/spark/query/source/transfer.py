@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class BatchEnd:
     """After the last row of a batch."""
 
     number: int
@@ -34,7 +34,7 @@ class Transfer(Protocol):
         Raises BatchLostError if the batch has to begin again, and Spark's errors.
         """
 
-    def take(self, seconds: float) -> Batch | End | None:
+    def take(self, seconds: float) -> Batch | BatchEnd | None:
         """Records for the task to send, or the end of the batch, once all of it has been taken or sent.
 
         None if nothing comes for so long. Raises ConnectError if records can't be sent.
@@ -59,16 +59,16 @@ class ToTask:
         send = self._receiver.expect()
         try:
             answers = narrowed(rows).mapInArrow(send, f"{SENT} BIGINT").collect()
-            self._receiver.finish(sum(row[0] for row in answers), End(number))
+            self._receiver.finish(sum(row[0] for row in answers), BatchEnd(number))
         except BatchLostError:
             raise
         except Exception:
             self._receiver.check()
             raise
 
-    def take(self, seconds: float) -> Batch | End | None:
+    def take(self, seconds: float) -> Batch | BatchEnd | None:
         item = self._receiver.take(seconds)
-        return item if item is None or isinstance(item, End) else self._records(item)
+        return item if item is None or isinstance(item, BatchEnd) else self._records(item)
 
     def close(self) -> None:
         self._receiver.close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.sink.progress import Version
+from penstock.spark.query.sink.progress import BatchVersion
 from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.tables.files import Files, folder_name
 
@@ -90,7 +90,7 @@ class Run:
 
     def add(self, number: int, meanwhile: Callable[[], None] = lambda: None, epoch: str = "e") -> None:
         frame: Any = Rows(f"{epoch}{number}", self.name, meanwhile)
-        self.files.add(frame, Version(epoch, number), self._confirm)
+        self.files.add(frame, BatchVersion(epoch, number), self._confirm)
 
     def _confirm(self) -> None:
         if self.fenced:
@@ -120,7 +120,7 @@ def test_a_batch_is_added_once_and_the_list_of_the_last_one_remains(tmp_path: Pa
         successor.add(number)
     assert rows(tmp_path) == ["e1", "e2", "e3"]
     assert os.listdir(tmp_path / ".penstock" / "connector") == ["e-3.json"]
-    assert successor.files.last() == Version("e", 3)
+    assert successor.files.last() == BatchVersion("e", 3)
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 3])
@@ -135,7 +135,7 @@ def test_a_run_that_wakes_while_it_writes_adds_nothing(tmp_path: Path, frozen: R
         with pytest.raises(ConnectError, match=f"Another run of this task has written batch e-{ahead}"):
             frozen.add(1, succeed)
     assert rows(tmp_path) == [f"e{number}" for number in range(1, ahead + 1)]
-    assert successor.files.last() == Version("e", ahead)
+    assert successor.files.last() == BatchVersion("e", ahead)
 
 
 @pytest.mark.parametrize("epoch", ["e", "other"])
@@ -164,7 +164,7 @@ def test_a_run_that_wakes_before_it_publishes_withdraws_its_list(tmp_path: Path,
     with pytest.raises(ConnectError, match="Another run of this task has written batch e-2"):
         frozen.add(1)
     assert rows(tmp_path) == ["e1", "e2"]
-    assert successor.files.last() == Version("e", 2)
+    assert successor.files.last() == BatchVersion("e", 2)
     successor.add(3)
     assert rows(tmp_path) == ["e1", "e2", "e3"]
 
@@ -183,11 +183,11 @@ def test_a_fenced_run_publishes_nothing(tmp_path: Path, frozen: Run, successor: 
 def test_the_table_is_ahead_of_a_group_that_was_reset(tmp_path: Path, successor: Run) -> None:
     for number in (1, 2):
         successor.add(number)
-    assert successor.files.later(Version("new", 1)) == Version("e", 2)
-    assert successor.files.later(Version("new", 2)) == Version("e", 2)
-    assert successor.files.later(Version("e", 2)) is None
-    assert successor.files.later(Version("e", 3)) is None
-    assert successor.files.later(Version("new", 3)) is None
+    assert successor.files.later(BatchVersion("new", 1)) == BatchVersion("e", 2)
+    assert successor.files.later(BatchVersion("new", 2)) == BatchVersion("e", 2)
+    assert successor.files.later(BatchVersion("e", 2)) is None
+    assert successor.files.later(BatchVersion("e", 3)) is None
+    assert successor.files.later(BatchVersion("new", 3)) is None
 
 
 def test_a_list_that_is_not_complete_is_not_taken_for_a_batch(tmp_path: Path, successor: Run) -> None:

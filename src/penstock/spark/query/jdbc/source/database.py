@@ -11,11 +11,11 @@ from typing import Any
 
 from penstock.api.errors import ConnectError
 from penstock.jdbc.connection import Connection
-from penstock.jdbc.source.tables import Table
+from penstock.jdbc.source.tables import SourceTable
 from penstock.jdbc.source.types import SourceColumn
 from penstock.jdbc.source.windows import Extent, Select, value_of
 from penstock.spark.query.dataframes import full_text, root_cause
-from penstock.spark.query.jdbc.java import Java, JavaError, lacks_driver
+from penstock.spark.query.jdbc.java import JavaError, JdbcJava, lacks_driver
 
 log = logging.getLogger(__name__)
 
@@ -32,25 +32,25 @@ class NoTableError(Exception):
 
 
 class Database:
-    def __init__(self, java: Java, connection: Connection) -> None:
+    def __init__(self, java: JdbcJava, connection: Connection) -> None:
         self._java, self._connection = java, connection
         self._catalog: Any = None
 
-    def tables(self, catalog: str | None, schema: str | None, types: Sequence[str]) -> list[Table]:
+    def tables(self, catalog: str | None, schema: str | None, types: Sequence[str]) -> list[SourceTable]:
         texts = self._ask("tables", catalog, schema, self._java.list(types))
-        return sorted({Table(*texts[i : i + 3]) for i in range(0, len(texts), 3)})
+        return sorted({SourceTable(*texts[i : i + 3]) for i in range(0, len(texts), 3)})
 
     def columns(self, sql: str) -> list[SourceColumn]:
         return SourceColumn.several(self._ask("columns", sql))
 
-    def key(self, table: Table) -> list[str]:
+    def key(self, table: SourceTable) -> list[str]:
         return self._ask("key", table.catalog, table.schema, table.name)
 
     def row(self, select: Select, kinds: str) -> list[str | None]:
         parameters: list[str | None] = self._ask("row", select.sql, self._java.list(select.parameters), kinds)
         return parameters
 
-    def described(self, extent: Extent, table: Table, column: SourceColumn, kind: str) -> Extent:
+    def described(self, extent: Extent, table: SourceTable, column: SourceColumn, kind: str) -> Extent:
         """With what the database's statistics know of the values; ``kind``: N or T."""
         dialect = self._connection.dialect
         schema, name, label, sql = map(_literal, (table.schema, table.name, column.label, table.sql(dialect)))

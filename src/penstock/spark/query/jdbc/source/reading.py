@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame
 from penstock.jdbc.source.settings import JdbcSourceSettings
 from penstock.jdbc.source.windows import Select
 from penstock.spark.query.dataframes import full_text, root_cause
-from penstock.spark.query.jdbc.java import Java
-from penstock.spark.query.jdbc.source.records import Shape
+from penstock.spark.query.jdbc.java import JdbcJava
+from penstock.spark.query.jdbc.source.records import ReadShape
 from penstock.spark.query.source.transport import SENT, Receiver
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _UNREADABLE = "penstock: column "
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class RangesEnd:
     """Taken after the last row of some ranges; ``last``: of all."""
 
     last: bool
@@ -43,7 +43,7 @@ class Statements:
 
     selects: tuple[Select, ...]
     labels: tuple[str, ...]
-    shape: Shape
+    shape: ReadShape
     number: int = 0
     times: tuple[int, ...] = ()
 
@@ -59,13 +59,13 @@ class ReadError(Exception):
         super().__init__(found.splitlines()[0])
 
 
-class Reading:
+class TableRead:
     """``check`` it now and then while its rows are taken; ``cancel`` it before another begins."""
 
     def __init__(
         self,
         session: SparkSession,
-        java: Java,
+        java: JdbcJava,
         receiver: Receiver,
         settings: JdbcSourceSettings,
         statements: Statements,
@@ -105,11 +105,11 @@ class Reading:
             for number, wave in enumerate(waves, 1):
                 if self._cancelled:
                     return
-                self._read(wave, End(number == len(waves)))
+                self._read(wave, RangesEnd(number == len(waves)))
         except BaseException as error:
             self._failure = error
 
-    def _read(self, selects: Sequence[Select], end: End) -> None:
+    def _read(self, selects: Sequence[Select], end: RangesEnd) -> None:
         frame = DataFrame(self._reader(selects).rows(self._session._jsparkSession), self._session)
         send = self._receiver.expect(len(selects))
         answers = frame.mapInArrow(send, f"{SENT} BIGINT").collect()

@@ -16,21 +16,21 @@ import pyarrow as pa
 from penstock.api import schema as s
 from penstock.api.columns import Table as Columns
 from penstock.api.errors import DataError
-from penstock.jdbc.source.offsets import NANOS, Position
-from penstock.jdbc.source.types import Field
+from penstock.jdbc.source.offsets import NANOS, TablePosition
+from penstock.jdbc.source.types import SourceField
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ReadShape:
     """The columns of a read."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[SourceField, ...]
     schema: s.Schema
     by_number: bool
     by_time: bool
 
     @classmethod
-    def of(cls, fields: Sequence[Field], name: str | None, by_number: bool, by_time: bool) -> Shape:
+    def of(cls, fields: Sequence[SourceField], name: str | None, by_number: bool, by_time: bool) -> ReadShape:
         schema = s.struct(*((field.name, field.schema) for field in fields), name=name)
         return cls(tuple(fields), schema, by_number, by_time)
 
@@ -38,20 +38,20 @@ class Shape:
         columns = [_values(field, rows.column(i)) for i, field in enumerate(self.fields)]
         return Columns([field.name for field in self.fields], columns)
 
-    def positions(self, rows: pa.RecordBatch) -> Positions:
+    def positions(self, rows: pa.RecordBatch) -> RowPositions:
         """The place of each row, as the statement orders them."""
         at, nothing = len(self.fields), [None] * rows.num_rows
         numbers: Sequence[int | None] = nothing
         if self.by_number:
             numbers, at = rows.column(at).to_pylist(), at + 1
         if not self.by_time:
-            return Positions(numbers, nothing)
+            return RowPositions(numbers, nothing)
         seconds, nanos = rows.column(at).to_pylist(), rows.column(at + 1).to_pylist()
-        return Positions(numbers, [second * NANOS + nano for second, nano in zip(seconds, nanos, strict=True)])
+        return RowPositions(numbers, [second * NANOS + nano for second, nano in zip(seconds, nanos, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
-class Positions(Sequence[Position]):
+class RowPositions(Sequence[TablePosition]):
     """Of rows, by their numbers and times."""
 
     numbers: Sequence[int | None]
@@ -60,15 +60,15 @@ class Positions(Sequence[Position]):
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __getitem__(self, row: Any) -> Position:  # type: ignore[override]
-        return Position(self.numbers[row], self.times[row])
+    def __getitem__(self, row: Any) -> TablePosition:  # type: ignore[override]
+        return TablePosition(self.numbers[row], self.times[row])
 
 
 @dataclass(frozen=True, slots=True)
 class RowOffsets(Sequence[dict[str, Any]]):
     """Of rows, made when they are asked for: most often that is the last one alone."""
 
-    positions: Positions
+    positions: RowPositions
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -78,39 +78,41 @@ class RowOffsets(Sequence[dict[str, Any]]):
 
 
 @dataclass(frozen=True, slots=True)
-class Offsets:
+class BatchOffsets:
     """Of a batch's rows. ``behind``: the position after its complete groups. ``complete``: how many rows those have.
 
     ``group``: the position of the last row, which counts when no more rows of its time can come.
     """
 
     rows: Sequence[Any]
-    behind: Position
+    behind: TablePosition
     complete: int
-    group: Position | None
+    group: TablePosition | None
 
 
-def offsets_of(positions: Positions, shape: Shape, before: Position, group: Position | None) -> Offsets:
+def offsets_of(
+    positions: RowPositions, shape: ReadShape, before: TablePosition, group: TablePosition | None
+) -> BatchOffsets:
     """``before`` and ``group``: ``behind`` and ``group`` of the previous batch."""
     if shape.by_number:
-        return Offsets(RowOffsets(positions), positions[-1], len(positions), None)
+        return BatchOffsets(RowOffsets(positions), positions[-1], len(positions), None)
     if not shape.by_time:
-        return Offsets([None] * len(positions), before, len(positions), None)
+        return BatchOffsets([None] * len(positions), before, len(positions), None)
     found: list[Any] = []
     behind, offset, complete = before, before.offset(), 0
     last = None if group is None else group.time
     for i, time in enumerate(positions.times):
         if last is not None and time != last:
-            behind, complete = Position(time=last), i
+            behind, complete = TablePosition(time=last), i
             offset = behind.offset()
             if i:
                 found[-1] = offset
         last = time
         found.append(offset)
-    return Offsets(found, behind, complete, None if last is None else Position(time=last))
+    return BatchOffsets(found, behind, complete, None if last is None else TablePosition(time=last))
 
 
-def _values(field: Field, column: pa.Array) -> list[Any]:
+def _values(field: SourceField, column: pa.Array) -> list[Any]:
     values: list[Any] = column.to_pylist()
     made = _MAKERS.get(field.schema.name)
     if made is None:

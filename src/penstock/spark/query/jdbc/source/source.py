@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.source.offsets import QUERY, Position
+from penstock.jdbc.source.offsets import QUERY, TablePosition
 from penstock.jdbc.source.settings import JdbcSourceSettings
-from penstock.jdbc.source.tables import Table, columns_for
+from penstock.jdbc.source.tables import SourceTable, columns_for
 from penstock.jdbc.source.types import NUMERIC, WHOLE, SourceColumn, fields_of, left_out
 from penstock.jdbc.source.windows import Extent, Window, value_of
 from penstock.spark.query.jdbc.source.database import Database
 from penstock.spark.query.jdbc.source.horizon import Horizon
 from penstock.spark.query.jdbc.source.reading import Statements
-from penstock.spark.query.jdbc.source.records import Shape
+from penstock.spark.query.jdbc.source.records import ReadShape
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +24,11 @@ _TIME_UNIT = 1_000_000
 """Ranges of times end at milliseconds, which every database has."""
 
 
-class Source:
+class ReadSource:
     """``table``: None for the query. ``position`` is behind the last row that may be committed."""
 
     def __init__(
-        self, settings: JdbcSourceSettings, database: Database, table: Table | None, position: Position
+        self, settings: JdbcSourceSettings, database: Database, table: SourceTable | None, position: TablePosition
     ) -> None:
         self._settings, self._database, self._table = settings, database, table
         self._dialect = settings.connection.dialect
@@ -59,7 +59,7 @@ class Source:
             self._told = without
             log.warning("Connect has nothing for columns of %s, which are left out: %s", self, ", ".join(without))
         name = None if self._table is None else self._table.name
-        shape = Shape.of(fields, name, settings.by_number, settings.by_time)
+        shape = ReadShape.of(fields, name, settings.by_number, settings.by_time)
         number, times = self._number(columns), self._times(columns)
         self._check_null(columns, number, times)
         key = self._key(columns)
@@ -125,7 +125,7 @@ class Source:
     def _cuts(self, extent: Extent, unit: int = 1) -> list[int]:
         return extent.cuts(self._settings.rows, unit) if self._splits(extent) else []
 
-    def _begin(self) -> Position:
+    def _begin(self) -> TablePosition:
         initial = self._settings.initial
         if self._settings.by_time and self.position.time is None and initial is not None:
             self.position = replace(self.position, time=self._database.now() if initial == -1 else initial * 1_000_000)
@@ -207,7 +207,7 @@ class Source:
         return ".".join(map(self._dialect.quoted, parts))
 
 
-def _found(columns: Sequence[SourceColumn], name: str, source: Source) -> str:
+def _found(columns: Sequence[SourceColumn], name: str, source: ReadSource) -> str:
     """The name as the database spells it; of a query, with the table in front of it that joins need."""
     prefix, dot, last = name.rpartition(".") if source.is_query else ("", "", name)
     labels = [column.label for column in columns]

@@ -20,18 +20,18 @@ from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.core.model.tasks import TaskId
-from penstock.jdbc.source.offsets import QUERY, Position
+from penstock.jdbc.source.offsets import QUERY, TablePosition
 from penstock.jdbc.source.settings import BOUNDARY, JdbcSourceSettings
-from penstock.jdbc.source.tables import Table, check_names
+from penstock.jdbc.source.tables import SourceTable, check_names
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.task import run_source_task
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
-from penstock.spark.query.jdbc.java import Java
+from penstock.spark.query.jdbc.java import JdbcJava
 from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
-from penstock.spark.query.jdbc.source.reading import End, ReadError, Reading
-from penstock.spark.query.jdbc.source.records import Shape, offsets_of
-from penstock.spark.query.jdbc.source.source import Source
+from penstock.spark.query.jdbc.source.reading import RangesEnd, ReadError, TableRead
+from penstock.spark.query.jdbc.source.records import ReadShape, offsets_of
+from penstock.spark.query.jdbc.source.source import ReadSource
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.source.arrivals import InOrder
 from penstock.spark.query.source.partitions import BatchLostError
@@ -72,18 +72,18 @@ class JdbcSource(SourceTask):
         self._id = TaskId(spec.connector, spec.task)
         self._receiver: Receiver | None = None
         self._database: Database | None = None
-        self._sources: dict[Table | None, Source] = {}
+        self._sources: dict[SourceTable | None, ReadSource] = {}
         self._tables_due = 0.0
-        self._reading: Reading | None = None
-        self._source: Source | None = None
+        self._reading: TableRead | None = None
+        self._source: ReadSource | None = None
         """Of the rows that are taken."""
-        self._shape: Shape | None = None
-        self._group: Position | None = None
+        self._shape: ReadShape | None = None
+        self._group: TablePosition | None = None
         """As in ``records.Offsets``."""
         self._held: Batch | None = None
         """The end of a batch, which is of the next transaction."""
         self._failures = 0
-        """How often in a row the tables could not be listed; a ``Source`` counts its own failures."""
+        """How often in a row the tables could not be listed; a ``ReadSource`` counts its own failures."""
         self._stopped = False
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -93,12 +93,12 @@ class JdbcSource(SourceTask):
         self._offsets = offsets
         self._session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(settings.batch_rows))
         drivers = self._spec.worker_config.get("penstock.jdbc.drivers", "")
-        self._java = Java(self._session, settings.connection, drivers, self._spec.plugin_path, self._safe)
+        self._java = JdbcJava(self._session, settings.connection, drivers, self._spec.plugin_path, self._safe)
         self._database = Database(self._java, settings.connection)
         self._receiver = Receiver(str(self._session.sparkContext.getConf().get("spark.driver.host")), InOrder())
         if settings.query is not None:
-            position = Position.of(self._offsets.offset(QUERY))
-            self._sources[None] = Source(settings, self._database, None, position)
+            position = TablePosition.of(self._offsets.offset(QUERY))
+            self._sources[None] = ReadSource(settings, self._database, None, position)
 
     def poll(self) -> Batch | None:
         if self._stopped:
@@ -118,7 +118,7 @@ class JdbcSource(SourceTask):
         except (DatabaseError, NoTableError, ReadError) as error:
             self._failed(error)
             return None
-        if isinstance(item, End):
+        if isinstance(item, RangesEnd):
             if item.last or self._settings.by_number or self._settings.by_time:
                 assert self._source is not None
                 self._source.failures = 0
@@ -179,7 +179,7 @@ class JdbcSource(SourceTask):
             return
         assert self._receiver is not None
         self._shape, self._group = found.shape, None
-        self._reading = Reading(self._session, self._java, self._receiver, self._settings, found, self._entered)
+        self._reading = TableRead(self._session, self._java, self._receiver, self._settings, found, self._entered)
 
     def _look_for_tables(self) -> None:
         settings, database = self._settings, self._database
@@ -207,14 +207,14 @@ class JdbcSource(SourceTask):
                 settings.table_interval,
             )
 
-    def _source_of(self, table: Table, database: Database) -> Source:
+    def _source_of(self, table: SourceTable, database: Database) -> ReadSource:
         for partition in table.known_partitions():
             if (offset := self._offsets.offset(partition)) is not None:
-                source = Source(self._settings, database, table, Position.of(offset))
+                source = ReadSource(self._settings, database, table, TablePosition.of(offset))
                 if "protocol" in partition:
                     source.partition = partition
                 return source
-        return Source(self._settings, database, table, Position())
+        return ReadSource(self._settings, database, table, TablePosition())
 
     def _as_records(self, rows: pa.RecordBatch) -> Batch:
         source, shape = self._source, self._shape

@@ -36,7 +36,7 @@ from penstock.spark.query.plugins import plugins_for
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.sink.rows.held_letters import HeldFailures, HeldProducer
 from penstock.spark.query.sink.rows.keys import Keying, Keys
-from penstock.spark.query.sink.rows.plan import SCHEMA_COLUMN, Plan, RowsError, lost_host
+from penstock.spark.query.sink.rows.plan import SCHEMA_COLUMN, RowPlan, RowsError, lost_host
 from penstock.spark.query.sink.rows.row_maker import SINK_CLASS, RowMaker, columns_in, raw_batch
 from penstock.spark.query.sink.totals import BatchTotals
 
@@ -46,7 +46,7 @@ class Rows:
     """The function of ``mapInArrow``. Without a plan it returns the columns of the first records."""
 
     spec: SafeSpec
-    plan: Plan | None
+    plan: RowPlan | None
     totals: Accumulator[BatchTotals]
     keys: Keys | None = None
     """By what rows are found that are to be changed."""

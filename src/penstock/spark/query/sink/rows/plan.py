@@ -72,7 +72,7 @@ def reported(message: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RowPlan:
     """The columns of the rows: those of the values, and some of EXTRAS."""
 
     columns: str

@@ -19,7 +19,7 @@ from penstock.api.schema import SchemaType
 from penstock.pipeline.errors import ErrorHandler, Stage, Step
 from penstock.spark.query.sink.rows.columns import VALUE, columns_of, fitting, merged, text_of, texts
 from penstock.spark.query.sink.rows.keys import deleted
-from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, Plan, RowsError
+from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, RowPlan, RowsError
 
 SINK_CLASS = "penstock.connectors.SparkSink"
 _PLAIN: tuple[tuple[tuple[type[t.DataType], ...], set[type]], ...] = (
@@ -47,7 +47,7 @@ def columns_in(batch: Batch) -> t.StructType | None:
 class RowMaker:
     """Makes Arrow batches of the plan's columns. Raises RowsError for values that have others."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: RowPlan) -> None:
         self._plan = plan
         self._columns = plan.value_type()
         self._arrow = pa.struct(list(to_arrow_schema(self._columns, timezone=plan.zone)))

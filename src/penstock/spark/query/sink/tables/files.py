@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from penstock.api.errors import ConnectError
 from penstock.pipeline.task import FencedError
 from penstock.spark.query.folder import Folder
-from penstock.spark.query.sink.progress import Version
+from penstock.spark.query.sink.progress import BatchVersion
 from penstock.spark.query.sink.settings import SinkSettings
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Files:
     def __init__(self, settings: SinkSettings, writer: str, folder: Folder) -> None:
         self._settings, self._folder, self._own = settings, folder, f"{HIDDEN}/{writer}"
 
-    def add(self, frame: DataFrame, version: Version, confirm: Callable[[], None]) -> None:
+    def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
         """Returns when the batch is in the table; only moves its files if it is already."""
         batch = self._read(version)
         if batch is None:
@@ -65,15 +65,15 @@ class Files:
         self._folder.delete(f"{self._own}/{batch.folder}")
         self._forget_before(version.number)
 
-    def later(self, version: Version) -> Version | None:
+    def later(self, version: BatchVersion) -> BatchVersion | None:
         """The last batch in the table if that is a later one than this; None if this one is in the table itself."""
         return None if self._read(version) is not None else self._listed_after(version)
 
-    def last(self) -> Version | None:
+    def last(self) -> BatchVersion | None:
         """The last batch in the table, as far as it is known."""
         return max(self._listed(), key=lambda version: version.number, default=None)
 
-    def _publish(self, version: Version, batch: _Batch, confirm: Callable[[], None]) -> _Batch:
+    def _publish(self, version: BatchVersion, batch: _Batch, confirm: Callable[[], None]) -> _Batch:
         """The batch that is in the table now: this one, or this one as another run has written it."""
         confirm()
         self._refuse(self._listed_after(version))
@@ -89,7 +89,7 @@ class Files:
             self._refuse(later)
         return batch
 
-    def _refuse(self, later: Version | None) -> None:
+    def _refuse(self, later: BatchVersion | None) -> None:
         if later is not None:
             raise FencedError(
                 f"Another run of this task has written batch {later.epoch}-{later.number} to "
@@ -104,7 +104,7 @@ class Files:
         writer.save(self._folder.full(path))
         return self._folder.data_files(path)
 
-    def _read(self, version: Version) -> _Batch | None:
+    def _read(self, version: BatchVersion) -> _Batch | None:
         path = self._list_of(version)
         if (text := self._folder.read(path)) is None:
             return None
@@ -116,15 +116,15 @@ class Files:
                 "writing it, delete it: the batch is not in the table"
             ) from None
 
-    def _list_of(self, version: Version) -> str:
+    def _list_of(self, version: BatchVersion) -> str:
         return f"{self._own}/{version.epoch}-{version.number}.json"
 
-    def _listed(self) -> list[Version]:
+    def _listed(self) -> list[BatchVersion]:
         names = [name for name in self._folder.children(self._own) if name.endswith(".json") and name[0] != "."]
         found = [match for name in names if (match := _OF_BATCH.match(name))]
-        return [Version(match[1], int(match[2])) for match in found]
+        return [BatchVersion(match[1], int(match[2])) for match in found]
 
-    def _listed_after(self, version: Version) -> Version | None:
+    def _listed_after(self, version: BatchVersion) -> BatchVersion | None:
         """The last of the listed batches that a run after the one that began ``version`` has written."""
         later = [
             each

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from penstock.spark.query.folder import folder_of
-from penstock.spark.query.sink.progress import Version, later_of
+from penstock.spark.query.sink.progress import BatchVersion, later_of
 from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
 from penstock.spark.query.sink.tables.delta import batches_in_delta
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Owner(NamedTuple):
+class SinkOwner(NamedTuple):
     """Whose batches they are: a connector's, by the id of its Kafka cluster and its group there."""
 
     cluster: str
@@ -32,43 +32,43 @@ class Owner(NamedTuple):
     connector: str
 
 
-class Target(Protocol):
-    def add(self, frame: DataFrame, version: Version, confirm: Callable[[], None]) -> None:
+class SinkTarget(Protocol):
+    def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
         """Write a batch; called again with the same version after a crash. Raises what Spark raises.
 
         ``confirm`` raises if another run of the task has been started meanwhile.
         """
 
-    def later(self, version: Version) -> Version | None:
+    def later(self, version: BatchVersion) -> BatchVersion | None:
         """The last batch that the target knows, if it is a later one than ``version``, or of another epoch with the
         same number, and ``version`` is not in the target.
         """
 
 
-def target_of(settings: SinkSettings, owner: Owner, session: SparkSession) -> Target:
+def target_of(settings: SinkSettings, owner: SinkOwner, session: SparkSession) -> SinkTarget:
     if settings.format in IN_FOLDERS and settings.path is not None and settings.mode == "append":
         return Files(settings, folder_name(*owner), folder_of(session, settings.path))
     if settings.keys is not None:
-        return Merger(settings, settings.keys, Writer(settings, owner.connector, session))
-    return Writer(settings, owner.connector, session)
+        return TableMerger(settings, settings.keys, TableWriter(settings, owner.connector, session))
+    return TableWriter(settings, owner.connector, session)
 
 
-class Writer:
+class TableWriter:
     """Spark's own writer."""
 
     def __init__(self, settings: SinkSettings, connector: str, session: SparkSession) -> None:
         self._settings, self._connector, self._session = settings, connector, session
 
-    def later(self, version: Version) -> Version | None:
+    def later(self, version: BatchVersion) -> BatchVersion | None:
         if self._settings.format != "delta":
             return None
         return later_of(version, batches_in_delta(self._session, self._settings, self._connector))
 
-    def application(self, version: Version) -> str:
+    def application(self, version: BatchVersion) -> str:
         """Whose batches Delta counts: those of one epoch of the connector."""
         return f"{self._connector}-{version.epoch}"
 
-    def add(self, frame: DataFrame, version: Version, confirm: Callable[[], None]) -> None:
+    def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
         settings = self._settings
         writer = frame.write.format(settings.format).mode(settings.mode).options(**settings.options)
         if settings.format == "delta":
@@ -84,16 +84,16 @@ class Writer:
             writer.save(settings.path)
 
 
-class Merger:
+class TableMerger:
     """Changes the rows of a Delta table by their keys; its first batch makes it."""
 
-    def __init__(self, settings: SinkSettings, keys: tuple[str, ...], writer: Writer) -> None:
+    def __init__(self, settings: SinkSettings, keys: tuple[str, ...], writer: TableWriter) -> None:
         self._settings, self._keys, self._writer = settings, keys, writer
 
-    def later(self, version: Version) -> Version | None:
+    def later(self, version: BatchVersion) -> BatchVersion | None:
         return self._writer.later(version)
 
-    def add(self, frame: DataFrame, version: Version, confirm: Callable[[], None]) -> None:
+    def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
         changes = latest(frame, self._keys)
         known = columns_of_table(self._settings, frame.sparkSession)
         if known is None:
@@ -102,7 +102,7 @@ class Merger:
             application = self._writer.application(version)
             merge(changes, self._settings, self._keys, known, application, version.number)
 
-    def _begin(self, changes: DataFrame, version: Version, confirm: Callable[[], None]) -> None:
+    def _begin(self, changes: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
         rows = changes.where(f"NOT {DELETED}").drop(PLACE, DELETED)
         if set(rows.columns) != set(self._keys):
             self._writer.add(rows, version, confirm)
