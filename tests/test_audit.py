@@ -38,7 +38,7 @@ def audit(folder: Path, content: Any) -> tuple[int, list[str], str]:
     return ran.returncode, ran.stdout.splitlines()[:-1], ran.stderr
 
 
-def test_what_applies_is_listed_with_what_to_do(tmp_path: Path) -> None:
+def test_applicable_advisories_are_listed_with_the_remedy(tmp_path: Path) -> None:
     known = [
         osv("GHSA-1", "One_Package", {"introduced": "0"}, {"fixed": "1.4.3"}, aliases=["CVE-2026-1"]),
         osv("GHSA-2", "two", {"introduced": "2.0"}, {"last_affected": "2.0.5"}),
@@ -54,7 +54,7 @@ def test_what_applies_is_listed_with_what_to_do(tmp_path: Path) -> None:
     assert audit(tmp_path, "\n".join(map(json.dumps, known))) == (1, wanted, "")
 
 
-def test_what_does_not_apply(tmp_path: Path) -> None:
+def test_inapplicable_advisories_are_not_listed(tmp_path: Path) -> None:
     known = [
         osv("A", "one-package", {"introduced": "0"}, {"fixed": "1.4.2"}),
         osv("B", "one-package", {"introduced": "1.5"}),

@@ -64,7 +64,7 @@ def test_an_error_is_one_sentence_without_a_trace(tmp_path: Path) -> None:
     )
 
 
-def test_what_the_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
+def test_unprintable_characters_are_escaped(tmp_path: Path) -> None:
     folder = tmp_path / "zürich"
     folder.mkdir()
     said = penstock(

@@ -92,7 +92,7 @@ def test_no_circle_of_imports() -> None:
     assert [sorted(circle) for circle in circles(import_graph())] == [], "these modules import each other"
 
 
-def test_what_a_circle_is() -> None:
+def test_circles_of_imports_are_found() -> None:
     graph = {name: frozenset(targets) for name, targets in {"a": "b", "b": "c", "c": "bd", "d": "", "e": "e"}.items()}
     assert circles(graph) == {frozenset("bc"), frozenset("e")}
 
@@ -139,7 +139,7 @@ def test_core_has_no_clock_no_chance_no_threads_no_files() -> None:
     assert used == set()
 
 
-def test_what_the_table_means() -> None:
+def test_the_table_of_imports_is_read() -> None:
     assert allowed("spark", "penstock.pipeline.source.loop")
     assert allowed("http", "penstock.core.model.messages.Request")
     assert not allowed("http", "penstock.core.herder")

@@ -70,7 +70,7 @@ def test_an_inherited_level_is_no_other(levels: LogLevels) -> None:
     assert levels.set("observe.heir", "INFO") == ["observe.heir"]
 
 
-def test_what_is_switched_off_is_not_listed_and_named_each_time(levels: LogLevels) -> None:
+def test_switched_off_loggers_are_not_listed(levels: LogLevels) -> None:
     logging.root.setLevel(logging.WARNING)
     assert levels.set("observe.mute", "OFF") == ["observe.mute"]
     assert levels.set("observe.mute", "OFF") == ["observe.mute"]

@@ -62,7 +62,7 @@ def test_a_connectors_life(run: Run, kafka: Kafka, tmp_path: Path) -> None:
     assert "lines" not in run("status")
 
 
-def test_what_a_worker_measures(worker: WorkerProcess, run: Run, kafka: Kafka, tmp_path: Path) -> None:
+def test_commands_show_the_worker_s_measurements(worker: WorkerProcess, run: Run, kafka: Kafka, tmp_path: Path) -> None:
     lines, file = tmp_path / "lines.txt", tmp_path / "lines.json"
     lines.write_text("one\ntwo\nthree\n")
     config = {

@@ -144,9 +144,7 @@ def test_files_that_are_no_connectors(
     assert complaint in " ".join(said.stderr.replace("│", " ").split())
 
 
-def test_what_was_done_is_told_as_json_though_a_later_cluster_does_not_answer(
-    penstock: Any, url: str, tmp_path: Path
-) -> None:
+def test_json_lists_changes_made_before_an_unreachable_cluster(penstock: Any, url: str, tmp_path: Path) -> None:
     for name in ("near", "far"):
         (tmp_path / f"{name}.yaml").write_text(
             f"apiVersion: kafka.strimzi.io/v1\nkind: KafkaConnector\n"

@@ -51,7 +51,7 @@ def test_a_dry_run_that_finds_a_mistake_says_so_whatever_else_would_change(penst
     assert (said.exit_code, plan(said)) == (1, {"broken": "create", "orders": "create"})
 
 
-def test_what_no_file_describes_is_deleted(penstock: Any, url: str, tmp_path: Path) -> None:
+def test_prune_deletes_connectors_without_a_file(penstock: Any, url: str, tmp_path: Path) -> None:
     write(tmp_path)
     config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
     with Client(url) as worker:
@@ -75,7 +75,7 @@ def test_a_connector_whose_file_has_other_labels_now_is_not_deleted(penstock: An
         assert worker.connectors() == ["orders"]
 
 
-def test_what_annotations_say(penstock: Any, url: str, tmp_path: Path) -> None:
+def test_annotations_set_state_and_labels(penstock: Any, url: str, tmp_path: Path) -> None:
     write(tmp_path)
     penstock("apply", "-f", str(tmp_path))
     text, arguments = (tmp_path / "orders.yaml").read_text(), ("apply", "-f", str(tmp_path), "--prune")

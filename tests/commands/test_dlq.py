@@ -132,7 +132,7 @@ def test_a_dead_letter_is_shown_and_replayed_when_the_cause_is_fixed(dlq: Run, s
     assert len(kafka.values(sink.topic)) == 3
 
 
-def test_what_is_asked_for_wrongly(
+def test_invalid_options_are_refused(
     dlq: Run, sink: Sink, worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def said(*arguments: str) -> tuple[int, str]:

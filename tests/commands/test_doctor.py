@@ -27,7 +27,7 @@ def properties(tmp_path: Path) -> Path:
     return file
 
 
-def test_what_runs_here(penstock: Run, properties: Path, tmp_path: Path) -> None:
+def test_supported_configuration_has_no_findings(penstock: Run, properties: Path, tmp_path: Path) -> None:
     (tmp_path / "lines.json").write_text(json.dumps({"name": "lines", **LINES}))
     said = penstock("doctor", str(properties), str(tmp_path / "lines.json"), "--standalone")
     assert said.exit_code == 0, said.stderr
@@ -41,7 +41,7 @@ def test_what_runs_here(penstock: Run, properties: Path, tmp_path: Path) -> None
     assert summary == "All of it runs here."
 
 
-def test_what_does_not(penstock: Run, properties: Path, tmp_path: Path) -> None:
+def test_unsupported_configuration_is_reported(penstock: Run, properties: Path, tmp_path: Path) -> None:
     folder = tmp_path / "connectors"
     folder.mkdir()
     (folder / "s3.json").write_text(json.dumps({"name": "s3", "connector.class": "com.x.S3Sink", "topics": "a"}))

@@ -147,7 +147,7 @@ def test_a_setting_with_a_part_of_the_users(reference: SettingReference, name: s
 @pytest.mark.parametrize(
     "name", ["option", "option.", "config.providers.a.b.class", "spark", "penstock.labels.", "consumer.x"]
 )
-def test_what_is_of_no_family(reference: SettingReference, name: str) -> None:
+def test_settings_outside_families_are_unknown(reference: SettingReference, name: str) -> None:
     assert reference.settings(name) == []
 
 
@@ -176,16 +176,16 @@ def test_a_plugin(penstock: Any, name: str) -> None:
         ("producer.override.ssl.provider", "Without effect here."),
     ],
 )
-def test_what_differs_from_java(penstock: Any, name: str, differs: str) -> None:
+def test_help_names_differences_from_java(penstock: Any, name: str, differs: str) -> None:
     assert penstock("help", name).stdout.partition("\n\n")[0].rstrip().endswith(f"\n  {differs}")
     assert json.loads(penstock("help", name, "-o", "json").stdout)[0]["differs"] == differs
 
 
-def test_what_does_not_differ_from_java(penstock: Any) -> None:
+def test_help_names_no_difference_where_there_is_none(penstock: Any) -> None:
     assert json.loads(penstock("help", "offset.flush.interval.ms", "-o", "json").stdout)[0]["differs"] is None
 
 
-def test_what_differs_of_a_client() -> None:
+def test_help_names_differences_of_clients() -> None:
     said = {key: note("the producer of a connector", key) for key in ("batch.size", "ssl.provider", "acks")}
     assert (said["ssl.provider"], said["acks"]) == ("Without effect here.", "")
     assert said["batch.size"].startswith("Default here: `batch.size=")
@@ -237,7 +237,7 @@ def test_json(penstock: Any) -> None:
         ("apply offsets", "`penstock help` says what it explains."),
     ],
 )
-def test_what_there_is_not(penstock: Any, name: str, hint: str) -> None:
+def test_unknown_names_get_a_suggestion(penstock: Any, name: str, hint: str) -> None:
     said = penstock("help", *name.split())
     sentence = f"penstock: There is no setting, plugin or command `{name}`. {hint}\n"
     assert (said.exit_code, said.stderr) == (1, sentence)

@@ -47,7 +47,7 @@ def test_they_exist() -> None:
     assert [(str(file), wrong) for file, line in lines if (wrong := problem(line))] == []
 
 
-def test_what_does_not_exist_is_found() -> None:
+def test_missing_connectors_are_reported() -> None:
     text = (
         "see `penstock offsets {name}`\n    $ penstock kafka up --dta /tmp   # a folder\n    penstock status > file\n"
     )

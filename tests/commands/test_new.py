@@ -96,7 +96,7 @@ def test_a_folder_that_is_there_stays_as_it_is(penstock: Any, tmp_path: Path) ->
     assert list((tmp_path / "my-sink").iterdir()) == []
 
 
-def test_of_a_plugin_that_is_installed_its_folder_is_named(penstock: Any, tmp_path: Path) -> None:
+def test_an_installed_plugin_is_reported_with_its_folder(penstock: Any, tmp_path: Path) -> None:
     (tmp_path / "pyarrow").mkdir()
     said = penstock("new", "sink", "pyarrow", "--in", str(tmp_path))
     assert f"There is a folder {tmp_path}/pyarrow already" in said.stderr

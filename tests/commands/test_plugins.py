@@ -36,7 +36,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("words", "place"),
     [(["install", "{}/two"], "{}/plugins"), (["remove", "one"], "{}/plugins"), (["pack", "{}/a.tgz"], "{}/a.tgz")],
 )
-def test_what_can_not_be_written_is_named(plugins: Path, words: list[str], place: str) -> None:
+def test_an_unwritable_folder_is_named(plugins: Path, words: list[str], place: str) -> None:
     given = [word.format(plugins.parent) for word in ["plugins", *words, "--plugin-path", "{}/plugins"]]
     done = CliRunner().invoke(app, given, env={"COLUMNS": "500"})
     assert done.exit_code == 2

@@ -59,7 +59,7 @@ def test_in_the_end_it_is_said_that_none_came(busy: Client, monkeypatch: pytest.
         put.result()
 
 
-def test_what_is_wrong_is_not_tried_again(worker: Client) -> None:
+def test_an_invalid_configuration_is_not_retried(worker: Client) -> None:
     put = Put(worker, "c", {**CONFIG, "value.converter": "Nope"})
     until(put.done, "an answer", SECONDS)
     with pytest.raises(WorkerError, match="Class Nope could not be found"):

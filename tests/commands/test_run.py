@@ -74,7 +74,7 @@ def none_missing(records: list[str]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_what_an_author_changes_takes_effect_at_the_offsets_reached(tmp_path: Path) -> None:
+def test_changes_take_effect_at_the_current_offsets(tmp_path: Path) -> None:
     NewPlugin.of("source", "my-numbers").write(tmp_path)
     module, config = tmp_path / "my-numbers/src/my_numbers/__init__.py", tmp_path / "numbers.json"
     settings = {"connector.class": "my_numbers.MyNumbers", "topic": "numbers", "interval.ms": "200"}
@@ -163,7 +163,7 @@ def test_changes_are_those_of_sources(tmp_path: Path) -> None:
     assert changes.since_last() == []
 
 
-def test_what_a_connector_writes_beside_its_plugin_is_no_change(tmp_path: Path) -> None:
+def test_files_written_by_the_connector_are_no_changes(tmp_path: Path) -> None:
     (tmp_path / "parts/queries").mkdir(parents=True)
     (tmp_path / "parts/__init__.py").touch()
     changes = FileChanges(tmp_path, tmp_path / "c.json")
@@ -177,7 +177,7 @@ def test_what_a_connector_writes_beside_its_plugin_is_no_change(tmp_path: Path) 
     assert sorted(changes.since_last()) == sorted(made)
 
 
-def test_of_the_log_warnings_and_the_plugins_own_lines_are_shown(tmp_path: Path) -> None:
+def test_warnings_and_the_plugin_s_own_log_lines_are_shown(tmp_path: Path) -> None:
     path = tmp_path / "worker.log"
     log = WorkerLog(path)
     assert list(log.news()) == []
@@ -219,7 +219,7 @@ def test_the_trace_of_what_is_tried_again_is_shown_once(tmp_path: Path, of_a_tas
     assert last == f"{warning}: Error: 4"
 
 
-def test_of_a_worker_that_has_ended_the_end_of_its_log_is_shown(tmp_path: Path) -> None:
+def test_the_last_log_lines_of_an_ended_worker_are_shown(tmp_path: Path) -> None:
     """The log itself is gone by then."""
     (tmp_path / "worker.properties").write_text("listeners=nowhere\n")
     worker = LocalWorker(tmp_path, ["standalone", str(tmp_path / "worker.properties"), "connector.properties"])
@@ -231,5 +231,5 @@ def test_of_a_worker_that_has_ended_the_end_of_its_log_is_shown(tmp_path: Path) 
     assert said.rstrip().endswith(worker.log.read_text().rstrip().splitlines()[-1])
 
 
-def test_what_is_not_text_is_shown_in_hexadecimal() -> None:
+def test_binary_values_are_shown_in_hexadecimal() -> None:
     assert [text(None), text(b"\xc3\xa4"), text(b"\xff\x00")] == ["null", "ä", "0xff00"]

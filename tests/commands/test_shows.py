@@ -26,9 +26,7 @@ def test_there_is_nothing_yet(penstock: Any) -> None:
 
 
 @pytest.mark.usefixtures("source")
-def test_of_a_connector_that_has_just_been_created_it_is_said_that_it_has_no_status(
-    penstock: Any, cluster: RestCluster
-) -> None:
+def test_a_new_connector_is_shown_without_a_status(penstock: Any, cluster: RestCluster) -> None:
     del cluster.workers["one"].herder.statuses.connectors["orders"]
     for chosen in ((), ("ord*",)):
         assert penstock("status", *chosen).stdout == "Connector orders has no status yet.\n"
@@ -175,7 +173,7 @@ DRAFT = {"topic.creation": "big", "topic.creation.big.regex": "orders-.*", "topi
         ),
     ],
 )
-def test_how_topics_would_be_created(
+def test_settings_of_topics_to_create_are_shown(
     penstock: Any, worker: Client, rules: dict[str, str], topic: str, said: str
 ) -> None:
     worker.create("orders", CONFIG | rules)

@@ -31,7 +31,7 @@ def test_the_status_of_all(penstock: Any, cluster: RestCluster) -> None:
     assert (nobody.exit_code, nobody.stdout, nobody.stderr) == (0, "", "penstock: No connector matches that.\n")
 
 
-def test_what_is_stalled_or_retries_stands_before_what_is_well(
+def test_stalled_and_retrying_connectors_come_before_healthy_ones(
     penstock: Any, cluster: RestCluster, worker: Client
 ) -> None:
     for name in ("a", "b", "stuck"):
@@ -107,7 +107,7 @@ def test_lag_rates_stages_and_what_is_furthest_behind(penstock: Any, cluster: Re
     ]
 
 
-def test_what_the_restart_policy_does(penstock: Any, cluster: RestCluster, worker: Client) -> None:
+def test_restarts_by_the_restart_policy_are_shown(penstock: Any, cluster: RestCluster, worker: Client) -> None:
     policy = {"penstock.restart.policy": "on-failure"}
     worker.create("lines", {"connector.class": "FileStreamSource", "topic": "t", "file": "f", **policy})
     assert "Restart policy" not in penstock("status", "lines").stdout

@@ -73,9 +73,7 @@ def read(tmp_path: Path, name: str, text: str, **values: str) -> list[Resource]:
         ("{hun", "while parsing a flow mapping, expected ',' or '}', but got '<stream end>'"),
     ],
 )
-def test_what_is_wrong_in_yaml_is_said_without_the_line_which_may_have_a_secret(
-    tmp_path: Path, value: str, problem: str
-) -> None:
+def test_yaml_errors_do_not_quote_the_line(tmp_path: Path, value: str, problem: str) -> None:
     file, values = tmp_path / "c.yaml", tmp_path / "values.yaml"
     file.write_text("name: c\npassword: {{ password }}\n")
     values.write_text(f"name: c\npassword: {value}")
@@ -208,7 +206,7 @@ def test_a_folder_and_its_folders(tmp_path: Path) -> None:
         ("~", None),
     ],
 )
-def test_what_stays_as_it_is_written_in_yaml(tmp_path: Path, written: str, value: str | None) -> None:
+def test_yaml_scalars_keep_their_text(tmp_path: Path, written: str, value: str | None) -> None:
     (tmp_path / "a.yaml").write_text(f"name: a\nsetting: {written}\n")
     (resource,) = read_resources([tmp_path / "a.yaml"], {})
     assert resource.wanted.config["setting"] == value
@@ -227,7 +225,7 @@ def test_what_stays_as_it_is_written_in_yaml(tmp_path: Path, written: str, value
         ("1" * 5000, "found a value that can't be read as one of its type"),
     ],
 )
-def test_what_no_setting_can_be_in_yaml(tmp_path: Path, written: str, problem: str) -> None:
+def test_yaml_values_that_are_no_settings_are_refused(tmp_path: Path, written: str, problem: str) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(f"name: a\nconfig:\n  connector.class: x\n  setting: {written}\n")
     for read in (lambda: read_resources([path], {}), lambda: variables([], [path])):

@@ -98,7 +98,7 @@ def delays(lines: list[bytes]) -> dict[str, float]:
     return {name: sum(each) / len(each) for name, each in known.items()}
 
 
-def test_what_is_kept_runs_until_it_is_ended_as_was_said(tmp_path: Path) -> None:
+def test_a_kept_demo_runs_until_it_is_ended(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     said = run("--records", 1000, "--keep", "--folder", folder)
     assert said.returncode == 0, said.stdout + said.stderr

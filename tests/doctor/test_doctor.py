@@ -106,7 +106,7 @@ def test_no_secret_is_shown() -> None:
     assert "geheim" not in repr(section)
 
 
-def test_what_a_worker_must_have() -> None:
+def test_missing_required_worker_settings_are_reported() -> None:
     section = judge_worker("worker", {"group.id": "g"}, PLUGINS.catalog, standalone=False)
     assert verdicts(section, "config.storage.topic") == [REFUSED]
 

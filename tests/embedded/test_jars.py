@@ -94,7 +94,7 @@ def test_another_checksum_is_refused_and_not_kept(tmp_path: Path, repository: Pa
 
 
 @pytest.mark.integration
-def test_what_can_not_be_had_is_named(tmp_path: Path, repository: Path) -> None:
+def test_an_unavailable_jar_is_named(tmp_path: Path, repository: Path) -> None:
     publish(repository, ONE, b"1" * 1000)
     (tmp_path / TWO.name).write_bytes(b"damaged")
     with pytest.raises(EmbeddedError) as refused:

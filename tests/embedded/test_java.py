@@ -33,7 +33,7 @@ def test_java_is_asked_for_its_version_and_home(java_of) -> None:
     assert old.version == 8
 
 
-def test_what_is_no_java_is_none(tmp_path: Path) -> None:
+def test_other_programs_are_not_taken_for_java(tmp_path: Path) -> None:
     assert probe(tmp_path / "java") is None
     assert probe(Path("/bin/true")) is None
     assert probe(Path("/bin/false")) is None

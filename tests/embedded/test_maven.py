@@ -75,5 +75,5 @@ def test_a_trust_store_needs_no_password_and_leaves_out_what_is_no_certificate()
         ("", "Ivy said nothing"),
     ],
 )
-def test_why_ivy_failed(output: str, words: str) -> None:
+def test_ivy_failures_are_explained(output: str, words: str) -> None:
     assert reason(output) == words

@@ -73,5 +73,5 @@ def test_properties_keep_the_names_of_folders_in_any_language() -> None:
         ("", "The broker did not start: it logged nothing (its log is /b/broker.log)."),
     ],
 )
-def test_why_a_broker_did_not_start(log: str, sentence: str) -> None:
+def test_a_broker_that_does_not_start_is_explained(log: str, sentence: str) -> None:
     assert explanation(log, Path("/b"), 5) == sentence

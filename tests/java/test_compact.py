@@ -36,11 +36,11 @@ def test_halves_of_surrogate_pairs_are_read_again(value: object):
 
 
 @pytest.mark.parametrize("data", [b"{", b"NaN", b'["\\ud800",NaN]', b'"\xed\xa0\x80"', b"[" * 100_000, b"\xff"])
-def test_what_is_no_json(data: bytes):
+def test_invalid_json_is_refused(data: bytes):
     with pytest.raises(ValueError):
         compact.decode(data)
 
 
-def test_what_json_can_not_hold():
+def test_values_without_a_json_form_are_refused():
     with pytest.raises(JsonError, match="A value of type object"):
         compact.encode({"a": object()})

@@ -25,7 +25,7 @@ def test_options_may_be_quoted_either_way() -> None:
         f"{PLAIN} required username=;",
     ],
 )
-def test_what_is_no_login_module_is_refused(text: str) -> None:
+def test_invalid_login_modules_are_refused(text: str) -> None:
     with pytest.raises(JaasError):
         login_module(text)
 

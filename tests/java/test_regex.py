@@ -11,7 +11,7 @@ from penstock.java.regex import compile_regex, full_match, replace_all, replace_
 
 
 @pytest.mark.parametrize("pattern", ["(?<=a*)b", r"\G", r"\X", "(?U)a", r"\p{IsGreek}"])
-def test_what_python_can_not_express_is_refused(pattern):
+def test_untranslatable_constructs_are_refused(pattern):
     with pytest.raises(PatternError):
         compile_regex(pattern)
 

@@ -89,7 +89,7 @@ def test_a_long_text_is_matched_and_replaced_as_a_name_is() -> None:
     assert replace_all(compile_regex("(a)(b)"), "$2$1", text) == "ba-" * 200
 
 
-def test_what_takes_memory_beyond_bounds_is_refused() -> None:
+def test_patterns_that_need_too_much_memory_are_refused() -> None:
     with pytest.raises(PatternError, match="more than 10000 repetitions"):
         compile_regex("(a{1000}){1000}b")
     with pytest.raises(PatternError, match="longer than 100000 characters"):

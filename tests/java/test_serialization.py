@@ -15,7 +15,7 @@ from penstock.java.serialization import dump, load
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def test_what_java_wrote_is_read_and_written_again_with_the_same_bytes():
+def test_bytes_written_by_java_survive_a_round_trip():
     stream = (GOLDEN / "java-offsets.ser").read_bytes()
     pairs = load(stream)
     assert sorted(pairs) == [

@@ -126,7 +126,7 @@ def test_a_first_wait_is_no_longer_than_the_longest(
         ({"partitioner.class": "a.B"}, "Partitioners are Java classes and can't be run here"),
     ],
 )
-def test_what_a_producer_refuses(java: dict[str, str], problem: str):
+def test_invalid_producer_settings_are_refused(java: dict[str, str], problem: str):
     with pytest.raises(ConfigError) as caught:
         producer_config(java)
     assert problem in str(caught.value)

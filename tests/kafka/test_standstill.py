@@ -12,7 +12,7 @@ def test_a_partition_that_stands_still_is_seen_though_another_moves():
     assert standstill.check({0: (360, 8000), 1: (7, 9)}, 100.1 + INITIAL_TOLERANCE) == {0: 360}
 
 
-def test_what_moves_or_is_not_waited_for_does_not_stand_still():
+def test_moving_or_unneeded_partitions_do_not_stand_still():
     standstill = Standstill()
     for second in range(0, 100, 4):
         assert not standstill.check({0: (second, 1000)}, second)

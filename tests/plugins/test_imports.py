@@ -32,9 +32,7 @@ class Quiet(Transformation):
 """
 
 
-def test_what_a_plugin_changes_when_it_is_imported_is_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changes_made_by_a_plugin_s_import_are_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path[:])
     root, own = logging.getLogger(), logging.getLogger("penstock.worker.loop")
     before = list(root.handlers), root.level, signal.getsignal(signal.SIGTERM)

@@ -43,7 +43,7 @@ CONFIG = {
 }
 
 
-def test_those_of_the_connector_its_transforms_and_converters() -> None:
+def test_passwords_of_connector_transforms_and_converters_are_found() -> None:
     found = {"licence", "transforms.a.licence", "value.converter.licence"}
     assert password_settings(CATALOG, CONFIG) == found
     ASKED.clear()

@@ -83,7 +83,7 @@ def test_lines_are_those_of_the_rows(case):
     assert bytes(lines) == one_by_one(schema, table)
 
 
-def test_what_is_no_utf_8_is_replaced(monkeypatch):
+def test_invalid_utf_8_is_replaced(monkeypatch):
     monkeypatch.setattr(lines, "MANY", 1)
     texts = PackedTexts(SharedBytes(b"ab\xffc\xc3\xa9"), np.array([0, 3, 5]), np.array([3, 4, 6]))
     schema, table = struct(("s", STRING)), Table(["s"], [texts])

@@ -78,7 +78,7 @@ def test_numbers_of_the_smallest_type(text, expected):
     assert values.parse_string(text) == expected
 
 
-def test_what_only_begins_like_a_list_is_a_text():
+def test_a_text_that_begins_like_a_list_stays_a_text():
     assert values.parse_string("[1, 2") == (STRING, "[1, 2")
 
 
@@ -135,7 +135,7 @@ def test_numbers_wrap_around():
     assert values.to_long(None, Decimal("1e30")) == 5076944270305263616
 
 
-def test_what_can_not_be_converted_is_named_with_its_class():
+def test_conversion_errors_name_the_class():
     with pytest.raises(DataError, match=r"Unable to convert true \(class java.lang.Boolean\) to Schema\{BOOLEAN\}"):
         values.to_long(BOOLEAN, True)
     with pytest.raises(DataError, match="Unable to convert a null value to a schema that requires a value"):
@@ -182,7 +182,7 @@ def tokens_of(text):
 @pytest.mark.parametrize(
     "text", ["abc", "nul", "null x", "trueish", "0-1", "-a", "+", "/a:b", "\\[1]", "\u00a01", "#{}"]
 )
-def test_what_only_begins_like_another_value_is_a_text(text):
+def test_a_text_that_begins_like_another_value_stays_a_text(text):
     assert values.parse_string(text) == (STRING, text)
 
 

@@ -58,7 +58,9 @@ def test_a_delta_table_equals_the_postgresql_that_it_follows(tmp_path: Path) -> 
         assert probe.connect_ex(("127.0.0.1", int(server[1]))) == errno.ECONNREFUSED
 
 
-def test_what_to_install_where_there_is_no_postgresql(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_postgresql_is_reported_with_the_package_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(postgres, "DEBIAN", tmp_path)
     with pytest.raises(DemoError, match=r"There is no PostgreSQL on this machine.*apt-get install postgresql"):

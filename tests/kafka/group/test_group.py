@@ -110,7 +110,7 @@ def test_a_worker_that_no_longer_ticks_leaves_and_comes_back(start: Callable[...
     until(lambda: settled(a, b), "a and b share")
 
 
-def test_what_is_no_member_confirms_nothing(start: Callable[..., Worker]) -> None:
+def test_a_former_member_confirms_nothing(start: Callable[..., Worker]) -> None:
     answers: list[bool] = []
     a = start("a")
     until(lambda: settled(a), "a runs everything")

@@ -75,7 +75,7 @@ TASKS = st.lists(st.builds(TaskId, NAMES, st.integers(0, 2**31 - 1)), unique=Tru
 
 
 @given(st.lists(NAMES, unique=True, max_size=20), TASKS, TASKS, st.integers(0, 2**31 - 1), st.sampled_from([1, 2]))
-def test_what_is_written_is_read(
+def test_protocol_messages_survive_a_round_trip(
     connectors: list[str], tasks: list[TaskId], revoked: list[TaskId], delay_ms: int, version: int
 ) -> None:
     written = Assignment(tuple(connectors), tuple(tasks), (), tuple(revoked), delay_ms, "l", URL, 9, 0, version)

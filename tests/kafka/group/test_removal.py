@@ -87,7 +87,7 @@ def members(kafka: Kafka, group: str) -> set[str]:
     return {each.member_id for each in kafka.admin.describe_consumer_groups([group])[group].result(SECONDS).members}
 
 
-def test_those_that_are_left_share_the_partitions_of_killed_ones(
+def test_remaining_members_take_over_partitions_of_killed_ones(
     kafka: Kafka, group: str, consumer: Callable[..., OtherProcess]
 ) -> None:
     topic, removal = kafka.create_topic(partitions=6), MemberRemoval()
@@ -116,7 +116,7 @@ def test_a_rebalance_that_waits_for_a_killed_member_ends(
     assert members(kafka, group) == {following.id}
 
 
-def test_what_is_left_of_earlier_runs_is_removed_while_the_group_waits_for_it(
+def test_members_of_earlier_runs_are_removed_while_the_group_waits(
     kafka: Kafka, group: str, consumer: Callable[..., OtherProcess]
 ) -> None:
     """Nobody knows the killed one's id; another living one, of another task, is not touched."""

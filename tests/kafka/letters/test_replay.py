@@ -20,7 +20,7 @@ from support.kafka.client import Kafka, Record
 from support.tasks.runs import eventually, new_name
 
 
-def test_what_is_done() -> None:
+def test_replayed_records_are_remembered() -> None:
     done = Done.of(5, "7,9-12")
     assert [offset for offset in range(15) if offset in done] == [0, 1, 2, 3, 4, 7, 9, 10, 11, 12]
     assert done.metadata() == "7,9-12"
@@ -33,7 +33,7 @@ def letter(*headers: tuple[str, bytes | None]) -> Letter:
     return Letter("dead", 0, 5, None, b"k", b"v", headers)
 
 
-def test_what_a_dead_letter_contains() -> None:
+def test_a_dead_letter_is_read_with_its_headers() -> None:
     found = letter(("mine", b"1"), ("__connect.errors.topic", b"t"), ("__connect.errors.connector.name", b"c"))
     assert (found.position, found.error_header("topic"), found.error_header("stage")) == ("dead-0-5", "t", None)
     assert found.own_headers == [("mine", b"1")]

@@ -78,7 +78,7 @@ def test_keys_go_to_the_partitions_where_java_puts_them(kafka: Kafka, kind: str)
         assert {r.key: r.partition for r in records.records(len(wanted))} == wanted
 
 
-def test_what_is_appended_before_the_topic_is_there_is_not_lost(kafka: Kafka):
+def test_records_appended_before_the_topic_exists_are_not_lost(kafka: Kafka):
     log = TopicLog(log_topic(f"{kafka.create_topic()}-log"), clients(kafka), records := Inbox())
     done = Inbox()
     log.append([(b"k", b"early")], done)
@@ -253,7 +253,7 @@ def test_a_topic_that_is_deleted_is_created_again(kafka: Kafka, caplog: pytest.L
         assert records.records(1)[0][2:4] == (b"k", b"2")
 
 
-def test_who_still_waits_when_the_log_is_closed_is_told(kafka: Kafka):
+def test_closing_the_log_fails_waiting_reads(kafka: Kafka):
     topic = log_topic("never")
     unreachable = LogClients(
         consumer={"bootstrap.servers": "127.0.0.1:1"},

@@ -14,7 +14,7 @@ class Told:
         self.outcomes.append(outcome)
 
 
-def test_who_waits_is_told_when_all_partitions_are_far_enough():
+def test_a_wait_ends_when_all_partitions_reach_their_offsets():
     reads, told = ReadProgress(), Told()
     reads.begin({0: 0, 1: 5})
     reads.wait_for({0: 2, 1: 6}, told)
@@ -24,7 +24,7 @@ def test_who_waits_is_told_when_all_partitions_are_far_enough():
     assert told.outcomes == [None]
 
 
-def test_what_has_been_passed_is_not_waited_for():
+def test_offsets_already_passed_need_no_wait():
     reads, told = ReadProgress(), Told()
     reads.begin({0: 3})
     reads.wait_for({0: 3}, told)
@@ -70,7 +70,7 @@ def test_markers_of_others_are_waited_for():
     assert reads.without_markers({0: 5}, reads.positions()) == {0: 5}
 
 
-def test_what_is_missing_is_named_with_how_far_it_is():
+def test_lagging_partitions_are_named_with_their_positions():
     reads, told = ReadProgress(), Told()
     reads.begin({0: 0, 1: 5})
     assert reads.missing() == {}

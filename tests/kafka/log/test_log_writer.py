@@ -8,7 +8,7 @@ from penstock.kafka.log import writer
 from penstock.kafka.log.writer import LogWriter
 
 
-def test_what_is_appended_while_earlier_records_are_sent_comes_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_keep_the_order_in_which_they_are_appended(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
 
     class Producer:

@@ -31,7 +31,7 @@ def test_one_line_when_the_first_waits_and_one_when_all_have_resumed(
     assert [record.getMessage() for record in caplog.records] == [told[0], "Reading topic `b` has resumed"]
 
 
-def test_what_a_client_said_is_the_reason_rather_than_that_time_is_up(told: list[str | None]):
+def test_a_timeout_reports_the_client_s_last_error(told: list[str | None]):
     outage = Outage("Reading", threading.Event(), Outages(told.append))
     outage.heard(KafkaError(KafkaError._TRANSPORT, "Connection refused"))
     assert told == []

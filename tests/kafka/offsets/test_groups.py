@@ -16,7 +16,7 @@ from support.tasks.runs import eventually, new_name
 pytestmark = pytest.mark.integration
 
 
-def test_what_is_committed_is_read_again(kafka: Kafka, bootstrap: str) -> None:
+def test_committed_offsets_are_read_again(kafka: Kafka, bootstrap: str) -> None:
     topic, group = kafka.create_topic(partitions=3), new_name("group")
     expected = {TopicPartition(topic, 0): (7, "as of noon"), TopicPartition(topic, 2): (0, "")}
     with closing(GroupOffsets({"bootstrap.servers": bootstrap}, "admin")) as offsets:

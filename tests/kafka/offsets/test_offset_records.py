@@ -8,7 +8,7 @@ from support.kafka.golden import Golden, golden
 
 
 @pytest.mark.parametrize("record", golden("offset"), ids=lambda r: r.key.decode())
-def test_what_java_wrote_is_read_and_written_again_with_the_same_bytes(record: Golden):
+def test_offset_records_of_java_survive_a_round_trip(record: Golden):
     key = decode_key(record.key)
     assert key is not None
     assert key.connector == "golden-src"

@@ -76,7 +76,7 @@ class Empty:
         return []
 
 
-def test_why_an_own_topic_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_an_unreadable_offsets_topic_is_explained(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(source_connectors, "connector_offsets", Waiting)
     monkeypatch.setattr(source_connectors, "_TIMEOUT", 0.0)
     store: Any = Empty()

@@ -75,7 +75,7 @@ def test_offsets_of_a_wrong_form(partition: Any, offset: Any, problem: str):
     assert str(caught.value) == problem
 
 
-def test_as_json():
+def test_sink_offsets_are_written_as_json():
     assert as_json({TopicPartition("t", 1): 7}) == [
         {"partition": {"kafka_topic": "t", "kafka_partition": 1}, "offset": {"kafka_offset": 7}}
     ]

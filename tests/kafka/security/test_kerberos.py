@@ -85,7 +85,7 @@ def test_the_service_may_stand_in_either_place():
         ('useKeyTab=true keyTab="/k" principal="*"', "with a keytab both its file and the principal"),
     ],
 )
-def test_what_can_not_be_used(options: str, problem: str):
+def test_unusable_kerberos_settings_are_refused(options: str, problem: str):
     with pytest.raises(ConfigError, match=problem):
         Security.of(settings(options))
 
@@ -97,7 +97,7 @@ def test_renewal_is_not_configurable(caplog: pytest.LogCaptureFixture):
     )
 
 
-def test_what_is_missing_on_this_machine_is_named(monkeypatch: pytest.MonkeyPatch):
+def test_missing_kerberos_libraries_are_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "gssapi", None)  # as if it were not installed
     with pytest.raises(KafkaError, match="Failed to construct kafka producer") as failure:
         new_producer({**settings(), "bootstrap.servers": "localhost:1"})

@@ -53,7 +53,7 @@ def test_without_settings_nobody_logs_in():
         ({"security.protocol": "SSL", "ssl.truststore.location": "/no/such/file"}, "The file can't be read: No such"),
     ],
 )
-def test_what_cannot_be_used_is_refused(settings: dict[str, str], problem: str):
+def test_unusable_security_settings_are_refused(settings: dict[str, str], problem: str):
     with pytest.raises(ConfigError, match=problem):
         Security.of(settings)
 

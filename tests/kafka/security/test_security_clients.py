@@ -137,7 +137,7 @@ def test_certificates_between_are_given_in_a_file():
         assert given == {"ssl.certificate.pem": authority.certificate_pem}
 
 
-def test_what_can_be_read_is_read_once_for_both():
+def test_key_stores_are_read_once_for_both_clients():
     assert for_kafka_python({})["security_protocol"] == Security.of({}).protocol == "PLAINTEXT"
     assert for_librdkafka({}) == {}
 

@@ -25,7 +25,7 @@ from support.kafka.golden import Golden, golden
 
 
 @pytest.mark.parametrize("record", golden("config"), ids=lambda r: r.key.decode())
-def test_what_java_wrote_is_read_and_written_again_with_the_same_bytes(record: Golden):
+def test_config_records_of_java_survive_a_round_trip(record: Golden):
     decoded = decode(0, record.key, record.value)
     assert decoded is not None
     assert encode(decoded) == (record.key, record.value)
@@ -132,12 +132,12 @@ def test_task_id(text: str, id: TaskId):
 
 
 @pytest.mark.parametrize("text", ["a", "a-", "a-x", "a-99999999999", "7"])
-def test_what_is_no_task_id(text: str):
+def test_invalid_task_ids_are_ignored(text: str):
     with pytest.raises(ValueError, match="is not the name of a connector"):
         task_id(text)
 
 
-def test_who_asked_for_a_change_is_a_header_and_changes_no_byte_of_javas() -> None:
+def test_the_principal_is_a_header_and_leaves_java_s_bytes_unchanged() -> None:
     changes: list[ConnectorConfig | TargetState | RestartRequest] = [
         ConnectorConfig("c", {"a": "1"}, "ann"),
         ConnectorConfig("c", None, "ann"),

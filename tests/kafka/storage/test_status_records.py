@@ -9,7 +9,7 @@ from support.kafka.golden import Golden, golden
 
 
 @pytest.mark.parametrize("record", golden("status"), ids=lambda r: r.key.decode())
-def test_what_java_wrote_is_read_and_written_again_with_the_same_bytes(record: Golden):
+def test_status_records_of_java_survive_a_round_trip(record: Golden):
     decoded = decode(0, 0, record.key, record.value)
     assert decoded is not None
     assert encode(decoded) == (record.key, record.value)

@@ -56,7 +56,7 @@ def test_exactly_once_support(worker: dict[str, str], support: str):
     assert exactly_once_support(worker) == support
 
 
-def test_what_is_no_json_does_not_move_the_position():
+def test_invalid_json_does_not_move_the_position():
     """It does not in Java, and a group whose workers never agree on positions never comes to rest."""
     read: list[ConfigRecord] = []
     store = ConfigStore(WORKER, read.extend)
@@ -120,7 +120,7 @@ def test_task_configurations_and_their_commit_are_written_together_or_not_at_all
 
 
 @pytest.mark.integration
-def test_what_is_not_understood_counts_as_a_position_only(kafka: Kafka):
+def test_unknown_records_only_move_the_position(kafka: Kafka):
     settings = worker(kafka)
     with config_store(settings) as (store, records):
         kafka.produce(settings["config.storage.topic"], [Record("[1]", key="x")])

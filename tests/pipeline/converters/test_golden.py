@@ -81,6 +81,6 @@ def dropped_rests(case: dict[str, Any], java: list[Any], ours: list[Any]) -> Any
 
 
 @pytest.mark.parametrize("operation", ANSWERS)
-def test_as_java_does(operation):
+def test_answers_equal_java_s(operation):
     wrong = [(found["case"], both) for found in ANSWERS[operation] if (both := difference(found)) is not None]
     assert not wrong, f"{len(wrong)} of {len(ANSWERS[operation])}, first: {wrong[0]}"

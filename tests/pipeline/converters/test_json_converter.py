@@ -108,7 +108,7 @@ def test_the_cause_says_which_field_does_not_fit(schema, row, cause):
     assert str(raised.value.__cause__) == cause
 
 
-def test_what_is_written_leaves_the_value_alone():
+def test_writing_does_not_change_the_value():
     row = {"at": dt.datetime(2024, 2, 29, tzinfo=dt.UTC), "n": 1e10}
     before = dict(row)
     write(converter(), [struct(("at", TIMESTAMP), ("n", FLOAT64))], [row])
@@ -241,7 +241,7 @@ def data(draw, depth: int = 2):
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data())
-def test_what_is_written_is_read_again(both):
+def test_json_survives_a_round_trip(both):
     schema, value = both
     for decimals in ("BASE64", "numeric"):
         subject = converter(decimal_format=decimals)

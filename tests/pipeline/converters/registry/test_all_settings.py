@@ -324,7 +324,7 @@ def test_all_other_settings_are_refused_by_name(kind: type[RegistryConverter]) -
             kind().configure({"schema.registry.url": "http://x", name: text}, False)
 
 
-def test_what_other_tests_are_for_is_in_them() -> None:
+def test_settings_tested_elsewhere_occur_in_those_tests() -> None:
     for file, names in ELSEWHERE.items():
         text = Path(__file__).with_name(file).read_text()
         assert [name for name in names if name.removeprefix("schema.registry.ssl.") not in text] == []

@@ -149,7 +149,7 @@ def difference(found: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("operation", ["from", "to"])
-def test_as_java_does(operation):
+def test_avro_answers_equal_java_s(operation):
     found = list(cases(operation))
     assert len(found) > 1000
     wrong = [(answer["case"], both) for answer in found if (both := difference(answer)) is not None]

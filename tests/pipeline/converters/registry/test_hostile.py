@@ -193,7 +193,7 @@ def test_halves_of_surrogate_pairs_are_question_marks_as_in_java(
 
 
 @pytest.mark.parametrize("kind", KINDS.values())
-def test_what_is_no_frame_says_so(shared: RegistryDouble, kind: type[Any]) -> None:
+def test_invalid_frames_are_refused(shared: RegistryDouble, kind: type[Any]) -> None:
     converter = kind()
     converter.configure({"schema.registry.url": shared.url}, False)
     for each in (converter.to_connect, lambda topic, _, item: converter.to_connect_batch([topic], [()], [item])):

@@ -243,7 +243,7 @@ def test_read(case):
         ),
     ],
 )
-def test_what_has_no_type_of_connect(node, message):
+def test_schemas_without_a_connect_type_are_refused(node, message):
     with pytest.raises(DataError) as error:
         connect(node)
     assert str(error.value) == message

@@ -83,7 +83,7 @@ REFUSED_INSIDE = {
 
 
 @pytest.mark.parametrize("case", REFUSED_INSIDE)
-def test_what_is_inside_of_a_struct_has_all_that_is_required(case):
+def test_nested_structs_need_their_required_properties(case):
     inner, node, message = REFUSED_INSIDE[case]
     with pytest.raises(DataError) as error:
         ValueReader(10).reader(struct(("a", inner)))({"a": node})

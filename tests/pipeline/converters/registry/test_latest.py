@@ -67,7 +67,7 @@ def test_protobufs_are_read_as_the_latest_message_of_their_name(double):
     assert (schema.name, schema.version) == ("In", 2)
 
 
-def test_what_does_not_fit_the_latest_schema_is_an_error_of_its_record(double):
+def test_a_record_that_does_not_fit_the_latest_schema_is_an_error(double):
     """``latest.compatibility.strict`` is a check of what is written; when reading, it is the values that count."""
     for fields in ('{"name":"a","type":"int"}', '{"name":"b","type":"int"}'):
         text = f'{{"type":"record","name":"R","fields":[{fields}]}}'
@@ -158,7 +158,7 @@ def test_schemas_are_resolved_as_fastavro_does(case):
         ({"type": "fixed", "name": "F", "size": 1}, {"type": "fixed", "name": "F", "size": 2}, "Found F, expecting F"),
     ],
 )
-def test_what_can_not_be_resolved_is_an_error_of_the_value(old, new, words):
+def test_an_unresolvable_value_is_an_error(old, new, words):
     change = resolution(parse(json.dumps(old)), parse(json.dumps(new)))
     assert change is not None
     with pytest.raises(Exception, match=words):

@@ -101,7 +101,7 @@ message Order {
     )
 
 
-def test_what_is_read_has_tags_and_is_optional(double):
+def test_fields_read_have_tags_and_are_optional(double):
     ours = converter(double)
     data = ours.from_connect("t", (), struct(("id", INT64), ("small", INT8), name="a.B"), {"id": 1, "small": -1})
     schema, value = ours.to_connect("t", (), data)
@@ -156,7 +156,7 @@ def test_primitives_at_the_top_are_messages_of_wrappers(double, schema, value, i
     "schema",
     [array(INT32), map_of(STRING, INT32), struct(("a", array(array(INT32))), name="A"), None],
 )
-def test_what_has_no_form(double, schema):
+def test_schemas_without_a_protobuf_form_are_refused(double, schema):
     with pytest.raises(DataError):
         converter(double).from_connect("t", (), schema, [] if schema is None or schema.type is SchemaType.ARRAY else {})
 

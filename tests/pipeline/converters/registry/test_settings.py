@@ -78,7 +78,7 @@ def test_addresses_are_refused_without_the_passwords_in_them(url):
         ("schema.reflection", "true"),
     ],
 )
-def test_what_can_not_be_honoured_is_refused_by_name(double, name, value):
+def test_unsupported_settings_are_refused_by_name(double, name, value):
     with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
         converter(double, {name: value})
 

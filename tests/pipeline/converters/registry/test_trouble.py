@@ -30,7 +30,7 @@ FORMATS = pytest.mark.parametrize("kind", [AvroConverter, JsonSchemaConverter, P
 
 @FORMATS
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_what_may_succeed_later_is_retriable_after_the_clients_retries(double: RegistryDouble, status, kind):
+def test_transient_errors_are_retriable_after_the_client_s_retries(double: RegistryDouble, status, kind):
     double.fail(failure(status, 50003, "try later", times=2))
     subject = converter(double.url, kind)
     with pytest.raises(RetriableError, match=r"(?s)subject users-value.*try later") as caught:
@@ -81,7 +81,7 @@ def test_the_next_of_several_registries_is_asked_when_one_is_not_there(double: R
         (422, 42201, "Invalid schema"),
     ],
 )
-def test_what_will_not_succeed_is_a_data_error_with_the_registrys_words(
+def test_permanent_errors_are_data_errors_with_the_registry_s_message(
     double: RegistryDouble, status, code, words, kind
 ):
     double.fail(failure(status, code, words))
@@ -103,7 +103,7 @@ def test_an_answer_that_is_no_json_is_a_data_error(double: RegistryDouble):
         converter(double.url).to_connect("users", (), b"\0\0\0\0\1\2")
 
 
-def test_of_a_long_page_the_beginning_is_shown(double: RegistryDouble):
+def test_long_error_pages_are_shortened(double: RegistryDouble):
     double.fail(Reply(403, b"<html>Sign in" + b"x" * 2**20))
     with pytest.raises(DataError, match=r"Sign inx+\.\.\. \(\d+ characters\); error code: -1") as caught:
         converter(double.url).from_connect("users", (), SCHEMA, VALUE)
