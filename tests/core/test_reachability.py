@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.group.reachability import Reachability
+from penstock.core.group.membership import Reachability
 
 STEP_MS = 100
 

@@ -12,7 +12,7 @@ import pytest
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
 from penstock.core.config.overrides import NONE
-from penstock.core.config.permissions.connector_clients import check_clients
+from penstock.core.config.permissions.clients import check_clients
 from penstock.core.model.actions import FenceProducers, WriteOffsets
 from penstock.core.model.events import Completed
 from penstock.core.model.messages import OffsetChanges, Refused

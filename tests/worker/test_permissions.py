@@ -11,7 +11,7 @@ import pytest
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.overrides import NONE, PRODUCER
-from penstock.core.config.permissions.connector_clients import check_clients
+from penstock.core.config.permissions.clients import check_clients
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model.actions import StartTask
 from penstock.core.model.messages import Refused

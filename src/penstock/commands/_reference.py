@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from penstock.api.config import ConfigDef, ConfigKey, ConfigType
 from penstock.commands import _families as families
 from penstock.core.config.catalog import CONNECTORS, Catalog, Kind, PluginClass
-from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.enrichment import implicit
-from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
+from penstock.core.config.overrides import CLIENT_SETTINGS
 from penstock.core.config.runtime_settings import described_settings, optional_settings
 from penstock.core.config.unknown.similar_names import similar
 from penstock.settings.definitions import distributed_config, standalone_config
@@ -23,7 +22,6 @@ _NAMED = {
     Kind.CONFIG_PROVIDER: "config.providers.<alias>.param.",
 }
 """Plugins of which a configuration may have several, and the prefixes of their settings."""
-CLIENTS = {PRODUCER: PRODUCER_SETTINGS, CONSUMER: CONSUMER_SETTINGS, ADMIN: ADMIN_SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ def _runtime() -> Iterator[SettingOwner]:
     for kind in (Kind.SOURCE, Kind.SINK):
         own = {name: key for name, key in described_settings(kind).items() if name not in common}
         yield SettingOwner(f"a {kind.value} connector", own)
-    for prefix, client in CLIENTS.items():
+    for prefix, client in CLIENT_SETTINGS.items():
         name = prefix.partition(".")[0]
         yield SettingOwner(f"the {name} of a connector", client.keys, prefix)
         yield SettingOwner(f"the {name} of a connector", client.keys, f"{name}.", place=_PLACE)

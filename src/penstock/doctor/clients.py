@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
-from penstock.core.config.clients.common import NO_REPORTERS, OF_REPORTERS
+from penstock.core.config.clients.settings import NO_REPORTERS, OF_REPORTERS
 from penstock.doctor.findings import Finding, Verdict
 from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, IGNORED, NO_EFFECT, PRODUCER, Counterpart, translate
 from penstock.kafka.security.settings import SECURITY, Security

@@ -20,7 +20,7 @@ from penstock.api.config import ConfigDef
 from penstock.api.config_types import ConfigType, Password, parse_type
 from penstock.api.errors import ConfigError
 from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidString, at_least
-from penstock.core.config.clients.common import NO_REPORTERS, OF_REPORTERS
+from penstock.core.config.clients.settings import NO_REPORTERS, OF_REPORTERS
 from penstock.java.text import java_text
 
 log = logging.getLogger(__name__)

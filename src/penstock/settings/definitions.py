@@ -20,7 +20,7 @@ from penstock.api.validators import (
     between,
 )
 from penstock.core.config.clients.security import SECURITY_SETTINGS
-from penstock.core.config.clients.tables import define_table
+from penstock.core.config.clients.settings import define_table
 from penstock.core.config.runtime_settings import define_worker_settings
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 from penstock.settings.documentation import documented, of_https

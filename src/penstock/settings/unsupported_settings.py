@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from penstock.api.errors import ConfigError
-from penstock.core.config.clients.cloud_logins import INSTEAD, has_counterpart
-from penstock.core.config.clients.common import NO_REPORTERS, OF_REPORTERS
-from penstock.core.config.clients.oauthbearer import JWT_RETRIEVERS, OTHER_RETRIEVERS
+from penstock.core.config.clients.security import INSTEAD, JWT_RETRIEVERS, OTHER_RETRIEVERS, has_counterpart
+from penstock.core.config.clients.settings import NO_REPORTERS, OF_REPORTERS
 from penstock.core.config.unknown.similar_names import question, similar
 
 # Settings that only make sense inside a JVM; a value other than the default would silently be without effect.

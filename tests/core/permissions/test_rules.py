@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from penstock.core.config.overrides import NONE
-from penstock.core.config.permissions.programs import PYTHONS_ALLOWED, SOURCES_ALLOWED, TAPS_ALLOWED, TARGETS_ALLOWED
-from penstock.core.config.permissions.rules import DEFAULT_FORMATS, Permissions
+from penstock.core.config.permissions.rules import (
+    DEFAULT_FORMATS,
+    PYTHONS_ALLOWED,
+    SOURCES_ALLOWED,
+    TAPS_ALLOWED,
+    TARGETS_ALLOWED,
+    Permissions,
+)
 from penstock.settings.security import path_problem
 from support.permissions import FILE, problems
 

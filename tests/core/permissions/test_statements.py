@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.config.permissions.statements import sqlite_problem, sqlite_suffix_problem
+from penstock.core.config.permissions.jdbc import sqlite_problem, sqlite_suffix_problem
 
 READS = [
     "SELECT * FROM t",

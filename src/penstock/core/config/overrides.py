@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from penstock.api.config import ConfigDef, ConfigType, ConfigValue, parse_type
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.infos import ConfigInfos, prefixed_infos
 from penstock.core.model.messages import Refused
 from penstock.java.hash_map import copy_order, hash_order
@@ -20,6 +21,12 @@ from penstock.java.text import java_text
 PRODUCER = "producer.override."
 ADMIN = "admin.override."
 CONSUMER = "consumer.override."
+CLIENT_SETTINGS: Mapping[str, ConfigDef] = {
+    PRODUCER: PRODUCER_SETTINGS,
+    CONSUMER: CONSUMER_SETTINGS,
+    ADMIN: ADMIN_SETTINGS,
+}
+"""Settings that each kind of client can be given, by the prefix of its overrides."""
 
 
 class OverridePolicy(Protocol):

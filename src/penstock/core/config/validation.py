@@ -24,12 +24,13 @@ from penstock.core.config.enrichment import enrich
 from penstock.core.config.infos import ConfigInfos, connector_infos, prefixed_infos
 from penstock.core.config.overrides import (
     ALL,
+    CLIENT_SETTINGS,
     CONSUMER,
     OverridePolicy,
     is_built_in,
     validate_overrides,
 )
-from penstock.core.config.permissions.connector_clients import SETTINGS, clients_of
+from penstock.core.config.permissions.clients import clients_of
 from penstock.core.config.runtime_settings import (
     check_settings,
     deprecated_settings,
@@ -197,7 +198,7 @@ def validate_connector(
         [*(values[key] for key in hash_order(values)), *by_connector],
         dict.fromkeys([*config.groups, *own.groups]),
     )
-    overrides = [validate_overrides(worker.policy, props, each, SETTINGS[each], source) for each in clients]
+    overrides = [validate_overrides(worker.policy, props, each, CLIENT_SETTINGS[each], source) for each in clients]
     warnings = tuple(each.sentence for key, each in unknown.items() if key not in refused)
     infos = replace(infos.plus([*overrides, *converters]), warnings=warnings)
     return infos if raw is None else infos.as_given(props, raw)

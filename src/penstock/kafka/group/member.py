@@ -27,9 +27,9 @@ from penstock.core.group.membership import (
     Joined,
     Lost,
     PollTimeoutExpired,
+    Reachability,
     Revoked,
 )
-from penstock.core.group.reachability import Reachability
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.group.client import client_arguments
 from penstock.kafka.group.connection import CompletedRebalance, GroupConnection, JoinRefusedError

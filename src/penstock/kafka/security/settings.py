@@ -15,18 +15,19 @@ from cryptography.x509 import load_pem_x509_certificate
 
 from penstock.api.config_types import Password
 from penstock.api.errors import ConfigError
-from penstock.core.config.clients.cloud_logins import (
+from penstock.core.config.clients.security import (
     AWS,
     CLIENT_HANDLER,
     IAM_LOGIN,
     INSTEAD,
+    JWT_RETRIEVERS,
     LOGIN_HANDLER,
     LOGIN_HANDLERS,
     MSK_IAM,
+    OTHER_RETRIEVERS,
+    SECURITY_CHECKS,
     has_counterpart,
 )
-from penstock.core.config.clients.oauthbearer import JWT_RETRIEVERS, OTHER_RETRIEVERS
-from penstock.core.config.clients.security import SECURITY_CHECKS
 from penstock.java import key_stores
 from penstock.java.errors import JaasError, KeyStoreError
 from penstock.java.jaas import login_module

@@ -9,8 +9,7 @@ from functools import partial
 from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog, Kind
 from penstock.core.config.connector import CONNECTOR_CLASS
-from penstock.core.config.permissions.connector_clients import check_clients, clients_of
-from penstock.core.config.permissions.programs import RULES
+from penstock.core.config.permissions.clients import check_clients, clients_of
 from penstock.core.config.permissions.rules import (
     DEFAULT_FORMATS,
     DERBY_QUERIES,
@@ -19,6 +18,7 @@ from penstock.core.config.permissions.rules import (
     PATHS_ALLOWED,
     PLUGINS_ALLOWED,
     PLUGINS_DENIED,
+    PROGRAM_RULES,
     Permissions,
     functions_in,
 )
@@ -52,7 +52,7 @@ class WorkerPermissions:
                 DEFAULT_FORMATS if formats is None else tuple(formats),
                 None if paths is None else partial(path_problem, allowed=tuple(paths)),
                 plugins.override_policy(settings.override_policy, settings.config),
-                {rule.allowing: tuple(values[rule.allowing]) for rule in RULES},
+                {rule.allowing: tuple(values[rule.allowing]) for rule in PROGRAM_RULES},
                 values[DERBY_QUERIES],
             ),
             settings.exactly_once is ExactlyOnceSource.ENABLED,

@@ -1,4 +1,4 @@
-"""The settings that Java's producers, consumers and admin clients know: types, importance and defaults of Kafka 4.3.1.
+"""Settings that Java's producers, consumers and admin clients know: types, importance and defaults of Kafka 4.3.1.
 
 Validation shows them for overrides (``producer.override.*`` and so on) and for a worker's own client settings. The
 documentation says what each does here, where the clients are those of librdkafka.
@@ -7,12 +7,8 @@ documentation says what each does here, where the clients are those of librdkafk
 from __future__ import annotations
 
 from penstock.api.config import ConfigDef
-from penstock.core.config.clients.admin import ADMIN
-from penstock.core.config.clients.common import COMMON, SHARED
-from penstock.core.config.clients.consumer import CONSUMER
-from penstock.core.config.clients.producer import PRODUCER
 from penstock.core.config.clients.security import SECURITY_SETTINGS
-from penstock.core.config.clients.tables import define_table
+from penstock.core.config.clients.settings import ADMIN, COMMON, CONSUMER, PRODUCER, SHARED, define_table
 
 
 def _client(table: str) -> ConfigDef:

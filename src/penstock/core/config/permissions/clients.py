@@ -8,14 +8,20 @@ class of Spark's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from penstock.core.config.clients.cloud_logins import IAM_LOGIN, has_counterpart
-from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
+from penstock.core.config.clients.security import IAM_LOGIN, has_counterpart
+from penstock.core.config.overrides import ADMIN, CLIENT_SETTINGS, CONSUMER, PRODUCER, OverridePolicy, check_overrides
+from penstock.core.config.setting import Props
+from penstock.core.config.sink import DLQ_TOPIC
+from penstock.core.config.source import OFFSETS_TOPIC, has_dead_letters
+from penstock.core.topic_creation.groups import uses_topic_creation
 from penstock.java.errors import JaasError
 from penstock.java.jaas import login_module
 
 Problem = tuple[str, str]
+JDBC_SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
+SPARK_SINK = "penstock.connectors.SparkSink"
 
 _RUNS = "would run a command on the machine of the task"
 _LOADS = "would load code into the process of the task"
@@ -94,3 +100,23 @@ def _is_own_login(jaas: str) -> bool:
         return "\r" not in jaas and (named == IAM_LOGIN or _LOGINS.fullmatch(named) is not None)
     except JaasError:
         return False
+
+
+def clients_of(connector: str, props: Props, source: bool, *, exactly_once: bool, distributed: bool) -> list[str]:
+    """The prefixes of the overrides of its clients. ``connector`` is Java's name of its class."""
+    queue = has_dead_letters(props) if source else bool((props.get(DLQ_TOPIC) or "").strip())
+    own_offsets = source and distributed and (exactly_once or bool((props.get(OFFSETS_TOPIC) or "").strip()))
+    clients = []
+    if source or queue or connector in (SPARK_SINK, JDBC_SINK):  # they have transactional ids
+        clients.append(PRODUCER)
+    if not source or own_offsets:
+        clients.append(CONSUMER)
+    if own_offsets or queue or (source and uses_topic_creation(props)):
+        clients.append(ADMIN)
+    return clients
+
+
+def check_clients(policy: OverridePolicy, props: Props, clients: Collection[str], source: bool) -> None:
+    """Raises ConnectError for overrides of these clients that the policy does not allow. May call a plugin."""
+    for prefix in clients:
+        check_overrides(policy, props, prefix, CLIENT_SETTINGS[prefix], source)

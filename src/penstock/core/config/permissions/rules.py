@@ -7,7 +7,8 @@ the config topic may hold what no worker has validated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import posixpath
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -16,10 +17,15 @@ from penstock.core.config.catalog import Catalog
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.overrides import ALL, CONSUMER, OverridePolicy
-from penstock.core.config.permissions.clients import java_problems, override_problems
-from penstock.core.config.permissions.jdbc import database_file, database_kind, jdbc_problem, statement_problems
-from penstock.core.config.permissions.programs import program_problems
-from penstock.core.config.permissions.statements import sqlite_problem, sqlite_suffix_problem
+from penstock.core.config.permissions.clients import JDBC_SINK, SPARK_SINK, java_problems, override_problems
+from penstock.core.config.permissions.jdbc import (
+    database_file,
+    database_kind,
+    jdbc_problem,
+    sqlite_problem,
+    sqlite_suffix_problem,
+    statement_problems,
+)
 
 Props = Mapping[str, str | None]
 Problem = tuple[str, str]
@@ -34,9 +40,8 @@ DEFAULT_FORMATS = (
     *("kafka", "rate", "rate-micro-batch"),
 )
 PYTHON_FUNCTION = "penstock.transforms.PythonFunction"
-JDBC_SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
 JDBC_SOURCE = "io.confluent.connect.jdbc.JdbcSourceConnector"
-SPARK_SINK, SPARK_SOURCE = "penstock.connectors.SparkSink", "penstock.connectors.SparkSource"
+SPARK_SOURCE = "penstock.connectors.SparkSource"
 QUERIES = (SPARK_SINK, SPARK_SOURCE)
 _FILE = "org.apache.kafka.connect.file.FileStream"
 _MIRROR = "org.apache.kafka.connect.mirror.Mirror"
@@ -213,3 +218,45 @@ def _aliases(props: Props) -> Iterator[tuple[str, str, str]]:
         for alias in dict.fromkeys(parse_type(key, props.get(key), ConfigType.LIST) or []):
             if given := props.get(f"{key}.{alias}.type"):
                 yield f"{key}.{alias}", f"{key}.{alias}.type", given
+
+
+TAPS_ALLOWED, SINGER_TAP = "penstock.singer.taps.allowed", "singer.tap"
+TARGETS_ALLOWED, SINGER_TARGET = "penstock.singer.targets.allowed", "singer.target"
+SOURCES_ALLOWED, DLT_SOURCE = "penstock.dlt.sources.allowed", "dlt.source"
+PYTHONS_ALLOWED, DLT_PYTHON = "penstock.dlt.pythons.allowed", "dlt.python"
+_EXECUTABLES = "executables"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRule:
+    connector: str
+    setting: str
+    """Of the connector: what it runs."""
+    allowing: str
+    """Of the worker: patterns of what may be run."""
+    what: str = _EXECUTABLES
+
+
+PROGRAM_RULES = (
+    ProgramRule("penstock.connectors.SingerSource", SINGER_TAP, TAPS_ALLOWED),
+    ProgramRule("penstock.connectors.SingerSink", SINGER_TARGET, TARGETS_ALLOWED),
+    ProgramRule("penstock.connectors.DltSource", DLT_SOURCE, SOURCES_ALLOWED, "sources"),
+    ProgramRule("penstock.connectors.DltSource", DLT_PYTHON, PYTHONS_ALLOWED),
+)
+
+
+def program_problems(
+    connector: str, props: Mapping[str, str | None], allowed: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str]]:
+    """``allowed``: the patterns of the settings of the worker."""
+    for rule in PROGRAM_RULES:
+        given = props.get(rule.setting) if rule.connector == connector else None
+        if given and not _is_allowed(given, rule, allowed.get(rule.allowing, ())):
+            yield rule.setting, f"{given} is not among the {rule.what} that `{rule.allowing}` of the worker allows"
+
+
+def _is_allowed(given: str, rule: ProgramRule, patterns: Sequence[str]) -> bool:
+    """Paths have to be plain, so that patterns mean what they say."""
+    if posixpath.normpath(given) != given or (rule.what == _EXECUTABLES and not posixpath.isabs(given)):
+        return False
+    return any(fnmatchcase(given, pattern) for pattern in patterns)

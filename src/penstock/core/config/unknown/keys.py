@@ -12,18 +12,14 @@ from itertools import islice
 
 from penstock.api.config import ConfigDef
 from penstock.core.config.catalog import Catalog, PluginClass
-from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.connector import LABELS
 from penstock.core.config.converter import CONVERTERS
-from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
+from penstock.core.config.overrides import CLIENT_SETTINGS, CONSUMER, PRODUCER
+from penstock.core.config.setting import Props
 from penstock.core.config.unknown.similar_names import misspelt_prefix, near_misses, question, similar
-from penstock.core.config.unknown.topic_settings import unknown_setting
-from penstock.core.topic_creation.rules import GROUPS, RULES
+from penstock.core.topic_creation.rules import DEFAULT, GROUPS, RULES
 from penstock.core.topic_creation.rules import PREFIX as TOPIC_CREATION
 
-Props = Mapping[str, str | None]
-
-CLIENTS = {PRODUCER: PRODUCER_SETTINGS, CONSUMER: CONSUMER_SETTINGS, ADMIN: ADMIN_SETTINGS}
 _BYTES = {
     f"{PRODUCER}key.serializer": "ByteArraySerializer",
     f"{PRODUCER}value.serializer": "ByteArraySerializer",
@@ -93,7 +89,7 @@ class _Look:
         """None for a setting that something may read."""
         families: list[tuple[tuple[str, ...], Callable[[str], str | None]]] = [
             (_CONVERTERS, self._of_converter),
-            (tuple(CLIENTS), self._of_client),
+            (tuple(CLIENT_SETTINGS), self._of_client),
             (_ALIASES, self._of_alias),
             ((TOPIC_CREATION,), self._of_topic_creation),
             ((LABELS,), lambda _: None),
@@ -112,7 +108,7 @@ class _Look:
         named = tuple(filter(None, self.defined.prefixes))
         if name.startswith(named):
             return None
-        near = misspelt_prefix(name, (*named, *_CONVERTERS, *CLIENTS, *_ALIASES, TOPIC_CREATION, LABELS))
+        near = misspelt_prefix(name, (*named, *_CONVERTERS, *CLIENT_SETTINGS, *_ALIASES, TOPIC_CREATION, LABELS))
         if not self.defined.own.keys:
             return UnknownKey(nothing + question(near), certain=False) if near else None
         meant = question(near or similar(name, known))
@@ -123,7 +119,7 @@ class _Look:
     def _of_topic_creation(self, name: str) -> str | None:
         if GROUPS not in self.defined.config.keys:
             return f"'{name}' has no effect: topics are created by rules for source connectors only"
-        return unknown_setting(name, self.props)
+        return _unknown_topic_setting(name, self.props)
 
     def _of_converter(self, name: str) -> str | None:
         use = next(use for use in CONVERTERS if name.startswith(f"{use}."))
@@ -138,14 +134,14 @@ class _Look:
         return None if found is None or config is None else self._among(name, f"{use}.", config, f"of {_short(found)}")
 
     def _of_client(self, name: str) -> str | None:
-        prefix = next(prefix for prefix in CLIENTS if name.startswith(prefix))
+        prefix = next(prefix for prefix in CLIENT_SETTINGS if name.startswith(prefix))
         client = prefix.partition(".")[0]
         what = "an admin client" if client == "admin" else f"a {client}"
         if prefix not in self.defined.clients:
             return f"'{name}' has no effect: this connector has no {client}"
         if why := self._overridden(name, (self.props[name] or "").strip()):
             return f"'{name}' is overridden and has no effect: {why}"
-        return self._among(name, prefix, CLIENTS[prefix].keys, f"of {what}")
+        return self._among(name, prefix, CLIENT_SETTINGS[prefix].keys, f"of {what}")
 
     def _overridden(self, name: str, value: str) -> str | None:
         if name in _BYTES and not value.endswith(_BYTES[name]):
@@ -192,3 +188,76 @@ def _meant(name: str, known: Collection[str], prefix: str = "") -> str:
 
 def _short(found: PluginClass) -> str:
     return found.java_name.rpartition(".")[2]
+
+
+_ENABLE = "topic.creation.enable"
+_OF_GROUPS = ("include", "exclude", "partitions", "replication.factor")
+_OF_RULES = ("regex", "partitions", "replication.factor")
+_OF_DEFAULT = {f"{TOPIC_CREATION}{DEFAULT}.include": ".*", f"{TOPIC_CREATION}{DEFAULT}.exclude": ""}
+"""Of the group ``default``, with what it matches whatever they are."""
+_OF_TOPICS = (
+    "cleanup.policy",
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.type",
+    "compression.zstd.level",
+    "delete.retention.ms",
+    "file.delete.delay.ms",
+    "flush.messages",
+    "flush.ms",
+    "follower.replication.throttled.replicas",
+    "index.interval.bytes",
+    "leader.replication.throttled.replicas",
+    "local.retention.bytes",
+    "local.retention.ms",
+    "max.compaction.lag.ms",
+    "max.message.bytes",
+    "message.timestamp.after.max.ms",
+    "message.timestamp.before.max.ms",
+    "message.timestamp.type",
+    "min.cleanable.dirty.ratio",
+    "min.compaction.lag.ms",
+    "min.insync.replicas",
+    "preallocate",
+    "remote.log.copy.disable",
+    "remote.log.delete.on.disable",
+    "remote.storage.enable",
+    "retention.bytes",
+    "retention.ms",
+    "segment.bytes",
+    "segment.index.bytes",
+    "segment.jitter.ms",
+    "segment.ms",
+    "unclean.leader.election.enable",
+)
+"""Of Kafka's topics. The broker may know more: a name that is like none of these is left to it."""
+
+
+def _unknown_topic_setting(name: str, props: Props) -> str | None:
+    """What is wrong with a setting ``topic.creation.*`` of a source connector; None if it may have an effect.
+
+    What names no rule of the draft's is left to ``check_draft``, which refuses it.
+    """
+    if name == RULES:
+        return None
+    if name == _ENABLE:
+        return f"'{name}' is a setting of the worker and has no effect on a connector"
+    draft = RULES in props
+    listed = [each.strip() for each in (props.get(RULES if draft else GROUPS) or "").split(",")]
+    owners = [*filter(None, listed), *([] if draft else [DEFAULT])]
+    rest = name.removeprefix(TOPIC_CREATION)
+    owner = max((each for each in owners if rest.startswith(f"{each}.")), key=len, default=None)
+    if name in _OF_DEFAULT and not draft and (props[name] or "").strip() != _OF_DEFAULT[name]:
+        return f"'{name}' has no effect: group '{DEFAULT}' is for all topics that no other group matches"
+    if owner is not None:
+        prefix = f"{TOPIC_CREATION}{owner}."
+        known = [*(_OF_RULES if draft else _OF_GROUPS), *_OF_TOPICS]
+        meant = [] if rest.removeprefix(f"{owner}.") in known else near_misses(rest.removeprefix(f"{owner}."), known)
+        return f"'{name}' is no setting of topics{question(prefix + each for each in meant)}" if meant else None
+    if draft:
+        return None
+    head, _, setting = rest.partition(".")
+    if not setting:
+        return f"'{name}' is no setting of this connector and has no effect{question(similar(name, [GROUPS]))}"
+    proposed = (f"{TOPIC_CREATION}{each}.{setting}" for each in similar(head, owners))
+    return f"'{name}' has no effect: '{GROUPS}' does not name '{head}'{question(proposed)}"
