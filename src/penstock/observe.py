@@ -168,8 +168,8 @@ def add_context(record: logging.LogRecord) -> bool:
 
 
 def beginning(text: str, most: int, redact: Callable[[str], str]) -> str:
-    """So many characters of a text, without secrets. Looking for these takes a time in proportion to the text; one that
-    begins in the last characters may be cut off, and not be found.
+    """Return the first characters of a text, without secrets. The search takes a time in proportion to the text; a
+    secret that begins in the last characters may be cut off, and not be found.
     """
     if len(text) <= most:
         return redact(text)
@@ -177,7 +177,9 @@ def beginning(text: str, most: int, redact: Callable[[str], str]) -> str:
 
 
 def redacted(text: str) -> str:
-    """As it may be logged, see ``redact_by``; of a long text the beginning, since other threads wait to log."""
+    """Return a text as it may be logged, see ``redact_by``; of a long text the beginning, since other threads wait to
+    log.
+    """
     return beginning(text, LONGEST, _redact[-1])
 
 
@@ -200,8 +202,8 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """Members ``time`` (RFC 3339), ``level``, ``logger``, ``thread``, ``message``, and where they are known
-    ``worker``, ``connector``, ``task``, ``exception``, and ``trace_id``, ``span_id`` and ``trace_flags`` (the names of
+    """Members ``time`` (RFC 3339), ``level``, ``logger``, ``thread``, ``message``, and where they are known ``worker``,
+    ``connector``, ``task``, ``exception``, and ``trace_id``, ``span_id`` and ``trace_flags`` (the names of
     OpenTelemetry) of a line that a task logs while it works on a batch of which a trace is recorded.
     """
 
@@ -235,11 +237,11 @@ class LogLevels:
         self._lock = threading.Lock()
 
     def all(self) -> dict[str, dict[str, Any]]:
-        """Every logger, except those that are switched off."""
+        """Return every logger, except those that are switched off."""
         return {name: self._shown(name) for name in sorted([ROOT, *_existing()]) if _level(name) != OFF}
 
     def get(self, name: str) -> dict[str, Any] | None:
-        """None for a logger that does not exist."""
+        """Return the level of a logger; None for one that does not exist."""
         if name.lower() == ROOT:
             return self._shown(ROOT)
         return self._shown(name) if name in _existing() else None
@@ -300,7 +302,7 @@ def _others(names: Iterable[str], number: int) -> list[str]:
 
 
 def _level(name: str) -> int:
-    """Its own, or the one it inherits."""
+    """Return the logger's own level, or the one it inherits."""
     return _logger(name).getEffectiveLevel()
 
 

@@ -24,7 +24,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def _kernel() -> str:
-    """Where there is none of Linux: the machine."""
+    """Return Linux's boot id, or the machine's name where there is none."""
     try:
         return _BOOT.read_text()[:8]
     except OSError:

@@ -19,7 +19,7 @@ _Call = tuple[Future[Any], Callable[[], Any]]
 
 
 class Threads(Executor):
-    """One thread for each call."""
+    """Executor with one thread for each call."""
 
     def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -78,7 +78,7 @@ class ConnectorThreads:
 
 
 def in_thread(call: Callable[[], T]) -> asyncio.Future[T]:
-    """One call in a thread of its own, for the running loop."""
+    """Run a call in a thread of its own; return its future in the running loop."""
     return asyncio.wrap_future(Threads().submit(call))
 
 

@@ -1,1 +1,1 @@
-"""What happened to each connector: versions of its configuration and target state, and events."""
+"""History of each connector: versions of its configuration and target state, and events."""

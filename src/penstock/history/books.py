@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from penstock.history.entries import CLUSTER, Entry, Event, Version
 
 MOST_EVENTS = 500
-"""Of one connector, in memory and in answers; the topic has them all."""
+"""Events of one connector in memory and in replies at most; the topic has all of them."""
 
 
 @dataclass(slots=True)
 class Book:
-    """One connector's history, oldest first."""
+    """History of one connector, oldest first."""
 
     versions: list[Version] = field(default_factory=list)
     events: deque[Event] = field(default_factory=deque)
@@ -33,7 +33,7 @@ class Book:
         return True
 
     def is_forgotten(self, event: Event) -> bool:
-        """Whether it is as old as those that no longer have room."""
+        """Return whether an event is as old as those that no longer have room."""
         return len(self.events) >= MOST_EVENTS and event.time_ms < self.events[0].time_ms
 
     def forget_before(self, time_ms: int) -> None:
@@ -44,7 +44,7 @@ class Book:
             self.keys.discard(self.events.popleft().key)
 
     def is_over(self, time_ms: int) -> bool:
-        """Whether it has nothing but that the connector was deleted, before this time."""
+        """Return whether it only has the deletion of the connector, before this time."""
         return not self.events and all(each.config is None and each.time_ms < time_ms for each in self.versions)
 
     def _add_event(self, event: Event) -> None:
@@ -81,7 +81,7 @@ class Books:
         return versions[-1] if versions else None
 
     def events(self, connector: str) -> list[Event]:
-        """Its own and, since its first version, those of all connectors; oldest first."""
+        """Return the connector's events and, since its first version, those of all connectors; oldest first."""
         own = self.of.get(connector)
         if own is None:
             return []

@@ -1,4 +1,4 @@
-"""What the history of a connector consists of: versions of its configuration, and events."""
+"""Entries of a connector's history: versions of its configuration, and events."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Version:
     state: str
     """The target state: STARTED, PAUSED or STOPPED."""
     config: Mapping[str, str] | None
-    """None: it is deleted."""
+    """The configuration; None if the connector is deleted."""
     principal: str | None = None
-    """Who made the change, if the REST interface has authenticated anybody."""
+    """Name of the authenticated user who made the change; None if the REST interface authenticates nobody."""
 
     @property
     def key(self) -> str:
         return f"version:{self.connector}:{self.offset}:{self.time_ms}"
 
     def summary(self) -> dict[str, Any]:
-        """As REST lists it, without the configuration."""
+        """Return the version as the REST interface lists it, without the configuration."""
         return {
             "version": self.number,
             "time": timestamp(self.time_ms),
@@ -47,7 +47,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened to a connector (task None) or to a task of it."""
+    """Event of a connector (task None) or of one of its tasks."""
 
     connector: str
     task: int | None
@@ -57,7 +57,7 @@ class Event:
     worker: str | None = None
     generation: int | None = None
     reason: str | None = None
-    """Of a failure its trace, which may be cut."""
+    """Trace of a failure, which may be cut."""
     topic: str | None = None
     principal: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Event:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As REST shows it, without what is not known."""
+        """Return the event as the REST interface shows it, without what is not known."""
         given = asdict(self)
         shown = {"time": timestamp(given.pop("time_ms")), **given.pop("details"), **given}
         del shown["connector"]

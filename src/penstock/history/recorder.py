@@ -32,7 +32,7 @@ DESTROYED = "DESTROYED"
 """The state of what has no status any more: a task of a connector that was stopped, a connector that was deleted."""
 BY_POLICY = "penstock.restart.policy"
 LOOK_MS = 3_600_000
-"""How often what is too old is dropped of connectors of which nothing new is read."""
+"""Milliseconds between two removals of old entries of connectors without new ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Recorder:
     retention_ms: int
     books: Books = field(default_factory=Books)
     _changes: dict[str, list[_Observed]] = field(default_factory=dict)
-    """By connector, what the history topic does not have yet."""
+    """Changes that the history topic does not have yet, by connector."""
     _events: dict[str, Event] = field(default_factory=dict)
-    """The same for events, by key."""
+    """Events that the history topic does not have yet, by key."""
     _observed: dict[tuple[str, int | None], Event] = field(default_factory=dict)
     """The last state of each connector and task that this worker has read."""
     _looked: int | None = None
@@ -100,7 +100,7 @@ class Recorder:
         }
 
     def due(self) -> list[Entry]:
-        """What the leader is to append now. The caller waits until it has been replayed before it asks again."""
+        """Return what the leader must append now. The caller waits until it has been replayed before it calls again."""
         if not self._changes and not self._events:
             return []
         versions = [version for name in list(self._changes) for version in self._versions_due(name)]
@@ -123,7 +123,7 @@ class Recorder:
                     self._expect(Event(name, each.task, time_ms, "restart", reason=BY_POLICY), now)
 
     def _settle_changes(self, version: Version) -> None:
-        """Nothing up to this version's record is missing: the leader writes in the order of the config topic."""
+        """Drop the changes up to this version's record, since the leader writes in the order of the config topic."""
         waiting = [
             each
             for each in self._changes.pop(version.connector, [])
@@ -177,7 +177,7 @@ class Recorder:
             self._events[event.key] = event
 
     def _events_due(self) -> list[Event]:
-        """In the order of time; a state that a task already has is no event."""
+        """Return the events due in order of time; a state that a task already has is no event."""
         last: dict[tuple[str, int | None], Event] = {}
         due = []
         for event in sorted(self._events.values(), key=lambda event: event.time_ms):

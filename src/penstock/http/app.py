@@ -33,7 +33,7 @@ Submit = Callable[[m.Request], Future[m.Reply | m.Elsewhere]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """Seconds."""
+    """Time limits of requests, in seconds."""
 
     request: float = 90.0
     health: float = 10.0
@@ -41,7 +41,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class AskWorker:
-    """Gets the answer to a request from this worker or another one. Raises Refused (500) if that takes too long."""
+    """Gets the reply to a request from this worker or another one. Raises Refused (500) if that takes too long."""
 
     submit: Submit
     forwarding: Forwarding
@@ -85,8 +85,8 @@ def make_router(
     max_body: int = Limits().max_body,
     clean: Callable[[str], str] = str,
 ) -> Router:
-    """All paths of a listener; ``admin``: those of ``/admin``, ``regular``: all others; ``page``: ``/ui`` among them.
-    ``clean`` removes secrets from the messages of errors.
+    """Return a router with the paths of a listener; ``admin``: those of ``/admin``, ``regular``: all others; ``page``:
+    ``/ui`` among them. ``clean`` removes secrets from the messages of errors.
 
     Requests are forwarded through ``client``.
     """

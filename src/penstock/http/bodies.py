@@ -1,4 +1,4 @@
-"""Reads request bodies: JSON of the expected form. All else is refused with 400 and a sentence (Java: mostly 500)."""
+"""Request bodies: JSON of the expected form. Any other body is refused with 400 and a sentence (Java: mostly 500)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALL = 64 * 2**10
 """Bodies up to this size are parsed by the thread that serves all requests."""
 DEEPEST, LONGEST_NUMBER = 100, 1000
 MOST_SETTINGS = 10_000
-"""Of one configuration: validation looks at each."""
+"""Maximum number of settings of one configuration, since the validation looks at each."""
 _PARSER = ThreadPoolExecutor(1, "parser")  # one, so that large bodies wait for each other and nothing else for them
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -35,7 +35,7 @@ class Number(str):
 
 
 async def document(request: Request, *, required: bool = True) -> Any:
-    """The body as JSON, numbers as ``Number``; None for no body, if it is not required. Raises Refused."""
+    """Return the body as JSON, numbers as ``Number``; None for no body, if it is not required. Raises Refused."""
     body = await request.body()
     if not body and required:
         raise Refused(400, "The request has no body; it must be a JSON document")
@@ -47,12 +47,15 @@ async def document(request: Request, *, required: bool = True) -> Any:
 
 
 async def parsed(body: bytes, *, halves: bool = False) -> Any:
-    """``parse``, a large body on a thread of its own. Raises Refused (400)."""
+    """Call ``parse``, for a large body on a thread of its own. Raises Refused (400)."""
     return await _apart(body, partial(parse, halves=halves), body)
 
 
 async def read(request: Request, make: Callable[[Any], _Read]) -> _Read:
-    """What ``make`` makes of the body as JSON, that of a large body on the parser's thread, too. Raises Refused."""
+    """Return the result of ``make`` for the body as JSON; for a large body ``make`` runs on the parser's thread too.
+
+    Raises Refused.
+    """
     given = await document(request)
     return await _apart(await request.body(), make, given)
 
@@ -64,8 +67,8 @@ async def _apart(body: bytes, make: Callable[[Any], _Read], given: Any) -> _Read
 
 
 def parse(body: bytes, what: str = "The request's body", *, halves: bool = False) -> Any:
-    """JSON with numbers as ``Number``. Raises Refused (400), with a sentence about ``what``. ``halves``: texts may have
-    halves of surrogate pairs, which JSON can express and UTF-8 can't.
+    """Parse JSON with numbers as ``Number``. Raises Refused (400), with a sentence about ``what``. ``halves``: texts
+    may have halves of surrogate pairs, which JSON can express and UTF-8 can't.
     """
     try:
         text = body.decode(json.detect_encoding(body))  # strictly, as ``json.loads`` does not
@@ -110,7 +113,7 @@ def _no_constant(name: str) -> Any:
 
 
 def members(value: Any, what: str, *allowed: str) -> dict[str, Any]:
-    """A JSON object that has no other members than these (all may be missing)."""
+    """Return a JSON object that has no other members than these (all may be missing)."""
     if not isinstance(value, dict):
         raise Refused(400, f"{what} must be a JSON object with the members {', '.join(allowed)}, not {_kind(value)}")
     for member in value:
@@ -120,7 +123,7 @@ def members(value: Any, what: str, *allowed: str) -> dict[str, Any]:
 
 
 def config(value: Any, what: str) -> dict[str, str | None]:
-    """A configuration: texts, numbers and booleans become texts, null stays None."""
+    """Return a configuration: texts, numbers and booleans become texts, null stays None."""
     if not isinstance(value, dict):
         raise Refused(400, f"{what} must be a JSON object of settings, not {_kind(value)}")
     if len(value) > MOST_SETTINGS:
@@ -129,7 +132,7 @@ def config(value: Any, what: str) -> dict[str, str | None]:
 
 
 def text(value: Any, what: str) -> str | None:
-    """A text; numbers and booleans become texts, null stays None."""
+    """Return a text; numbers and booleans become texts, null stays None."""
     match value:
         case None:
             return None
@@ -142,7 +145,7 @@ def text(value: Any, what: str) -> str | None:
 
 
 def offset_pairs(value: Any) -> Pairs | None:
-    """The list of ``{"partition":…, "offset":…}`` of KIP-875; None if it is missing, null or empty."""
+    """Return the list of ``{"partition":…, "offset":…}`` of KIP-875; None if it is missing, null or empty."""
     if value is None or value == []:
         return None
     if not isinstance(value, list):

@@ -27,12 +27,12 @@ from penstock.http.client_errors import (
 
 DEFAULT_URL = "http://localhost:8083"
 TIMEOUT_S = 100.0
-"""Longer than a worker takes to answer that a request has timed out."""
+"""Seconds to wait for a reply, longer than a worker takes to reply that a request has timed out."""
 PATIENCE_S = 30.0
 MOMENTARILY = "Cannot complete request"
 """Start of the message of a 409 that ends with the rebalance; a connector that exists already is a 409, too."""
 LATE = "Request timed out"
-"""Start of the message of a 500 for a request that the worker goes on with."""
+"""Start of the message of a 500 for a request that the worker still carries out."""
 _LOGIN = re.compile(r"([A-Za-z]+://)([^/?#]*)@")
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
 
@@ -113,23 +113,23 @@ class Client:
     # -- the worker
 
     def root(self) -> dict[str, Any]:
-        """``version``, ``commit``, ``kafka_cluster_id``."""
+        """Return ``version``, ``commit``, ``kafka_cluster_id``."""
         return self.request("GET", "")
 
     def healthy(self) -> bool:
-        """Whether the worker has started and is a member of its group; False as well if nothing answers (KIP-1017)."""
+        """Return whether the worker has started and is in its group (KIP-1017); False too if nothing answers."""
         try:
             return bool(self.request("GET", "health")["status"] == "healthy")
         except ClientError:
             return False
 
     def plugins(self, connectors_only: bool = True, unusable: bool = False) -> list[dict[str, Any]]:
-        """With ``unusable`` also those that can't be used, each with its ``problem``."""
+        """Return the plugins; with ``unusable`` also those that cannot be used, each with its ``problem``."""
         query = {"connectorsOnly": str(connectors_only).lower(), **_flags(penstock="true" if unusable else "")}
         return self.request("GET", "connector-plugins", query=query)
 
     def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
-        """Every setting with its errors, their number in ``error_count``, and ``warnings`` in ``penstock``."""
+        """Return every setting with its errors, their number in ``error_count``, and ``warnings`` in ``penstock``."""
         plugin = config.get("connector.class") or ""
         path = ("connector-plugins", _simple_name(plugin), "config", "validate")
         return self.request("PUT", *path, query=_flags(penstock="true"), body=config)
@@ -149,27 +149,29 @@ class Client:
         return self.request("GET", "connectors")
 
     def expanded(self, *expand: str, penstock: bool = False) -> dict[str, dict[str, Any]]:
-        """Every connector with its ``status`` or its ``info``, or both. With ``penstock`` the status has lag and
+        """Return every connector with its ``status`` or its ``info``, or both. With ``penstock`` the status has lag and
         retries of tasks in the field of that name, if it is a worker of Penstock.
         """
         return self.request("GET", "connectors", query={"expand": expand, **({"penstock": "true"} if penstock else {})})
 
     def described(self) -> dict[str, dict[str, Any]]:
-        """Every connector with its ``info``, and its ``status`` if it has one. ``expanded`` leaves out those without,
-        which have just been created.
+        """Return every connector with its ``info``, and its ``status`` if it has one. ``expanded`` leaves out those
+        without, which have just been created.
         """
         found, statuses = self.expanded("info"), self.expanded("status")
         return {name: {**shown, **statuses.get(name, {})} for name, shown in found.items()}
 
     def connector(self, name: str) -> dict[str, Any]:
-        """``name``, ``config``, ``tasks``, ``type``."""
+        """Return ``name``, ``config``, ``tasks``, ``type``."""
         return self.request("GET", "connectors", name)
 
     def config(self, name: str) -> dict[str, str]:
         return self.request("GET", "connectors", name, "config")
 
     def status(self, name: str, *, penstock: bool = False) -> dict[str, Any]:
-        """With ``penstock`` also the health of its tasks, in the field of that name, if it is a worker of Penstock."""
+        """Return the status; with ``penstock`` also the health of the tasks, in the field of that name, if the worker
+        is Penstock's.
+        """
         return self.request("GET", "connectors", name, "status", query=_flags(penstock=penstock))
 
     def create(
@@ -179,7 +181,10 @@ class Client:
         initial_state: str | None = None,
         initial_offsets: Iterable[Mapping[str, Any]] | None = None,
     ) -> dict[str, Any]:
-        """``initial_state``: ``RUNNING``, ``PAUSED``, ``STOPPED`` (KIP-980); ``initial_offsets`` is KIP-995."""
+        """Create the connector.
+
+        ``initial_state``: ``RUNNING``, ``PAUSED``, ``STOPPED`` (KIP-980); ``initial_offsets`` is KIP-995.
+        """
         body: dict[str, Any] = {"name": name, "config": dict(config)}
         if initial_state is not None:
             body["initial_state"] = initial_state
@@ -192,19 +197,22 @@ class Client:
         return self.request("PUT", "connectors", name, "config", body=dict(config))
 
     def history(self, name: str) -> dict[str, Any]:
-        """``versions`` of its configuration and target state, newest first. Not in Java, as what follows."""
+        """Return the ``versions`` of its configuration and target state, newest first.
+
+        Not in Java, like the methods below.
+        """
         return self._penstock("GET", name, "history")
 
     def version(self, name: str, number: int) -> dict[str, Any]:
         return self._penstock("GET", name, "history", str(number))
 
     def version_difference(self, name: str, number: int, since: int | None = None) -> dict[str, Any]:
-        """To the version ``since``, by default to the one before."""
+        """Return the difference to the version ``since``, by default to the one before."""
         query = {} if since is None else {"from": since}
         return self._penstock("GET", name, "history", str(number), "diff", query=query)
 
     def events(self, name: str) -> dict[str, Any]:
-        """``events`` of it and its tasks, newest first."""
+        """Return the ``events`` of it and its tasks, newest first."""
         return self._penstock("GET", name, "events")
 
     def roll_back(self, name: str, number: int | None = None) -> dict[str, Any]:
@@ -212,22 +220,22 @@ class Client:
         return self._penstock("POST", name, "rollback", query=query)
 
     def workers(self) -> dict[str, Any]:
-        """``workers`` of the group, its ``leader``, and those ``unreachable``."""
+        """Return the ``workers`` of the group, its ``leader``, and those ``unreachable``."""
         return self.request("GET", "penstock", "v1", "workers")
 
     def preview(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """What a configuration would do to real records; ``body`` as in ``/openapi.json``."""
+        """Return what a configuration would do to real records; ``body`` as in ``/openapi.json``."""
         return self.request("POST", "penstock", "v1", "preview", body=body)
 
     def logs(self, name: str, query: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The last log ``lines`` of it and its tasks; None if the worker is Java's."""
+        """Return the last log ``lines`` of it and its tasks; None if the worker is Java's."""
         try:
             return self._penstock("GET", name, "logs", query=query)
         except ResourceNotFoundError:
             return None
 
     def follow_logs(self, name: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The last log lines and those that follow, until the connector is deleted or the caller has enough."""
+        """Yield the last log lines and those that follow, until the connector is deleted or the caller stops."""
         url = "/".join([self.url, "penstock/v1/connectors", _escaped(name), "logs/stream"])
         try:
             with self._http.stream("GET", url, params=query, timeout=httpx.Timeout(TIMEOUT_S, read=60)) as answer:
@@ -258,7 +266,9 @@ class Client:
         self.request("PUT", "connectors", name, "stop")
 
     def restart(self, name: str, *, include_tasks: bool = False, only_failed: bool = False) -> dict[str, Any] | None:
-        """The status, with RESTARTING for what is restarted; None for the connector alone (KIP-745)."""
+        """Restart, and return the status, with RESTARTING for what is restarted; None for the connector alone
+        (KIP-745).
+        """
         query = _flags(includeTasks=include_tasks, onlyFailed=only_failed)
         return self.request("POST", "connectors", name, "restart", query=query)
 
@@ -268,18 +278,18 @@ class Client:
     # -- their topics and offsets
 
     def topics(self, name: str) -> list[str]:
-        """The topics that the connector has used (KIP-558)."""
+        """Return the topics that the connector has used (KIP-558)."""
         return self.request("GET", "connectors", name, "topics")[name]["topics"]
 
     def reset_topics(self, name: str) -> None:
         self.request("PUT", "connectors", name, "topics", "reset")
 
     def offsets(self, name: str) -> list[dict[str, Any]]:
-        """Objects with ``partition`` and ``offset`` (KIP-875)."""
+        """Return objects with ``partition`` and ``offset`` (KIP-875)."""
         return self.request("GET", "connectors", name, "offsets")["offsets"]
 
     def committed(self, name: str) -> dict[tuple[str, int], int]:
-        """Of a sink connector: the offset of its group in each partition."""
+        """Return the offset of a sink connector's group in each partition."""
         pairs = ((pair["partition"], pair["offset"]) for pair in self.offsets(name))
         return {(p["kafka_topic"], p["kafka_partition"]): o["kafka_offset"] for p, o in pairs}
 
@@ -292,7 +302,7 @@ class Client:
 
 
 def _without_login(url: str) -> tuple[str, tuple[str, str] | None]:
-    """The URL without name and password, and these."""
+    """Return the URL without name and password, and these."""
     found = _LOGIN.match(url)
     if found is None:
         return url, None
@@ -301,7 +311,7 @@ def _without_login(url: str) -> tuple[str, tuple[str, str] | None]:
 
 
 def _connector(path: Sequence[str]) -> str | None:
-    """The connector that the path of a request names."""
+    """Return the connector that the path of a request names."""
     following = dropwhile(lambda part: part != "connectors", path)
     return next(islice(following, 1, None), None)
 

@@ -1,4 +1,4 @@
-"""What a client of the REST interface raises; each text is a sentence for the person at the terminal."""
+"""Errors of the client of the REST interface; each text is a sentence for the person at the terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import httpx
 
 
 class ClientError(Exception):
-    """``exit_status`` is that of a command that ends with this error."""
+    """Base of the client's errors; a command that ends with one has its ``exit_status``."""
 
     exit_status = 1
 
@@ -36,14 +36,14 @@ class UnreachableError(ClientError):
 
 
 def refusal(answer: httpx.Response, connector: str | None) -> WorkerError:
-    """The error for this answer; ``connector`` is the one that the request named."""
+    """Return the error for this reply; ``connector`` is the one that the request named."""
     if answer.status_code == 404:
         return ResourceNotFoundError(404, _message(answer), connector)
     return WorkerError(answer.status_code, _message(answer))
 
 
 def _message(answer: httpx.Response) -> str:
-    """The message of an error document, otherwise the text that was sent, otherwise the status."""
+    """Return the message of an error document, otherwise the text that was sent, otherwise the status."""
     try:
         return str(answer.json()["message"])
     except (ValueError, KeyError, TypeError):

@@ -29,7 +29,8 @@ class Forwarding:
         self._client, self._forwarded = client, forwarded
 
     async def to(self, url: str | None, request: Request) -> Response:
-        """Raises Refused with 409 if the other worker is not known, or this is one hop too many.
+        """Forward a request and return the reply. Raises Refused with 409 if the worker is not known, or this is one
+        hop too many.
 
         500 if it can't be reached, or its answer is not one of a worker.
         """
@@ -79,7 +80,7 @@ PATIENCE_S = 5.0
 
 
 async def answer_of(client: httpx.AsyncClient, url: str, params: Mapping[str, Any], request: Request) -> Any:
-    """The JSON document at this URL, with the credentials of the request; None if none comes in time."""
+    """Return the JSON document at this URL, read with the credentials of the request; None if none arrives in time."""
     headers = {key: request.headers[key] for key in ("authorization",) if key in request.headers}
     try:
         answer = await client.get(url, params=params, headers=headers, timeout=PATIENCE_S)

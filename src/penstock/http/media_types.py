@@ -1,4 +1,4 @@
-"""Content types of requests and answers: 415 and 406, as Java's server decides them."""
+"""Content types of requests and replies: 415 and 406, as Java's server decides them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _RANGES = re.compile(rf"{_RANGE.pattern}(?:,{_RANGE.pattern})*(?:,\s*)?", re.ASC
 
 @lru_cache(maxsize=64)
 def check_content_type(header: str | None) -> None:
-    """Raises Refused for a header that is none (400), and for one of anything but JSON (415)."""
+    """Check the content type of a body.
+
+    Raises Refused for a malformed header (400), and for any type but JSON (415).
+    """
     if header is None:
         return
     if not _MEDIA_TYPE.fullmatch(header):
@@ -31,7 +34,7 @@ def check_content_type(header: str | None) -> None:
 
 
 def says_json(header: str | None) -> bool:
-    """Whether a body with this content type may be read; unlike ``check_content_type`` this accepts no wildcard."""
+    """Return whether a body with this content type may be read; wildcards, unlike elsewhere, are not accepted."""
     return (header or "").partition(";")[0].strip().lower() == JSON
 
 
@@ -41,7 +44,8 @@ def unsupported() -> Refused:
 
 @lru_cache(maxsize=64)
 def check_accept(header: str | None, produced: str) -> None:
-    """Raises Refused for a header that is none (400), and for one that has not the type that is produced (406).
+    """Check the header ``Accept``. Raises Refused for a malformed header (400), and for one without the type that is
+    produced (406).
 
     ``q`` is checked, and ignored.
     """
@@ -54,7 +58,9 @@ def check_accept(header: str | None, produced: str) -> None:
 
 
 def _covers(range: str, kind: str) -> bool:
-    """``*/*``, ``application/*`` and ``application/json`` cover ``application/json``."""
+    """Return whether a range covers a type: ``*/*``, ``application/*`` and ``application/json`` cover
+    ``application/json``.
+    """
     type, _, subtype = range.partition(";")[0].strip().lower().partition("/")
     wanted_type, _, wanted_subtype = kind.partition("/")
     return type in ("*", wanted_type) and subtype in ("", "*", wanted_subtype)

@@ -1,4 +1,4 @@
-"""Parses the path of a request: which paths are refused, and which ones that Java's server refuses are accepted.
+"""Paths of requests: which are refused, and which that Java's server refuses are accepted; the header ``Host``.
 
 Java's server (Jetty 12) answers 400 to paths in which ``/``, ``%``, ``\\``, a control character or a whole ``..`` are
 escaped, so that connectors of such names can't be reached there. Here such a path is ``ambiguous``: it is
@@ -27,7 +27,7 @@ _AMBIGUOUS = re.compile(r"%(?:2f|5c|25|[01][0-9a-f]|7f)|/(?:%2e|\.%2e|%2e\.|%2e%
 
 
 def with_path(scope: Scope) -> Scope:
-    """The request with its path alone, also if its first line has a whole URL, as those to a proxy do."""
+    """Return the request with its path alone, also if its first line has a whole URL, as in a request to a proxy."""
     absolute = _ABSOLUTE.match(scope["raw_path"])
     if absolute is None:
         return scope
@@ -37,14 +37,14 @@ def with_path(scope: Scope) -> Scope:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """``segments`` are still escaped. One slash at the end does not count."""
+    """A parsed path. ``segments`` are still escaped. One slash at the end does not count."""
 
     segments: tuple[str, ...]
     ambiguous: bool
 
     @classmethod
     def parse(cls, raw: str) -> Self:
-        """Raises Refused (400) for a malformed path."""
+        """Parse a path. Raises Refused (400) for a malformed one."""
         whole = raw.partition("?")[0]
         if _DOTS_WITH_PARAMETERS.search(whole):
             raise Refused(400, "Ambiguous URI path parameter")
@@ -58,7 +58,7 @@ class Path:
         return cls(tuple(path[1:].removesuffix("/").split("/")), _AMBIGUOUS.search(path) is not None)
 
     def match(self, pattern: tuple[str, ...]) -> dict[str, str] | None:
-        """The parts that stand where the pattern has ``{part}``, unescaped; None if the path is another one.
+        """Return the parts in place of the pattern's ``{part}``, unescaped; None if the path does not match.
 
         Raises Refused (400) for escapes that are no UTF-8.
         """

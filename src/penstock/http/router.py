@@ -1,4 +1,4 @@
-"""The router: calls the handler of a request's path, and renders every answer.
+"""The router: calls the handler of a request's path, and renders every reply.
 
 Paths are split at ``/`` before they are unescaped, so that a connector's name may hold any character. An unexpected
 error becomes Connect's error document, never a page of HTML or a stack trace. Checks come in the order of Java's
@@ -32,9 +32,9 @@ log = logging.getLogger(__name__)
 
 Handler = Callable[["Call"], Awaitable[Reply | Response]]
 Ask = Callable[["Call", Message], Awaitable[Reply | Response]]
-"""Gets the answer to a request from this worker or another one."""
+"""Gets the reply to a request from this worker or another one."""
 Guard = Callable[[Request], Reply | Awaitable[Reply | None] | None]
-"""Called before a request is carried out; a Reply is the answer instead."""
+"""Called before a request is carried out; a Reply is returned in place of the handler's."""
 
 BOTH_LENGTHS = "A request has Transfer-Encoding or Content-Length, not both"
 MAX_MESSAGE = 2**16
@@ -46,7 +46,7 @@ ALLOW_ORDER = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, its path's variable parts unescaped."""
+    """A request, with the variable parts of its path unescaped."""
 
     request: Request
     parts: Mapping[str, str]
@@ -58,7 +58,10 @@ class Call:
         return self.parts["name"]
 
     def number(self, part: str) -> int:
-        """A part of the path that must be a 32-bit number. Raises Refused (404) for any other, as for unknown paths."""
+        """Return a part of the path that must be a 32-bit number.
+
+        Raises Refused (404) for any other, as for unknown paths.
+        """
         text = self.parts[part]
         number = whole_number(text, 32) if text.isascii() else None
         if number is None:
@@ -66,12 +69,12 @@ class Call:
         return number
 
     def query(self, key: str, default: str = "") -> str:
-        """The first value of a query parameter; the default if it is missing or empty."""
+        """Return the first value of a query parameter; the default if it is missing or empty."""
         given = self.request.query_params.getlist(key)
         return given[0] or default if given else default
 
     def flag(self, key: str, default: bool = False) -> bool:
-        """A boolean of the query: any spelling of ``true``; all else is false, as Java reads it."""
+        """Return a boolean of the query: any spelling of ``true`` is true, all else false, as in Java."""
         return self.query(key, str(default)).lower() == "true"
 
 
@@ -79,7 +82,7 @@ class Call:
 class Route:
     handler: Handler
     consumes: bool
-    """Bodies must be JSON; content types of anything else are refused, whether there is a body or not."""
+    """Whether bodies must be JSON; other content types are then refused, whether there is a body or not."""
     produces: str
     guarded: bool
 
@@ -108,7 +111,7 @@ class Router:
         produces: str = JSON,
         guarded: bool = True,
     ) -> None:
-        """``guarded``: the guard is called before the handler."""
+        """Add a route. ``guarded``: the guard is called before the handler."""
         pattern, route = tuple(path[1:].split("/")), Route(handler, consumes, produces, guarded)
         for known, methods in self._routes:
             if known == pattern:
@@ -117,7 +120,7 @@ class Router:
         self._routes.append((pattern, {method: route}))
 
     def paths(self) -> list[tuple[str, list[str]]]:
-        """Every path and its methods."""
+        """Return every path and its methods."""
         return [("/" + "/".join(pattern), sorted(methods)) for pattern, methods in self._routes]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -196,7 +199,7 @@ class Router:
 
 
 def _header(request: Request, name: str) -> str | None:
-    """All headers of this name are one list; None if there are none."""
+    """Join all headers of this name; None if there are none."""
     given = request.headers.getlist(name)
     return ",".join(given) if given else None
 

@@ -42,7 +42,7 @@ class ListenError(Exception):
 @dataclass(frozen=True, slots=True)
 class _Bound:
     listener: Listener
-    """With the port that was bound."""
+    """Listener with the port that was bound."""
     socket: socket.socket
     admin: bool
     context: ssl.SSLContext | None
@@ -101,7 +101,7 @@ class RestServer:
         return tuple(each.listener for each in self._bound)
 
     def start(self) -> None:
-        """Returns when it accepts requests."""
+        """Start to serve; returns when requests are accepted."""
         self._thread.start()
         self._up.wait()
         where = ", ".join(map(str, self.listeners))
@@ -155,7 +155,10 @@ class RestServer:
             await asyncio.gather(*running)
 
     def _app(self, client: httpx.AsyncClient, admin: bool) -> ASGIApp:
-        """Admin listeners have neither the headers nor the origins of the others, as in Java."""
+        """Return the application of a kind of listeners.
+
+        Admin listeners have neither the headers nor the origins of the others, as in Java.
+        """
         app: ASGIApp = make_router(
             self._submit,
             client,
@@ -204,7 +207,7 @@ def _server(app: ASGIApp, context: ssl.SSLContext | None, limits: Limits) -> uvi
 
 
 def _bind(listener: Listener) -> socket.socket:
-    """An empty host means every address, of IPv6 too where it is available."""
+    """Bind a listener. An empty host means every address, of IPv6 too where it is available."""
     try:
         if not listener.host and socket.has_dualstack_ipv6():
             bound = socket.create_server(("", listener.port), family=socket.AF_INET6, backlog=1024, dualstack_ipv6=True)

@@ -87,13 +87,13 @@ ALGORITHMS = tuple(DIGESTS)
 
 
 def standalone_config() -> ConfigDef:
-    """All settings of a standalone worker."""
+    """Return the settings of a standalone worker."""
     config = _worker_config().define("offset.storage.file.filename", ConfigType.STRING, importance=Importance.HIGH)
     return documented(config)
 
 
 def distributed_config() -> ConfigDef:
-    """All settings of a worker of a group."""
+    """Return the settings of a worker of a group."""
     config = define_table(_worker_config(), _DISTRIBUTED)
     for key in define_table(ConfigDef(), _AT_LEAST_ZERO).keys.values():
         config.add(replace(key, validator=at_least(0)))

@@ -1,4 +1,4 @@
-"""What each setting of a worker does, one sentence or two: for ``penstock help`` and the reference."""
+"""Documentation of a worker's settings, a sentence or two each, for ``penstock help`` and the reference."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ DOCUMENTATION = {
 
 
 def documented(config: ConfigDef) -> ConfigDef:
-    """The same definitions; those without documentation get theirs."""
+    """Return the definitions, with documentation added where they have none."""
     complete = ConfigDef()
     for key in config.keys.values():
         complete.add(replace(key, documentation=key.documentation or DOCUMENTATION[key.name]))
@@ -139,7 +139,7 @@ def documented(config: ConfigDef) -> ConfigDef:
 
 
 def of_https(name: str) -> str:
-    """What the documentation of a security setting of Kafka's clients lacks, if it is the worker's."""
+    """Return what the documentation of a security setting of Kafka's clients lacks where it is the worker's."""
     used = name in _OF_HTTPS or name.startswith(("ssl.keystore.", "ssl.truststore."))
     if not used:
         return ""

@@ -31,7 +31,7 @@ _PACKAGE = "org.apache.kafka.common.config.provider."
 
 
 class _PathProvider(ConfigProvider):
-    """Base of those that read files: ``allowed.paths`` limits them to some folders."""
+    """Base of providers that read files: ``allowed.paths`` limits them to some folders."""
 
     _allowed: tuple[str, ...] | None = None
 
@@ -73,7 +73,7 @@ class _PathProvider(ConfigProvider):
 
 
 def _normal(path: str) -> str:
-    """As ``java.nio.file.Path.normalize`` has it: two slashes at the beginning are one."""
+    """Normalize a path as ``java.nio.file.Path.normalize`` does: two slashes at the beginning become one."""
     normal = os.path.normpath(path)
     return normal[1:] if normal.startswith("//") else normal
 
@@ -127,7 +127,7 @@ class EnvVarConfigProvider(ConfigProvider):
 
     java_name = f"{_PACKAGE}EnvVarConfigProvider"
     _pattern: JavaPattern | None = None
-    """None for all."""
+    """Pattern of the variables that may be read; None for all."""
 
     @classmethod
     def version(cls) -> str:
@@ -178,7 +178,8 @@ class ConfigTransformer:
         seen: Callable[[Collection[str]], None] = lambda values: None,
         only: Collection[str] | None = None,
     ) -> ConfigTransformer:
-        """With those of ``config.providers``; ``resolve(kind, name)`` finds their classes. Raises ConfigError.
+        """Create the providers of ``config.providers``; ``resolve(kind, name)`` finds their classes. Raises
+        ConfigError.
 
         ``only``: the names of those that are wanted.
         """
@@ -226,7 +227,7 @@ class ConfigTransformer:
 
 
 def has_reference(value: str | None) -> bool:
-    """Whether a value holds a reference to a config provider."""
+    """Return whether a value has a reference to a config provider."""
     return next(references(value), None) is not None
 
 

@@ -41,7 +41,7 @@ def define_rest_limits(config: ConfigDef) -> None:
 
 
 def define_permissions(config: ConfigDef) -> None:
-    """What configurations of connectors may name. Patterns have ``*`` for any text."""
+    """Define what configurations of connectors may name. Patterns have ``*`` for any text."""
     for name, default, meaning in (
         (
             "plugins.allowed",
@@ -107,7 +107,7 @@ def define_permissions(config: ConfigDef) -> None:
 
 
 def define_access(config: ConfigDef) -> None:
-    """Who may use the REST interface, and what is recorded of it."""
+    """Define who may use the REST interface, and the audit of it."""
     for name, default, meaning in (
         ("authorization.file", None, "A YAML file with the roles of users and groups; read again when it changes."),
         ("authentication.htpasswd", None, "A file of users and their passwords, hashed with bcrypt (`htpasswd -B`)."),
@@ -133,7 +133,7 @@ def define_access(config: ConfigDef) -> None:
 
 
 def path_problem(given: str, allowed: Iterable[str]) -> str | None:
-    """Why a path or URI may not be used, as a sentence without the setting at its end; None if it may.
+    """Return why a path or URI may not be used, as a sentence without the setting at its end; None if it may be used.
 
     Links are followed where they are of this machine. Patterns of Spark that can leave a folder are not allowed.
     """
@@ -147,7 +147,7 @@ def path_problem(given: str, allowed: Iterable[str]) -> str | None:
 
 
 def _place(text: str) -> tuple[str, str]:
-    """What comes before the path (a scheme and a host; empty for this machine's files), and the path."""
+    """Return what comes before the path (scheme and host; empty for this machine's files), and the path."""
     parts = urlsplit(text.strip())
     if len(parts.scheme) > 1 and parts.scheme.casefold() != "file":
         path = posixpath.normpath(unquote(parts.path) or "/")

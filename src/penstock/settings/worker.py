@@ -44,7 +44,7 @@ class ExactlyOnceSource(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class InternalTopic:
-    """One of the three internal topics: how to create it if it is missing. -1 is the broker's default."""
+    """An internal topic, and how to create it if it is missing. -1 is the broker's default."""
 
     name: str
     partitions: int
@@ -70,7 +70,7 @@ class GroupSettings:
 
 @dataclass(frozen=True, slots=True)
 class SessionKeySettings:
-    """How workers sign their requests to each other (KIP-507)."""
+    """Signing of requests between workers (KIP-507)."""
 
     ttl_ms: int
     algorithm: str
@@ -81,9 +81,7 @@ class SessionKeySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """A worker's settings. ``config`` is all of them as texts, references to config providers
-    resolved.
-    """
+    """A worker's settings. ``config`` is all of them as texts, references to config providers resolved."""
 
     config: Mapping[str, str]
     values: Mapping[str, Any] = field(repr=False)
@@ -100,7 +98,7 @@ class WorkerSettings:
     task_shutdown_timeout_ms: int
     exactly_once: ExactlyOnceSource = ExactlyOnceSource.DISABLED
     group: GroupSettings | None = None
-    """None in standalone mode, as all settings of a group."""
+    """Group settings; None in standalone mode."""
     session_keys: SessionKeySettings | None = None
     config_topic: InternalTopic | None = None
     offset_topic: InternalTopic | None = None

@@ -1,4 +1,4 @@
-"""A worker put together from its settings: loop, foundation, connectors, tasks on Spark, REST interface.
+"""A worker, assembled from its settings: loop, foundation, connectors, tasks on Spark, REST interface.
 
 ``start`` answers REST at once, while topics are still being read and Spark is starting. ``stop`` ends in the opposite
 order: no more requests, then all work, then the membership in the group, then everything else; nothing is left
@@ -64,11 +64,11 @@ from penstock.worker.task_launcher import TaskLauncher
 log = logging.getLogger(__name__)
 
 CLOSE_S = 5.0
-"""How long config providers may take to close."""
+"""Time for the config providers to close."""
 
 
 class Worker:
-    """One worker, distributed or standalone as its settings say."""
+    """A worker, distributed or standalone as its settings say."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         """Raises ConfigError for settings that are not valid, and ListenError for a port that is taken."""
@@ -137,7 +137,7 @@ class Worker:
         self._metrics.connectors_plugins = self._parts.connectors.plugin_metrics
 
     def start(self) -> None:
-        """Returns as soon as REST answers; topics and Spark follow."""
+        """Start the worker. Returns as soon as REST answers; topics and Spark follow."""
         self._log_lines.start()
         self._loop.start(self._parts)
         self._server.start()
@@ -147,7 +147,10 @@ class Worker:
         self._telemetry.start()
 
     def stop(self) -> None:
-        """Blocks until everything has ended, within the time that the settings give tasks to stop, and some more."""
+        """Stop the worker.
+
+        Blocks until everything has ended, within the time that the settings give tasks to stop, and some more.
+        """
         patience = self.settings.task_shutdown_timeout_ms / 1000
         self._reloads.close()
         self._server.stop(timeout=5)
@@ -170,7 +173,7 @@ class Worker:
         self._log_lines.close()
 
     def _close_providers(self) -> None:
-        """A config provider is a plugin: the worker's end does not depend on it."""
+        """Close the config providers, which are plugins: the worker ends whether they do or not."""
         try:
             Threads().submit(self._providers.close).result(CLOSE_S)
         except Exception:
@@ -268,7 +271,7 @@ class Worker:
         )
 
     def _deliver(self, event: Event | Report) -> None:
-        """An event of a connector or a task, which may repeat secrets."""
+        """Deliver an event of a connector or a task, which may repeat secrets."""
         self._loop.deliver(self._redaction.clean_event(event))
 
     def _config_of(self, name: str) -> dict[str, str]:

@@ -25,9 +25,9 @@ log = logging.getLogger(__name__)
 Config = Mapping[str, str]
 
 TIMEOUT_S = 90.0
-"""How long code of a plugin may take: as long as a REST request."""
+"""Time limit for a plugin's code, equal to that of a REST request."""
 RUNS_PLUGINS = (a.Validate, a.ReadOffsets, a.WriteOffsets, a.FenceProducers)
-"""Asks that call plugins: a connector's class, config providers."""
+"""Asks that call plugins, such as a connector's class or config providers."""
 
 
 class ConnectorOffsets(Protocol):
@@ -102,7 +102,7 @@ class Background:
                 assert_never(ask)
 
     def _call(self, call: a.CallLeader) -> None:
-        """Raises ConnectionError with the leader's message if it does not do what it is asked."""
+        """Send a request to the leader. Raises ConnectionError with the leader's message if the leader refuses it."""
         if not call.url:
             raise ConnectionError("the leader of the cluster is not known")
         body = b"" if call.body is None else compact.encode(call.body)
@@ -120,13 +120,13 @@ class Background:
 
 
 def _escaped(part: str) -> str:
-    """A part of a path; of dots alone it would stand for another path."""
+    """Escape a part of a path; a part that consists of dots would stand for another path."""
     return urllib.parse.quote(part, safe="") if part.strip(".") else part.replace(".", "%2E")
 
 
 def as_exception(error: BaseException) -> Exception:
-    """What a plugin has raised, to be raised again. SystemExit and the like would end the thread that does so, and
-    nobody would be told: the worker's loop, or the server of the REST interface.
+    """Return what a plugin raised as an exception that may be raised again. SystemExit and the like would end that
+    thread, and nobody would be told: the worker's loop, or the server of the REST interface.
     """
     if isinstance(error, Exception):
         return error

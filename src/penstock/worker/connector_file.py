@@ -20,8 +20,8 @@ _OF_ANSWERS = ("tasks", "type")
 
 
 def read_connector(path: Path, default_name: str | None = None) -> m.CreateConnector:
-    """A connector's configuration file: JSON, as a plain object of settings or as ``POST /connectors`` takes it and
-    ``GET /connectors/{name}`` returns it, or Java properties. The content decides which it is; but a ``.json`` file
+    """Read a connector's configuration file: JSON, as a plain object of settings or as ``POST /connectors`` takes it
+    and ``GET /connectors/{name}`` returns it, or Java properties. The content decides which it is; but a ``.json`` file
     must be JSON. ``default_name`` is that of plain settings without a name, which are refused if there is none.
 
     Java: ``ConnectStandalone.parseConnectorConfigurationFile``, which tries these in this order, and takes names as
@@ -36,8 +36,8 @@ def read_connector(path: Path, default_name: str | None = None) -> m.CreateConne
 def parse_connector(
     path: Path, content: bytes, default_name: str | None = None, prepared: Callable[[str], str] = str
 ) -> m.CreateConnector:
-    """As ``read_connector``, of this content; the path is for messages. ``prepared`` is called with the text, before it
-    is read.
+    """Parse content as ``read_connector`` does; the path is for messages. ``prepared`` is called with the text, before
+    it is read.
     """
     try:
         document = _document(path, content, prepared)

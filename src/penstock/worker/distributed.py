@@ -56,13 +56,13 @@ class KafkaFoundation:
         )
 
     def open(self) -> None:
-        """Begin to read; ``CaughtUp`` is delivered when all that was there has been."""
+        """Start to read the topics; ``CaughtUp`` is delivered when everything that they have now has been read."""
         self._config.start()
         self._status.start()
         self.offset_store.start()
 
     def leave(self) -> None:
-        """All work has ended: leave the group, so that the others need not wait for a session to expire."""
+        """Leave the group after all work has ended, so that the others need not wait for the session to expire."""
         self._member.leave_and_stop(STOP_TIMEOUT_S)
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ class KafkaFoundation:
     # -- the config topic, as ``loop.ConfigLog``
 
     def append_config(self, records: tuple[ConfigTopicRecord, ...], as_leader: bool, done: Done) -> None:
-        """Done when the records have been read back."""
+        """Append records to the config topic; ``done`` is called when they have been read back."""
         self._config.append(records, lambda error: done(_known(error)), privileged=as_leader)
 
     def read_config_to_end(self, done: Done) -> None:
@@ -132,5 +132,5 @@ class KafkaFoundation:
 
 
 def _known(error: BaseException | None) -> BaseException | None:
-    """The core has its own exception in place of Kafka's."""
+    """Replace an exception of Kafka by the core's own."""
     return Fenced(str(error)) if isinstance(error, PrivilegedWriteError) else error

@@ -1,4 +1,4 @@
-"""Requests about this worker alone: its version, plugins and loggers."""
+"""Answers to requests about this worker alone: its version, plugins and loggers."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class LocalAnswers:
         raise TypeError(f"not a request about this worker alone: {request!r}")
 
     def _validated(self, plugin: str, config: dict[str, str | None]) -> ConfigInfos:
-        """The class of the configuration must end with the name in the path, ``Connector`` at the end of either
+        """Validate a configuration. Its class must end with the name in the path, ``Connector`` at the end of either
         aside. What the connector's own code raises is 500 with its class, as in Java.
         """
         named = config.get("connector.class")

@@ -34,7 +34,7 @@ from penstock.worker.task_launcher import TaskLauncher
 log = logging.getLogger(__name__)
 
 IDLE_S = 1.0
-"""The longest wait for an event; the group's heartbeats depend on it."""
+"""Maximum wait for an event; the group's heartbeats depend on it."""
 
 Done = Callable[[BaseException | None], None]
 
@@ -92,7 +92,7 @@ class Loop:
         self._events.put(event)
 
     def submit(self, request: LocalRequest | HerderRequest) -> Future[Reply | Elsewhere]:
-        """The answer to a client's request, in the future."""
+        """Return the future of the reply to a request."""
         future: Future[Reply | Elsewhere] = Future()
         if isinstance(request, LocalRequest):
             assert self._parts is not None

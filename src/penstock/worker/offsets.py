@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 Config = Mapping[str, str]
 
 TIMEOUT_S = 90.0
-"""For each access to offsets, for a client's request or a task's start."""
+"""Time limit for an access to offsets, for a client's request or a task's start."""
 
 
 class Offsets:
@@ -61,7 +61,10 @@ class Offsets:
         )
 
     def read(self, connector: str, config: Config) -> list[dict[str, Any]]:
-        """As ``GET /connectors/{name}/offsets`` shows them. Raises Refused if its class is not installed."""
+        """Read offsets as ``GET /connectors/{name}/offsets`` shows them.
+
+        Raises Refused if the class is not installed.
+        """
         kind = self._plugins.kind(config)
         if kind == "unknown":
             self._plugins.connector(config)  # which says what there is instead

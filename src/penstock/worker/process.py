@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class StartError(Exception):
-    """Why a worker can't start, in a sentence. The exit statuses are Java's."""
+    """The worker cannot start; the message is a sentence. The exit statuses are Java's."""
 
     def __init__(self, sentence: str, exit_status: int) -> None:
         super().__init__(sentence)
@@ -41,7 +41,7 @@ class Signals:
             signal.signal(number, lambda number, _: self._come.put(number))
 
     def wait(self, seconds: float) -> bool:
-        """Whether one has come that was not waited for yet."""
+        """Wait for a signal; return whether one has arrived that nobody has waited for."""
         try:
             self._come.get(timeout=seconds)
         except queue.Empty:
@@ -103,7 +103,7 @@ def _read(connectors: Sequence[Path]) -> list[m.CreateConnector]:
 
 
 def _create(worker: Worker, request: m.CreateConnector, signals: Signals) -> bool:
-    """Whether it has been created; False if a signal has come first, since its validation may take long."""
+    """Create the connector. Return False if a signal arrives first, since the validation may take long."""
     future = worker.submit(request)
     while not future.done():
         if signals.wait(0.05):

@@ -21,7 +21,7 @@ from penstock.plugins import Plugins
 
 class OffsetsForTasks(Protocol):
     def topics(self, connector: str, config: Mapping[str, str]) -> tuple[str | None, str | None]:
-        """Where a source's tasks write their offsets, and where copies go: see ``TaskSpec``."""
+        """Return the topics of a source task's offsets and of their copies: see ``TaskSpec``."""
 
     def for_task(self, connector: str, config: Mapping[str, str]) -> CommittedOffsets:
         """Read to the end. May block."""
@@ -29,7 +29,7 @@ class OffsetsForTasks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkerFacts:
-    """What every ``TaskSpec`` says of its worker."""
+    """Facts about the worker that are in every ``TaskSpec``."""
 
     config: dict[str, str]
     group_id: str

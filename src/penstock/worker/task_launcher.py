@@ -33,13 +33,13 @@ T = TypeVar("T")
 LONG_S, LOOK_S = 10.0, 1.0
 """After so many seconds of preparation the task's status says where it is; and how often that is checked."""
 THREADS = 4
-"""For the preparation of one connector's tasks: one that hangs delays no task of another connector, and no task of its
-own once it is stopped.
+"""Threads that prepare the tasks of one connector. A preparation that hangs delays no task of another connector, and no
+task of its own once it is stopped.
 """
 
 
 class Hosts(Protocol):
-    """Where tasks run: ``spark.hosted.HostedTasks``."""
+    """Host of the tasks: ``spark.hosted.HostedTasks``."""
 
     def run(self, spec: TaskSpec, gate: Gate) -> None: ...
     def pause(self, id: TaskId) -> None: ...
@@ -224,7 +224,7 @@ class _Start:
         self.topics_reset = False
 
     def described(self) -> str:
-        """Where its preparation is."""
+        """Describe how far the preparation is."""
         if self.thread is None:
             return f"The task has waited for {LONG_S:.0f} s for other tasks of the connector that are being prepared"
         return f"The task's configuration has not been resolved for {LONG_S:.0f} s. It is at\n{stack(self.thread)}"

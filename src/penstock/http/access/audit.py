@@ -1,4 +1,4 @@
-"""One line of JSON for every change and every refusal, in the log ``penstock.audit``.
+"""The audit log ``penstock.audit``: one line of JSON for every change and every refusal.
 
 Members: ``time``, ``principal`` (for a wrong password ``tried``), ``how`` (it was authenticated), ``address``,
 ``action``, ``connector``, ``request``, ``outcome`` (``done``, ``refused``, ``failed``), ``status``, and for
@@ -62,7 +62,7 @@ def write(
 def difference(
     before: Config, after: Config, passwords: Callable[[Config], Collection[str]] = lambda config: ()
 ) -> dict[str, Any]:
-    """What has been added, changed (old and new value) and removed. A secret that has changed shows two masks.
+    """Return the settings added, changed (old and new value) and removed. A secret that has changed shows two masks.
 
     Of a configuration without measure only the number of settings is logged: this must not take long. ``passwords``
     gives the names of settings that plugins define as such.

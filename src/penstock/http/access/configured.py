@@ -1,4 +1,4 @@
-"""Authentication and roles as a worker's settings say."""
+"""Authentication and roles from a worker's settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ JWKS = "penstock.authentication.oidc.jwks"
 def authentication(
     config: Mapping[str, str], environment: Mapping[str, str], key: Callable[[], bytes | None]
 ) -> Authentication:
-    """``key`` is the present session key. Raises RestSettingError."""
+    """Return the authentication that the settings define.
+
+    ``key`` returns the present session key. Raises RestSettingError.
+    """
     passwords = config.get(HTPASSWD, "").strip()
     return Authentication(
         BasicAuth.of(config, environment),

@@ -28,20 +28,20 @@ ALLOWED_HEADERS = "Content-Type"
 MAX_AGE_S = "60"
 _READS = ("GET", "HEAD", "OPTIONS")
 _OTHERS = ("cross-site", "same-site")
-"""What browsers say in ``Sec-Fetch-Site`` of a request by a page of another origin."""
+"""Values of ``Sec-Fetch-Site`` in requests by pages of other origins."""
 _PORTS = {"http": "80", "https": "443"}
 
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """``patterns`` is empty if every origin is allowed."""
+    """Allowed origins; ``patterns`` is empty if every origin is allowed."""
 
     patterns: tuple[re.Pattern[str], ...]
     methods: tuple[str, ...]
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Self | None:
-        """None if no origin is allowed. Raises RestSettingError."""
+        """Return the origins that the settings allow; None for no origin. Raises RestSettingError."""
         origins = _list(config.get("access.control.allow.origin", ""))
         if not origins:
             return None
@@ -50,7 +50,7 @@ class Origins:
         return cls(tuple(patterns), methods or DEFAULT_METHODS)
 
     def allow(self, header: str) -> bool:
-        """Whether one of the origins in a header ``Origin`` is allowed."""
+        """Return whether one of the origins in a header ``Origin`` is allowed."""
         given = header.split()
         return bool(given) and (
             not self.patterns or any(pattern.fullmatch(each) for pattern in self.patterns for each in given)
@@ -108,7 +108,7 @@ class ChangesByOthers:
 
 
 def _by_another(asked: Headers) -> bool:
-    """Whether it is sent by a page of another origin. What is no browser says nothing."""
+    """Return whether a page of another origin sent the request. Only browsers say so."""
     if (site := asked.get("sec-fetch-site")) is not None:
         return site in _OTHERS
     if not (origin := asked.get("origin", "")):

@@ -1,4 +1,4 @@
-"""A file of the operator's that is read again when it changes; what can't be read leaves the last good content."""
+"""An operator's file that is read again when it changes; a file that cannot be read leaves the last good content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of what clients may send: the size of bodies, the time for headers and bodies, the number of connections.
+"""Limits for clients: size of bodies, time for headers and bodies, number of connections.
 
 Connections are bounded so that slow senders and idle clients leave room for others: when there are too many, the one
 that has sent nothing complete for the longest time is closed in favour of the new one. With TLS they count from before
@@ -26,9 +26,9 @@ BODY_TIMEOUT = "penstock.rest.body.timeout.ms"
 MAX_CONNECTIONS = "penstock.rest.max.connections"
 DEFAULTS = {MAX_BODY: 16 * 2**20, HEADER_TIMEOUT: 30_000, BODY_TIMEOUT: 60_000, MAX_CONNECTIONS: 512}
 BODIES_AT_ONCE = 16
-"""So many bodies of the largest size are held in memory at a time."""
+"""Bodies of maximum size that are held in memory at a time."""
 LINGER_S = 5.0
-"""How long the rest of a body is read and dropped that was refused, so that the client gets to read the answer."""
+"""Seconds for which the rest of a refused body is read and dropped, so that the client reads the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Bodies:
         self._limit, self._held = limit, 0
 
     def bounded(self, scope: Scope, receive: Receive) -> BoundedBody:
-        """``receive`` for one request; the caller calls ``release`` when it has been answered."""
+        """Wrap ``receive`` for one request; the caller calls ``release`` when it has been answered."""
         return BoundedBody(self, scope, receive)
 
     def take(self, size: int, of_request: int) -> None:
@@ -102,7 +102,7 @@ class BoundedProtocol(H11Protocol):
 
     limits = Limits()
     accepted: ClassVar[dict[BoundedProtocol, asyncio.Task[Any]]] = {}
-    """Those that have no transport yet, because of their handshake, and asyncio's tasks that wait for it."""
+    """Connections without a transport because of their handshake, and asyncio's tasks that wait for it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -127,7 +127,7 @@ class BoundedProtocol(H11Protocol):
         self._watch()
 
     def _accepted(self, done: asyncio.Task[Any] | None = None) -> None:
-        """The handshake has ended, or failed."""
+        """Continue after the handshake has ended or failed."""
         self.accepted.pop(self, None)
         if self._waits_for == "handshake":
             self._expect("", 0)
@@ -204,5 +204,5 @@ class BoundedProtocol(H11Protocol):
 
 
 def protocol_of(limits: Limits) -> type[BoundedProtocol]:
-    """The class of connections with these limits."""
+    """Return the class of connections with these limits."""
     return type("BoundedProtocol", (BoundedProtocol,), {"limits": limits, "accepted": {}})

@@ -1,4 +1,4 @@
-"""Where the REST interface listens, and the address that it advertises to other workers.
+"""Listeners of the REST interface, and the address that it advertises to other workers.
 
 Java: ``RestServerConfig`` and ``RestServer``; what is wrong with a listener is said in its words.
 """
@@ -23,7 +23,7 @@ class RestSettingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """An empty host is every address of the machine, port 0 any that is free."""
+    """Address to listen at: an empty host is every address of the machine, port 0 any free port."""
 
     scheme: str
     host: str
@@ -31,7 +31,7 @@ class Listener:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """``http://host:port``. Raises RestSettingError."""
+        """Parse ``http://host:port``. Raises RestSettingError."""
         found = _FORM.fullmatch(text.strip())
         if found is None:
             raise RestSettingError("Listener doesn't have the right format (protocol://hostname:port).")
@@ -47,7 +47,7 @@ class Listener:
 
 
 def listeners(config: Config) -> tuple[Listener, ...]:
-    """``listeners``. Raises RestSettingError."""
+    """Return the addresses of ``listeners``. Raises RestSettingError."""
     texts = _list(config.get("listeners", DEFAULT))
     if not texts:
         example = "at least one URL is expected, ex: http://localhost:8080,https://localhost:8443."
@@ -58,7 +58,9 @@ def listeners(config: Config) -> tuple[Listener, ...]:
 
 
 def admin_listeners(config: Config) -> tuple[Listener, ...] | None:
-    """``admin.listeners``: None if /admin is served with all other paths; empty if it is not served."""
+    """Return the addresses of ``admin.listeners``: None if /admin is served with all other paths, empty if it is not
+    served.
+    """
     if "admin.listeners" not in config:
         return None
     texts = _list(config["admin.listeners"])
@@ -68,7 +70,7 @@ def admin_listeners(config: Config) -> tuple[Listener, ...] | None:
 
 
 def _parsed(setting: str, text: str) -> Listener:
-    """Raises RestSettingError, which names the setting and what is wrong in it."""
+    """Parse addresses. Raises RestSettingError, which names the setting and what is wrong in it."""
     try:
         return Listener.parse(text)
     except RestSettingError as error:
@@ -76,7 +78,7 @@ def _parsed(setting: str, text: str) -> Listener:
 
 
 def advertised_url(config: Config, bound: Sequence[Listener]) -> str:
-    """The URL for other workers; ``bound`` are the ``listeners`` with the ports that were bound."""
+    """Return the URL for other workers; ``bound`` are the ``listeners`` with the ports that were bound."""
     wanted = config.get("rest.advertised.listener", "").strip().lower()
     schemes = [each.scheme for each in bound]
     scheme = wanted or ("http" if "http" in schemes else "https")
@@ -97,7 +99,7 @@ def bracketed(host: str) -> str:
 
 
 def _reachable(host: str) -> str:
-    """Java would advertise 0.0.0.0, which no other host can reach."""
+    """Return a host that others can reach. Java would advertise 0.0.0.0, which no other host can reach."""
     if host and host not in ("0.0.0.0", "::"):
         return host
     try:
@@ -107,5 +109,5 @@ def _reachable(host: str) -> str:
 
 
 def _list(text: str) -> list[str]:
-    """A setting of type list; blank: an empty one."""
+    """Return a setting of type list; a blank one is empty."""
     return [each.strip() for each in text.split(",")] if text.strip() else []

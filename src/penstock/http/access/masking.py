@@ -135,7 +135,7 @@ def _is_text(name: str, value: Any, connector: str | None) -> bool:
 
 
 def _configs(versions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The configurations of versions, of which each has the difference to the one before it and the newest is first."""
+    """Yield the configurations of versions, which have the difference to the version before and come newest first."""
     config: dict[str, Any] = {}
     for version in reversed(versions):
         changes = version["difference"]
@@ -145,7 +145,7 @@ def _configs(versions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _validated(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Results of a validation with their values masked; definitions and errors have nothing that was not sent."""
+    """Mask the values of a validation's results; definitions and errors have nothing that was not sent."""
     passwords = {info["value"]["name"] for info in infos if _has_text(info) and _is_password(info)}
     shown = masked({info["value"]["name"]: info["value"]["value"] for info in infos if _has_text(info)}, passwords)
     return [

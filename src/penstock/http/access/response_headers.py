@@ -23,7 +23,7 @@ Headers = list[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class HeaderRule:
-    """``add`` keeps values of earlier rules, ``set`` replaces them."""
+    """Rule for a header: ``add`` keeps values of earlier rules, ``set`` replaces them."""
 
     name: str
     value: str
@@ -32,7 +32,7 @@ class HeaderRule:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """``set X-Frame-Options:DENY``. Raises RestSettingError with Java's sentences."""
+        """Parse a rule such as ``set X-Frame-Options:DENY``. Raises RestSettingError with Java's sentences."""
         action, _, header = text.strip().partition(" ")
         header = header.strip()
         if not header:

@@ -1,4 +1,4 @@
-"""Who may do what with which connectors: ``penstock.authorization.file``.
+"""Roles: the actions that principals may take on connectors (``penstock.authorization.file``).
 
 groups:                      # beside those that tokens name
   operators: [alice, bob]
@@ -52,7 +52,10 @@ class Roles:
         return cls(tuple(map(_rule, rules)), groups)
 
     def allow(self, principal: Principal, action: str, connector: str | None) -> bool:
-        """``connector`` of None: what is no matter of one connector, for which a rule must be of all (``*``)."""
+        """Return whether a rule allows the action.
+
+        ``connector`` is None for actions that do not concern one connector, which need a rule for all (``*``).
+        """
         return any(
             action in rule.actions and (connector is not None or "*" in rule.connectors)
             for rule in self._of(principal)
@@ -63,7 +66,7 @@ class Roles:
         return bool(self._of(principal))
 
     def granted(self, principal: Principal) -> frozenset[str]:
-        """The actions that this principal may carry out on any connector at all."""
+        """Return the actions that this principal may take on at least one connector."""
         return frozenset().union(*(rule.actions for rule in self._of(principal)))
 
     def _of(self, principal: Principal) -> list[Rule]:

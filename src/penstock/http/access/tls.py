@@ -29,7 +29,7 @@ VERSIONS = {
     "TLSv1.3": ssl.TLSVersion.TLSv1_3,
 }
 _NEWEST = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
-"""The suites of TLS 1.3 that OpenSSL offers."""
+"""Cipher suites of TLS 1.3 that OpenSSL offers."""
 CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 
 
@@ -41,14 +41,16 @@ class KeyStores(Protocol):
 
 
 def tls_settings(config: Config, prefix: str = LISTENERS) -> dict[str, str]:
-    """The ``ssl.*`` settings of listeners with this prefix, without it: all from the prefix or none."""
+    """Return the ``ssl.*`` settings of listeners with this prefix, without it: either all with the prefix or all
+    without.
+    """
     specific = {k.removeprefix(prefix): v for k, v in config.items() if k.startswith(prefix)}
     given = specific or {k: v for k, v in config.items() if k.startswith("ssl.")}
     return {name: value.strip(BLANKS) for name, value in given.items()}
 
 
 def server_context(settings: Config, stores: KeyStores | None) -> ssl.SSLContext:
-    """For listeners of scheme https. Raises RestSettingError."""
+    """Return the TLS context of listeners with the scheme https. Raises RestSettingError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     if not _load_own_key(context, settings, stores):
         raise RestSettingError("A listener is https, but neither `ssl.keystore.location` nor `ssl.keystore.key` is set")
@@ -62,7 +64,7 @@ def server_context(settings: Config, stores: KeyStores | None) -> ssl.SSLContext
 
 
 def client_context(config: Config, stores: KeyStores | None) -> ssl.SSLContext:
-    """For requests to other workers; by the settings of their listeners. Raises RestSettingError.
+    """Return the TLS context of requests to other workers, from the settings of the listeners. Raises RestSettingError.
 
     A trust store that is given is all that is trusted; without one it is what the system trusts.
     """
@@ -78,7 +80,7 @@ def client_context(config: Config, stores: KeyStores | None) -> ssl.SSLContext:
 
 
 def _load_own_key(context: ssl.SSLContext, settings: Config, stores: KeyStores | None) -> bool:
-    """Whether there is a key."""
+    """Load the key and certificate; return whether there is a key."""
     password, key_password = settings.get("ssl.keystore.password"), settings.get("ssl.key.password")
     if "ssl.keystore.key" in settings:
         pem = settings["ssl.keystore.key"] + "\n" + settings.get("ssl.keystore.certificate.chain", "")
@@ -106,7 +108,7 @@ def _load_own_key(context: ssl.SSLContext, settings: Config, stores: KeyStores |
 
 
 def _load_trusted(context: ssl.SSLContext, settings: Config, stores: KeyStores | None) -> bool:
-    """Whether there is a trust store."""
+    """Load the trusted certificates; return whether there is a trust store."""
     pem = settings.get("ssl.truststore.certificates")
     if pem is None and "ssl.truststore.location" in settings:
         store = _read("ssl.truststore.location", settings["ssl.truststore.location"])
@@ -130,7 +132,7 @@ def _load_trusted(context: ssl.SSLContext, settings: Config, stores: KeyStores |
 
 
 def _choose(context: ssl.SSLContext, settings: Config) -> None:
-    """Protocol versions and ciphers."""
+    """Set protocol versions and cipher suites."""
     names = [name.strip() for name in settings.get("ssl.enabled.protocols", "TLSv1.2,TLSv1.3").split(",")]
     for name in names:
         if name not in VERSIONS:
@@ -142,8 +144,8 @@ def _choose(context: ssl.SSLContext, settings: Config) -> None:
 
 
 def _choose_suites(context: ssl.SSLContext, suites: list[str]) -> None:
-    """By Java's names or OpenSSL's. Python can't choose among the suites of TLS 1.3: if Java's names are given, all or
-    none of them are offered.
+    """Set cipher suites by Java's names or OpenSSL's. Python cannot choose among the suites of TLS 1.3: if Java's names
+    are given, all or none of them are offered.
     """
     newest, older = [name for name in suites if name in _NEWEST], [name for name in suites if name not in _NEWEST]
     given = f"`ssl.cipher.suites={','.join(suites)}`"
@@ -164,7 +166,9 @@ def _choose_suites(context: ssl.SSLContext, suites: list[str]) -> None:
 
 
 def _openssl_name(suite: str) -> str:
-    """OpenSSL's name of a suite before TLS 1.3 that has Java's, as in the standards; others as they are."""
+    """Return OpenSSL's name of a suite before TLS 1.3 that has Java's name, as in the standards; other names are
+    returned as they are.
+    """
     exchange, of_java, cipher = suite.partition("_WITH_")
     if not of_java:
         return suite

@@ -28,7 +28,7 @@ OFFSETS = {"offsets": [{"partition": {"filename": "/tmp/lines.txt"}, "offset": {
 
 
 def add_route(router: Router) -> None:
-    """Called after all other routes have been added."""
+    """Add the route of the document. Called after all other routes have been added."""
     made: list[Json] = []
 
     async def openapi(call: Call) -> Reply | Response:
@@ -40,7 +40,7 @@ def add_route(router: Router) -> None:
 
 
 def document(paths: list[tuple[str, list[str]]]) -> Json:
-    """``paths`` with their methods."""
+    """Return the OpenAPI document of these paths and methods."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -68,7 +68,7 @@ def _path(path: str, methods: list[str]) -> Json:
 
 
 def operation_id(method: str, path: str) -> str:
-    """As ``getConnectorsByNameStatus``: clients that are generated call their methods so."""
+    """Return an id such as ``getConnectorsByNameStatus``: generated clients name their methods after it."""
     words = re.sub(r"\{(\w+)\}", r"by-\1", path.removeprefix("/penstock/v1")) if path != "/" else "root"
     return method.lower() + "".join(word.capitalize() for word in re.split(r"\W", words))
 
@@ -95,7 +95,7 @@ SECURITY = {
         "description": "A token of the OpenID Connect provider that the worker trusts",
     },
 }
-"""Which of them a worker accepts, if any, is its configuration's."""
+"""The worker's configuration decides which of them it accepts, if any."""
 
 NAME: Json = {"type": "string", "minLength": 1}
 PARAMETERS = {

@@ -9,7 +9,7 @@ ONE = "/penstock/v1/connectors/{name}"
 
 
 def _number(name: str, description: str, digits: int = 9) -> Json:
-    """Not negative; the schema is a text, as an empty one counts as none."""
+    """Describe a parameter that is a number from 0 on; the schema is a text, since an empty one counts as none."""
     return {
         "name": name,
         "in": "query",

@@ -37,12 +37,12 @@ def _map(values: Json) -> Json:
 
 
 def _object(*optional: str, **members: Json) -> Json:
-    """An object that has all of these members but the optional ones, and no others."""
+    """Return the schema of an object that has all of these members but the optional ones, and no others."""
     return {**_open(*optional, **members), "additionalProperties": False}
 
 
 def _open(*optional: str, **members: Json) -> Json:
-    """An object that may have other members as well."""
+    """Return the schema of an object that may have other members as well."""
     required = [name for name in members if name not in optional]
     return {"type": "object", "properties": members, **({"required": required} if required else {})}
 
@@ -323,7 +323,7 @@ def body(schema: Json, example: Any) -> Json:
 
 
 def flag(name: str, description: str) -> Json:
-    """Any spelling of true is true, and all else false, so its schema is a text."""
+    """Describe a flag: any spelling of true is true and all else false, so its schema is a text."""
     return {"name": name, "in": "query", "description": description, "schema": {"type": "string"}, "example": "true"}
 
 

@@ -19,13 +19,13 @@ from penstock.http.routes.task_health import ConnectorHealth
 
 INITIAL_STATES: dict[str, Any] = {"RUNNING": "STARTED", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
 BLANKS = "".join(map(chr, range(33)))
-"""The characters that Java's ``trim`` removes."""
+"""Characters that Java's ``trim`` removes."""
 CREATION = ("name", "config", "initial_state", "initial_offsets")
 NO_OFFSETS = "Partitions / offsets need to be provided for an alter offsets request"
 
 
 def add_routes(router: Router, ask: Ask, health: ConnectorHealth | None = None) -> None:
-    """``ask`` gets the answer from this worker or another one."""
+    """Add the routes below ``/connectors``. ``ask`` gets the reply from this worker or another one."""
 
     async def status(call: Call) -> m.Reply | Response:
         answer = await ask(call, m.GetStatus(call.name))
@@ -51,7 +51,7 @@ def add_routes(router: Router, ask: Ask, health: ConnectorHealth | None = None) 
         router.add(method, path, handler)
 
     def route_of_any_name(method: str, path: str, make: Callable[[Call], m.Request]) -> None:
-        """These are answered for connectors that do not exist, too, unless the path is ambiguous."""
+        """Add a route that also replies for connectors that do not exist, unless the path is ambiguous."""
 
         async def handler(call: Call) -> m.Reply | Response:
             if call.ambiguous:
@@ -110,7 +110,7 @@ def _add_routes_with_bodies(router: Router, ask: Ask) -> None:
 
 
 def alteration(body: Any) -> bodies.Pairs:
-    """What ``PATCH …/offsets`` asks for."""
+    """Return the changes that a body of ``PATCH …/offsets`` requests."""
     pairs = bodies.offset_pairs(bodies.members(body, "The request", "offsets").get("offsets"))
     if pairs is None:
         raise m.Refused(400, NO_OFFSETS)
@@ -118,7 +118,7 @@ def alteration(body: Any) -> bodies.Pairs:
 
 
 def creation(body: Any) -> m.CreateConnector:
-    """What ``POST /connectors`` asks for. Names are trimmed; ``initial_offsets`` is KIP-995."""
+    """Return the request of a body of ``POST /connectors``. Names are trimmed; ``initial_offsets`` is KIP-995."""
     given = bodies.members(body, "The request", *CREATION)
     name = (bodies.text(given.get("name"), "'name'") or "").strip(BLANKS)
     config = bodies.config(given.get("config"), "'config'")
@@ -126,7 +126,7 @@ def creation(body: Any) -> m.CreateConnector:
 
 
 def beginning(given: Mapping[str, Any]) -> tuple[Any, bodies.Pairs | None]:
-    """The state and the offsets that such a request asks for, if it does. Raises Refused."""
+    """Return the initial state and offsets of a body, if it has them. Raises Refused."""
     state = bodies.text(given.get("initial_state"), "'initial_state'")
     if state is not None and state.upper() not in INITIAL_STATES:
         raise m.Refused(400, f"Unknown initial_state '{state}'; it may be {', '.join(INITIAL_STATES)}")
@@ -135,7 +135,7 @@ def beginning(given: Mapping[str, Any]) -> tuple[Any, bodies.Pairs | None]:
 
 
 def named(name: str, config: dict[str, str | None]) -> dict[str, str | None]:
-    """The configuration with the connector's name in it. Raises Refused if it has another."""
+    """Return the configuration with the connector's name in it. Raises Refused if it has another name."""
     own = config.get("name")
     if own is not None and own != name:
         raise m.Refused(400, f"Connector name configuration ({own}) doesn't match connector name in the URL ({name})")
@@ -143,7 +143,7 @@ def named(name: str, config: dict[str, str | None]) -> dict[str, str | None]:
 
 
 def with_location(call: Call, answer: m.Reply | Response, name: str) -> m.Reply | Response:
-    """With 201 the URL of the new connector, on this worker even if another one created it."""
+    """Add the URL of the new connector to a reply with 201, on this worker even if another one created it."""
     if isinstance(answer, Response):
         if answer.status_code == 201:
             answer.headers["Location"] = location(call, name)

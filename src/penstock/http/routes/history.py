@@ -53,7 +53,10 @@ def add_routes(router: Router, ask: Ask) -> None:
 
 
 def number_in_query(call: Call, key: str, digits: int = 9) -> int | None:
-    """None if it is not given. Raises Refused (400) for what is no number from 0 on."""
+    """Return a number of the query; None if it is not given.
+
+    Raises Refused (400) for anything but a number from 0 on.
+    """
     text = call.query(key)
     if not text:
         return None
@@ -83,14 +86,14 @@ class Peers:
         return [f"{scheme}://{worker}" for worker in sorted(workers) if worker and worker != me]
 
     async def logs(self, url: str, path: str, params: Mapping[str, Any], request: Request) -> dict[str, Any] | None:
-        """None if it does not answer with lines."""
+        """Return the log lines of another worker; None if it does not reply with lines."""
         body = await answer_of(self.client, url + path, {**params, "here": "true"}, request)
         return body if isinstance(body, dict) and "lines" in body else None
 
 
 @dataclass(slots=True)
 class _Reading:
-    """One request for lines; for a follower, how far it has read on each worker."""
+    """A request for lines; for a follower, how far it has read on each worker."""
 
     call: Call
     ask: Ask
@@ -131,7 +134,7 @@ class _Reading:
 
 def add_log_routes(router: Router, ask: Ask, peers: Peers | None) -> None:
     async def begun(call: Call) -> tuple[_Reading, list[str]] | m.Reply | Response:
-        """What to read and from which other workers; or the answer that there is no such connector."""
+        """Return what to read and from which other workers, or the reply that there is no such connector."""
         reading = _Reading(call, ask, peers, _wanted(call))
         status = await ask(call, m.GetStatus(call.name))
         if not isinstance(status, m.Reply) or status.status != 200:
@@ -169,7 +172,7 @@ async def _none() -> AsyncIterator[bytes]:
 
 
 async def _followed(reading: _Reading, others: list[str]) -> AsyncIterator[bytes]:
-    """The last lines and those that follow, each an event; ends when the client goes or the connector is deleted."""
+    """Yield the last lines and those that follow, as events, until the client leaves or the connector is deleted."""
     peers = reading.peers
     if peers is not None:
         peers.followers += 1

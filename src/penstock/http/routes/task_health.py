@@ -19,7 +19,8 @@ from penstock.http.forwarding import answer_of
 
 Figures = Mapping[int, Mapping[str, Any]]
 Restarts = Callable[[str, int | None], Mapping[str, Any] | None]
-"""What the restart policy has done and will do about a task of a connector, or with None the connector itself."""
+"""Returns what the restart policy has done and will do about a task of a connector, or with None the connector itself.
+"""
 POLICY = "restart_policy"
 
 
@@ -35,10 +36,10 @@ class ConnectorHealth:
     client: httpx.AsyncClient
     restarts: Restarts
     in_short: Callable[[], Mapping[str, Figures]] = dict
-    """What a list shows of this worker's tasks, by connector."""
+    """Returns the figures of this worker's tasks for a list, by connector."""
 
     async def of(self, status: Mapping[str, Any], request: Request, here: bool) -> dict[str, Any]:
-        """The field for a connector with this status; ``here`` for the tasks on this worker only."""
+        """Return the field for a connector with this status; ``here`` for the tasks on this worker only."""
         scheme, _, me = self.url.rstrip("/").partition("://")
         where = {task["id"]: task["worker_id"] for task in status["tasks"]}
         others = [] if here else sorted({worker for worker in where.values() if worker and worker != me})
@@ -54,7 +55,9 @@ class ConnectorHealth:
         return self._with_restarts(status["name"], where, {"tasks": tasks, "unreachable": silent})
 
     async def listed(self, shown: Mapping[str, Any], request: Request, here: bool) -> dict[str, Any]:
-        """Connectors with their statuses, as a list shows them; ``here`` for those with tasks on this worker only."""
+        """Return connectors with their statuses, as a list shows them; ``here`` for those with tasks on this worker
+        only.
+        """
         scheme, _, me = self.url.rstrip("/").partition("://")
         own, known = self.in_short(), {name: each["status"] for name, each in shown.items() if "status" in each}
         if here:
@@ -75,7 +78,7 @@ class ConnectorHealth:
         return with_health if here else {name: each | with_health.get(name, {}) for name, each in shown.items()}
 
     def _with_restarts(self, name: str, tasks: Iterable[int], health: dict[str, Any]) -> dict[str, Any]:
-        """With the field ``restart_policy`` for the connector and its tasks, also those without figures."""
+        """Add the field ``restart_policy`` for the connector and its tasks, also for those without figures."""
         figures = {task["id"]: task for task in health["tasks"]}
         policy = {id: self.restarts(name, id) for id in tasks}
         shown = [
@@ -99,7 +102,7 @@ class ConnectorHealth:
 
 
 def _by_connector(answer: Mapping[str, Any]) -> dict[str, Figures]:
-    """Nothing of a worker that does not know such figures, as Java's."""
+    """Return figures by connector; none for a worker that does not know such figures, such as Java's."""
     statuses = {name: shown.get("status", {}) for name, shown in answer.items()}
     return {name: _by_id(status["penstock"]["tasks"]) for name, status in statuses.items() if "penstock" in status}
 

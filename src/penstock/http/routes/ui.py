@@ -63,7 +63,7 @@ def add_principal(router: Router, gate: Gate) -> None:
 
 
 def _answer(call: Call, name: str) -> Response:
-    """Raises Refused: 404 for anything but the names of the files there are."""
+    """Return a file of the page. Raises Refused (404) for any other name."""
     if name not in _names():
         raise not_found()
     path = FOLDER / name

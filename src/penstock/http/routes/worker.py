@@ -19,14 +19,14 @@ from penstock.observe import NUMBERS
 from penstock.threads import in_thread
 
 Metrics = Callable[[], bytes]
-"""Returns all metrics in Prometheus' text format; called on a thread."""
+"""Returns all metrics in Prometheus' text format. Called on a thread."""
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 NOT_IN_TIME = "Worker was unable to handle this request and may be unable to handle other requests."
 
 
 def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None, gate: Gate) -> None:
-    """``ask_soon`` waits for the shorter time that ``/health`` allows."""
+    """Add ``/``, ``/health`` and ``/metrics``. ``ask_soon`` waits for the shorter time that ``/health`` allows."""
 
     async def root(call: Call) -> m.Reply | Response:
         return await ask(call, m.GetRoot())
@@ -44,7 +44,7 @@ def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None,
 
 
 def _add_metrics(router: Router, metrics: Metrics, gate: Gate) -> None:
-    """Plugins say what their metrics are, and may hang: so it has a thread of its own, and never two of them."""
+    """Add ``/metrics``. Plugins report their metrics and may hang, so one thread renders, and never two at a time."""
     rendering: asyncio.Future[bytes] | None = None
 
     async def render(call: Call) -> Response:

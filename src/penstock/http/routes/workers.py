@@ -21,7 +21,9 @@ from penstock.http.router import Call, Router
 
 PATH = "/penstock/v1/workers"
 About = Callable[[], Mapping[str, Any]]
-"""What a worker says of itself: ``worker_id``; ``leader`` and those that it ``knows``, as URLs; what else is shown."""
+"""Returns the worker's description of itself: ``worker_id``; ``leader`` and the workers that it ``knows``, as URLs;
+other members are shown.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Workers:
 
 
 def _not_in(found: Mapping[str, Mapping[str, Any] | None]) -> dict[str, str]:
-    """The URLs of workers that those found know, by their ids."""
+    """Return the URLs of workers that those found know and that are not found yet, by id."""
     known = {_id(url): url for each in found.values() if each is not None for url in each["knows"]}
     return {id: url for id, url in known.items() if id not in found}
 

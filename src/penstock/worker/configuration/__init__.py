@@ -1,1 +1,1 @@
-"""What a worker does with connectors' configurations before it runs them."""
+"""Configurations of connectors before they run: validation, references, permissions."""

@@ -60,7 +60,7 @@ class Configurations:
             raise
 
     def accept(self, config: Mapping[str, str | None]) -> str | None:
-        """Why a connector is refused; settings without effect are logged for one that is not."""
+        """Return why a configuration is refused, or None; log the settings without effect of one that is accepted."""
         infos = self.validate(config)
         if infos.message is None:
             name = (config.get("name") or "")[:LONGEST_NAME]
@@ -69,13 +69,13 @@ class Configurations:
         return infos.message
 
     def resolve(self, config: Mapping[str, str], expires: Callable[[int], None] = lambda ttl: None) -> dict[str, str]:
-        """References to config providers replaced; their values do not show from then on."""
+        """Replace references to config providers; logs and traces hide their values from then on."""
         resolved = dict(self.providers.transform(dict(config), expires))
         self.redaction.learn(resolved, self.passwords(resolved))
         return resolved
 
     def resolve_to_start(self, name: str, config: Mapping[str, str]) -> dict[str, str]:
-        """The configuration of a connector that is started here; it is restarted when values expire."""
+        """Resolve the configuration of a connector that starts here; it is restarted when values expire."""
         ttls: list[int] = []
         resolved = self.resolve(config, ttls.append)
         self.reloads.starts(name, config, min(ttls, default=None))
@@ -92,7 +92,9 @@ class Configurations:
         self.permissions.check(self.plugins.catalog, config)
 
     def check_connector(self, connector: Connector, config: Mapping[str, str]) -> None:
-        """What Java checks when a source connector starts, though it accepted the configuration; and permissions."""
+        """Check permissions, and what Java checks when a source connector starts although it accepted the
+        configuration.
+        """
         self.check(config)
         if self.plugins.kind(config) == "source":
             self.check_overrides(config)
@@ -110,12 +112,12 @@ class Configurations:
         self.permissions.check_plugin(self.plugins.catalog, name)
 
     def prepare(self, config: Mapping[str, str]) -> None:
-        """What a source connector needs before it starts: the offsets topic of its own, if it has one."""
+        """Create or check what a source connector needs before it starts: its own offsets topic, if it has one."""
         if self.plugins.kind(config) == "source":
             ensure_own_topic(self.settings.config, config)
 
     def class_name(self, config: Mapping[str, str]) -> str:
-        """The full name; the configured alias if the class is not installed."""
+        """Return the full name of the connector's class, or the configured alias if the class is not installed."""
         try:
             return java_class_name(self.plugins.connector(config))
         except Refused:
@@ -123,7 +125,7 @@ class Configurations:
 
 
 def check_converters(settings: WorkerSettings, catalog: Catalog) -> None:
-    """Raises ConfigError for a converter of the worker's that is none."""
+    """Check the worker's converters. Raises ConfigError for a class that is not a converter."""
     for name, kind in CONVERTERS.items():
         converter = str(settings.values[name])
         found = catalog.load(converter.strip())
@@ -162,7 +164,7 @@ def herder_settings(s: WorkerSettings, worker_id: str) -> HerderSettings:
 
 
 def worker_rules(s: WorkerSettings, plugins: Plugins, permissions: WorkerPermissions) -> WorkerRules:
-    """Raises ConfigError for an override policy that can't be used."""
+    """Return the rules of the validation. Raises ConfigError for an override policy that can't be used."""
     return WorkerRules(
         group_id=s.group.group_id if s.group else None,
         exactly_once=s.exactly_once is ExactlyOnceSource.ENABLED,

@@ -1,4 +1,4 @@
-"""What a worker's settings allow configurations to do; allowed functions are imported, to see what defines them."""
+"""Permissions of configurations by the worker's settings. Allowed functions are imported, to see what defines them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ class WorkerPermissions:
         )
 
     def problems(self, catalog: Catalog, props: Mapping[str, str | None]) -> list[tuple[str, str]]:
-        """Nothing is imported that is not allowed; a function that an allowed module has from elsewhere is refused."""
+        """Find settings that are not allowed.
+
+        Only allowed modules are imported; a function that one has from elsewhere is refused.
+        """
         found = self.rules.problems(catalog, props)
         if found:
             return found
@@ -75,7 +78,7 @@ class WorkerPermissions:
             raise ConfigError(f"{CONNECTOR_CLASS}: {problem}")
 
     def passwords(self, catalog: Catalog, props: Mapping[str, str | None]) -> frozenset[str]:
-        """The settings that allowed plugins define as passwords; asks them, which may block."""
+        """Return the settings that allowed plugins define as passwords. Asks the plugins, which may block."""
         return password_settings(catalog, props, lambda name: self.rules.of_plugin(catalog, name) is None)
 
     def check_plugin(self, catalog: Catalog, name: str) -> None:

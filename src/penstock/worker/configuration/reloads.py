@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 ACTION = "config.action.reload"
 DELETED, REBALANCING = 404, 409
 LEAST_S = 1.0
-"""The shortest time to a restart: values that have expired at once would bring one after the other."""
+"""Minimum time to a restart: values that expire at once would cause one restart after the other."""
 
 
 class Reloads:
@@ -32,7 +32,7 @@ class Reloads:
         self._closed = False
 
     def starts(self, name: str, config: Mapping[str, str], ttl_ms: int | None) -> None:
-        """A connector is started here with this configuration, resolved; None if no value expires.
+        """Note that a connector starts here with this configuration, and when its values expire; None: never.
 
         What was due before no longer is: it concerns values that the connector had before.
         """
@@ -41,8 +41,8 @@ class Reloads:
             self._schedule(name, config, ttl_ms)
 
     def observe(self, event: object) -> None:
-        """Called with every event of the worker's loop. The thread that waits for the restart of a connector that is
-        deleted would do so for as long as its values are valid, perhaps for months.
+        """Forget deleted connectors. Called with every event of the worker's loop. The thread that waits for the
+        restart of one that is deleted would do so for as long as its values are valid, perhaps for months.
         """
         if isinstance(event, ConfigRead):
             with self._lock:

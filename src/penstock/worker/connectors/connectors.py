@@ -21,9 +21,9 @@ from penstock.worker.connectors.run import ConnectorRun, ConnectorSetup, Deliver
 log = logging.getLogger(__name__)
 
 METRICS_S = 1.0
-"""How long all JVMs together may take to answer for the metrics of their connectors; seconds."""
+"""Seconds for all JVMs together to report the metrics of their connectors."""
 LOOK_S = 1.0
-"""Between two looks at the calls under way; seconds."""
+"""Seconds between two checks of the calls under way."""
 
 
 class Connectors:
@@ -50,8 +50,8 @@ class Connectors:
             self._deliver(Completed(token))
 
     def plugin_metrics(self) -> list[dict[str, Any]]:
-        """Those of all connectors, from any thread; they are plugins' code, and should answer at once. What JVMs have
-        not answered after a moment is left out.
+        """Return the plugin metrics of all connectors. Any thread may call this. Plugins' code should answer at once.
+        What JVMs have not answered after a moment is left out.
         """
         runs = list(self._runs.values())
         asked = [run.connector.ask_metrics() for run in runs if isinstance(run.connector, JavaConnector)]

@@ -53,34 +53,34 @@ SourceOffsets = list[tuple[Mapping[str, Any] | None, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class ConnectorSetup:
-    """What a run needs besides its configuration, as functions of the worker."""
+    """Functions of the worker that a run of a connector needs."""
 
     new: Callable[[Mapping[str, str]], Connector]
-    """An object of the class that a configuration names."""
+    """Creates a connector of the class that a configuration names."""
     resolve: Callable[[Mapping[str, str]], dict[str, str]]
-    """The configuration with references to config providers resolved."""
+    """Resolves the references to config providers in a configuration."""
     resolve_to_start: Callable[[str, Mapping[str, str]], dict[str, str]]
-    """The same, of a connector that is started with it, and again when values of it expire."""
+    """Does the same for a connector that starts; the connector is restarted when values expire."""
     check: Callable[[Connector, Mapping[str, str]], None]
-    """Raises ConfigError for settings that make a connector fail when it starts, though they were accepted."""
+    """Raises ConfigError for settings that were accepted but make a connector fail when it starts."""
     prepare: Callable[[Mapping[str, str]], None]
-    """Creates or checks the topics that it needs; an exception makes the connector fail. May block."""
+    """Creates or checks the topics that the connector needs; an exception makes it fail. May block."""
     task_class_name: Callable[[type], str]
     offsets: Callable[[str, Mapping[str, str]], SourceOffsets]
-    """The committed offsets of a source, up to the end of their topic. May block."""
+    """Returns the committed offsets of a source, up to the end of their topic. May block."""
 
 
 _KEY = secrets.token_bytes(32)
 
 
 def _digest(config: Mapping[str, str]) -> bytes:
-    """Of a resolved configuration; without the key it says nothing about its secrets."""
+    """Return a keyed digest of a resolved configuration, which reveals none of its secrets."""
     return blake2b(json.dumps(sorted(config.items())).encode(), key=_KEY, digest_size=16).digest()
 
 
 @dataclass(slots=True)
 class ConnectorRun:
-    """One run: its thread, and the context that its connector is given."""
+    """A run of a connector: its thread, and the context of the connector."""
 
     name: str
     number: int
@@ -90,14 +90,14 @@ class ConnectorRun:
     commands: queue.SimpleQueue[Callable[[], bool]] = field(default_factory=queue.SimpleQueue)
     connector: Connector | None = None
     begun: bool = False
-    """Its ``start`` has been called, and its ``stop`` not yet."""
+    """Whether ``start`` was called, and ``stop`` not yet."""
     started: bool = False
-    """It runs: its ``start`` has returned, and it has not failed since."""
+    """Whether ``start`` has returned and the connector has not failed since."""
     failed: bool = False
     version: str | None = None
     """None until its class and its configuration have been checked."""
     ended: bool = False
-    """``ConnectorEnded`` has been delivered."""
+    """Whether ``ConnectorEnded`` was delivered."""
     calls: SlowCalls = field(init=False)
     metrics: MetricsOfPlugins = field(init=False)
 
@@ -117,7 +117,7 @@ class ConnectorRun:
         self.deliver(ReconfigurationWanted(self.name, self.number))
 
     def raise_error(self, error: object) -> None:
-        """Plugins give a text as well, where nobody checks their types."""
+        """Fail the connector. Plugins whose types nobody checks pass a text instead of an exception."""
         failed = error if isinstance(error, BaseException) else ConnectError(str(error))
         self._stay_ended()  # now: its process may end before the command's turn comes
         self.commands.put(lambda: self._fail(failed))
@@ -168,7 +168,9 @@ class ConnectorRun:
             return self.setup.resolve_to_start(self.name, self.raw) if to_start else self.setup.resolve(self.raw)
 
     def _check_before_suspended(self) -> None:
-        """One that begins as paused or stopped has to have a right configuration, too (Java: Worker.startConnector)."""
+        """Check a connector that begins paused or stopped: its configuration must be valid too (Java:
+        Worker.startConnector).
+        """
         if self.version is None:
             connector = self._instance()
             self.setup.check(connector, self._resolved(to_start=False))
@@ -186,7 +188,10 @@ class ConnectorRun:
             self.started = True
 
     def _stop(self) -> None:
-        """One of Java that has failed is not told to stop, as in Java Connect; it is only let go."""
+        """Stop the connector.
+
+        ``stop`` of a Java connector that failed is not called, as in Java Connect; it is only released.
+        """
         connector, runs = self.connector, self.started
         if connector is None or not self.begun:
             return
@@ -199,7 +204,7 @@ class ConnectorRun:
         self.connector = None  # a stopped one is not started again
 
     def _suspend(self, target: str) -> None:
-        """A connector is reported as stopped even if its stop fails, as in Java."""
+        """Pause or stop the connector. It is reported as stopped even if its ``stop`` raises, as in Java."""
         try:
             self._stop()
         except BaseException:  # SystemExit, too
@@ -217,7 +222,7 @@ class ConnectorRun:
         return True
 
     def _stay_ended(self) -> None:
-        """What has failed is not started again if the process of its plugin ends."""
+        """Keep a failed connector from starting again when the process of its plugin ends."""
         if isinstance(self.connector, JavaConnector | EnvironmentConnector):
             self.connector.has_failed()
 

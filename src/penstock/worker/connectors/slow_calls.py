@@ -1,4 +1,4 @@
-"""The call of a connector's code that is under way: one that takes long is logged with its stack, and told."""
+"""The call of a connector's code that is under way; a slow call is logged with its stack, and reported."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from penstock.pipeline.trace import stack
 log = logging.getLogger(__name__)
 
 LONG_S = 10.0
-"""A call of a connector's method that takes longer is reported; seconds."""
+"""Seconds after which a call of a connector's method is reported as slow."""
 
 
 @dataclass(slots=True)
 class _Call:
-    """A call of a plugin that has not returned yet."""
+    """A plugin call that has not returned yet."""
 
     what: str
     since: float
@@ -33,7 +33,7 @@ class _Call:
 
 
 class SlowCalls:
-    """Those of one run, whose thread makes one call at a time; ``look`` and ``where`` are for other threads."""
+    """Slow calls of one run, whose thread makes one call at a time; ``look`` and ``where`` are for other threads."""
 
     def __init__(self, connector: str, tell: Callable[[str | None], None]) -> None:
         """``tell`` is called with a description of a call that takes long, once, and with None when it is over."""
@@ -66,6 +66,6 @@ class SlowCalls:
             log.warning("%s", described)
 
     def where(self) -> str:
-        """The call that is under way, for a message that goes on with it; empty if there is none."""
+        """Return the call that is under way, as the rest of a message; empty if there is none."""
         with self._lock:
             return "" if self._call is None else f": {self._call.described()}"

@@ -33,7 +33,7 @@ from penstock.kafka.letters.replay import (
 )
 
 MOST_REPLAYED = 20 * AT_ONCE
-"""By one request."""
+"""Records that one request replays at most."""
 PATIENCE_S = 15.0
 
 
@@ -51,7 +51,7 @@ class DeadLetters:
     check: Callable[[Mapping[str, str], Collection[str]], None]
 
     def answer(self, request: m.LocalRequest) -> dict[str, Any]:
-        """Blocks while Kafka is asked. Raises Refused, ConnectError."""
+        """Return the body of the reply. Blocks while Kafka is read. Raises Refused, ConnectError."""
         match request:
             case m.ListDeadLetters(name, limit):
                 return self._list(name, limit)
@@ -147,7 +147,7 @@ class DeadLetters:
 
     @contextmanager
     def _reader(self, name: str, config: Mapping[str, str]) -> Iterator[Consumer]:
-        """Of the cluster that the connector writes its dead letters to."""
+        """Open a consumer on the cluster that the connector writes its dead letters to."""
         self.check(config, (PRODUCER, CONSUMER))
         client = connector_consumer(self.worker, config, "penstock-dlq", group_of(name))
         servers = connector_producer(self.worker, config, "penstock-dlq")["bootstrap.servers"]

@@ -35,7 +35,7 @@ class History:
     """``observe`` is called by the worker's loop; everything else by any thread."""
 
     def __init__(self, retention_ms: int, is_leader: Callable[[], bool] = lambda: True, on: bool = True) -> None:
-        """In memory; see ``of``."""
+        """Keep the history in memory; see ``of``."""
         self._recorder = Recorder(retention_ms)
         self._lock = threading.Lock()
         self._is_leader, self._on = is_leader, on
@@ -46,7 +46,7 @@ class History:
 
     @classmethod
     def of(cls, settings: WorkerSettings, is_leader: Callable[[], bool]) -> Self:
-        """As the worker's settings ask for it."""
+        """Return the history as the worker's settings define it."""
         retention_ms = settings.values[RETENTION]
         on = bool(settings.config.get(SETTING, "by default").strip())
         history = cls(retention_ms, is_leader, on)
@@ -69,7 +69,7 @@ class History:
             self._store.close()
 
     def observe(self, event: object) -> None:
-        """Any event of the loop, in order; the leader writes what is missing."""
+        """Take any event of the loop, in order; the leader writes what is missing."""
         if not self._on:
             return
         with self._lock:
@@ -93,7 +93,7 @@ class History:
         self._has_read = True
 
     def _written(self, error: BaseException | None) -> None:
-        """What could not be written is due again."""
+        """Continue after a write; entries that could not be written are due again."""
         if error is not None:
             log.warning("The history could not be written: %s", error)
         with self._lock:
@@ -106,7 +106,7 @@ class History:
     # -- requests
 
     def answer(self, request: HistoryRequest) -> Any:
-        """The body of the answer. Raises Refused."""
+        """Return the body of the reply. Raises Refused."""
         if not self._on:
             raise m.Refused(404, NO_HISTORY)
         with self._lock:

@@ -21,7 +21,7 @@ from penstock.observe import add_context, level_name, redacted
 
 MOST_CONNECTORS = 2000
 LONGEST = 4000
-"""Characters of a line, its stack trace included."""
+"""Maximum length of a line, its stack trace included."""
 
 
 class LogLines(logging.Handler):

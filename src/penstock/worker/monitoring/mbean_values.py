@@ -70,7 +70,7 @@ TOPIC_METRICS = {"producer": "producer-topic-metrics", "consumer": "consumer-fet
 
 
 def client_values(clients: Iterable[Mapping[str, Any]]) -> Iterator[Value]:
-    """As ``Statistics.described`` gives each; clients of the same name count as one."""
+    """Yield the values of clients as ``Statistics.described`` returns them; clients of the same name count as one."""
     sums: defaultdict[tuple[str, str, Labels], float] = defaultdict(float)
     for client in clients:
         for type, name, labels, value in _client_values(client):

@@ -1,6 +1,6 @@
-"""The worker's metrics: Java Connect's MBeans of type ``connect-worker-metrics``,
-``connect-worker-rebalance-metrics``, ``connector-metrics``, ``connector-task-metrics``, ``source-task-metrics``,
-``sink-task-metrics`` and ``task-error-metrics``, by their names (Java: ``ConnectMetricsRegistry``).
+"""The worker's metrics: Java Connect's MBeans of type ``connect-worker-metrics``, ``connect-worker-rebalance-metrics``,
+``connector-metrics``, ``connector-task-metrics``, ``source-task-metrics``, ``sink-task-metrics`` and
+``task-error-metrics``, by their names (Java: ``ConnectMetricsRegistry``).
 
 ``observe`` counts events; the present connectors and tasks and their states (``restarting`` among them, KIP-745) are
 read from the herder when values are requested. Nothing is done per record: tasks report their own sums every few
@@ -31,7 +31,7 @@ PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
 
 @dataclass(slots=True)
 class Run:
-    """One run of a connector or a task. Times are in seconds."""
+    """Times that a run of a connector or task has spent in its states, in seconds."""
 
     number: int
     state: str
@@ -46,7 +46,7 @@ class Run:
         self.state, self.since = state, now
 
     def ratio(self, state: str, now: float) -> float:
-        """The part of the run's time that it has spent in the state."""
+        """Return the share of the run's time that it has spent in the state."""
         whole = now - self.began
         spent = self.spent.get(state, 0.0) + (now - self.since if self.state == state else 0.0)
         return spent / whole if whole > 0 else 0.0
@@ -72,7 +72,7 @@ class Startups:
 
 @dataclass(slots=True)
 class Rebalances:
-    """Each from when the group takes work away, or gives some, to when the worker has taken on what it is given."""
+    """Rebalances, each from the revocation or assignment of work until the worker has taken on its assignment."""
 
     completed: int = 0
     longest: float = 0.0
@@ -168,7 +168,7 @@ class WorkerMetrics:
     # -- values
 
     def about(self) -> dict[str, Any]:
-        """This worker in its group, and its Spark applications: see ``http.routes.workers``."""
+        """Describe this worker, its group and its Spark applications for ``http.routes.workers``."""
         settings, membership = self._herder.settings, self._herder.membership
         joined = settings.distributed and membership.assignment is not None
         return {

@@ -53,7 +53,7 @@ class OtlpMetrics:
         self._thread.start()
 
     def close(self) -> None:
-        """Sends them once more; a collector that is down does not keep the worker."""
+        """Send the metrics once more; a collector that is down does not delay the worker's end."""
         self._ended.set()
         if self._thread.ident is None:  # the worker could not start
             self._exporter.shutdown()
@@ -76,7 +76,7 @@ class OtlpMetrics:
 
 
 def metrics_data(families: Iterable[Family], resource: Resource, began: int, now: int) -> MetricsData:
-    """What Prometheus reads, as OTLP: counters are monotonic sums since ``began``, all others gauges."""
+    """Convert Prometheus' metrics to OTLP: counters become monotonic sums since ``began``, all others gauges."""
     points: dict[str, list[NumberDataPoint]] = {}
     about: dict[str, Family] = {}
     for family in families:
@@ -96,7 +96,7 @@ def _data(family: Family, points: list[NumberDataPoint]) -> Sum | Gauge:
 
 
 def _interval() -> float:
-    """In seconds."""
+    """Return the interval of OpenTelemetry's variable, in seconds."""
     given = os.environ.get(INTERVAL, "").strip() or "60000"
     try:
         milliseconds = float(given)

@@ -1,4 +1,4 @@
-"""What a worker does about a preview: what may be tried, references resolved, and the records of queries of Spark."""
+"""Previews on the worker: permission, references resolved, records of Spark queries."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class WorkerPreviews:
     plugin_path: tuple[str, ...] = ()
     processes: Previews = field(default_factory=Previews)
     _free: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(AT_ONCE))
-    """Waiting for Spark, which may have to be started."""
+    """Previews that may wait for Spark, which may have to be started."""
 
     def answer(self, request: Preview) -> dict[str, Any]:
-        """Only what may be created as a connector may be tried. Raises Refused, ConfigError."""
+        """Return the preview of a configuration that could be created as a connector. Raises Refused, ConfigError."""
         known = self.known(request.name)
         before = {} if known is None else dict(known)
         if request.patch and known is None:
@@ -74,12 +74,12 @@ class WorkerPreviews:
         return self.processes.run(given, self.clean)
 
     def decoded(self, config: Mapping[str, str], letter: Letter) -> dict[str, Any]:
-        """What the steps of a sink make of one of its dead letters today."""
+        """Return what a sink's steps make of one of its dead letters today."""
         self.check(config)
         return self.processes.run(of_letter(config, letter, dict(self.config), list(self.plugin_path)), self.clean)
 
     def _of_query(self, connector: SourceConnector, request: PreviewRequest) -> dict[str, Any]:
-        """Its records are read by Spark; the rest is as for every source."""
+        """Preview a source whose records Spark reads; the rest is as for every source."""
         try:
             configs = harmless_tasks(connector, request) or [request.connector]
         except HarmfulError as error:

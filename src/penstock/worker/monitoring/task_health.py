@@ -66,13 +66,13 @@ class TaskHealth:
             self._tasks = {id: task for id, task in self._tasks.items() if id.connector not in connectors}
 
     def of(self, connector: str) -> dict[int, dict[str, Any]]:
-        """By the task's number; of those that ran here. Unknown figures are None."""
+        """Return figures by task number, for the tasks that ran here. Unknown figures are None."""
         tasks, now = dict(self._tasks), self._clock()
         own = [(id, task) for id, task in sorted(tasks.items()) if id.connector == connector]
         return {id.task: _figures(task, self._in_short(id, task), now) for id, task in own}
 
     def in_short(self) -> dict[str, dict[int, dict[str, Any]]]:
-        """What a list of connectors shows, of every task that ran here; by connector and number."""
+        """Return the figures for a list of connectors, by connector and task number, for every task that ran here."""
         found: dict[str, dict[int, dict[str, Any]]] = {}
         for id, task in sorted(dict(self._tasks).items()):
             found.setdefault(id.connector, {})[id.task] = self._in_short(id, task)

@@ -1,4 +1,7 @@
-"""What a worker sends elsewhere, as its settings say; what that needs is imported only then."""
+"""Traces, metrics and lineage that a worker sends elsewhere.
+
+Their libraries are imported only if settings ask for them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class Sender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a worker knows; all may be called from any thread."""
+    """Sources of what telemetry sends. Any thread may call these functions."""
 
     worker: str
     metrics: Callable[[], Iterable[Metric]]

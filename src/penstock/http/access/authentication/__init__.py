@@ -1,1 +1,1 @@
-"""Who asks: passwords, tokens and certificates."""
+"""Authentication by passwords, tokens and certificates."""

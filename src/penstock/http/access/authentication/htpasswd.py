@@ -58,14 +58,14 @@ class Htpasswd:
 
 
 def _slowest(users: Mapping[str, bytes]) -> bytes:
-    """Checked for names that do not exist, so that the time does not tell them: it takes as long as for those that do,
-    if all were hashed at the same cost.
+    """Check a hash for names that do not exist, so that the time does not reveal them: it takes as long as for those
+    that do, if all were hashed at the same cost.
     """
     return max(users.values(), key=lambda hashed: hashed[4:6], default=_NOBODY)
 
 
 def users_in(text: str) -> dict[str, bytes]:
-    """Hashes by name. Raises RestSettingError."""
+    """Parse a file of hashes by name. Raises RestSettingError."""
     users = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):

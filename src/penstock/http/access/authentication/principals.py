@@ -1,4 +1,4 @@
-"""Who asks: by Basic authentication, a bearer token, a client certificate, or another worker that has found it out.
+"""The principal of a request, by Basic authentication, bearer token, client certificate or another worker.
 
 A request that one worker forwards to another carries who asked, and from where, in a header that is signed with the
 cluster's session key (KIP-507): a client certificate can't be forwarded otherwise.
@@ -23,12 +23,12 @@ from penstock.http.access.authentication.basic_auth import DENIED, BasicAuth, cr
 
 HEADER = "X-Penstock-Principal"
 FORWARDED_S = 300.0
-"""How old the header of a forwarded request may be; clocks of workers differ."""
+"""Maximum age of the header of a forwarded request, in seconds; clocks of workers differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A user, or a service. ``name`` is None for somebody who did not have to say."""
+    """A user, or a service. ``name`` is None if nobody was authenticated."""
 
     name: str | None = None
     groups: frozenset[str] = frozenset()
@@ -36,7 +36,7 @@ class Principal:
     """``basic``, ``token``, ``certificate`` or ``none``."""
     address: str = ""
     forwarded: bool = field(default=False, compare=False)
-    """Whether another worker found out; that one writes the audit line, too."""
+    """Whether another worker authenticated the principal; that worker writes the audit line too."""
     tried: str | None = field(default=None, compare=False)
     """The user name that was given with a wrong password."""
 
@@ -75,7 +75,9 @@ class Forwarded:
         return {HEADER: f"{base64.b64encode(text).decode()}.{signed}"}
 
     async def principal(self, request: Request) -> Principal | None:
-        """None if the header is missing, or not signed by a worker of this cluster for this request."""
+        """Return the principal in the header; None if it is missing, or not signed by a worker of this cluster for this
+        request.
+        """
         given, key = request.headers.get(HEADER), self.key()
         if given is None or key is None:
             return None
@@ -95,7 +97,7 @@ class Forwarded:
 
 
 def target_of(raw_path: bytes, query: Iterable[tuple[str, str]]) -> bytes:
-    """What is signed of a request's target: its path, and its query in one spelling."""
+    """Return the signed part of a request's target: its path, and its query in one spelling."""
     path, text = raw_path.partition(b"?")[0], urlencode(list(query))
     return path + b"?" + text.encode() if text else path
 
@@ -107,7 +109,9 @@ def _signature(key: bytes, text: bytes, method: str, target: bytes, body: bytes)
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """A router's guard: finds out who asks, and refuses those who can't prove it if there is a way to."""
+    """Guard of a router: authenticates the principal, and refuses the request if a way to authenticate is configured
+    and none succeeds.
+    """
 
     basic: BasicAuth | None = None
     passwords: Passwords | None = None
@@ -150,7 +154,7 @@ def principal_of(request: Request) -> Principal:
 
 
 def tried(request: Request) -> str | None:
-    """The user name that somebody gives, known or not; never more than a line of it."""
+    """Return the user name that a client gave, known or not; never more than a line of it."""
     name = credentials(request.headers.get("authorization"))[0]
     return name[:LONGEST_NAME] if name else None
 
@@ -160,7 +164,7 @@ def address_of(request: Request) -> str:
 
 
 def subject_of(request: Request) -> str | None:
-    """The common name of the client's certificate, which TLS has verified."""
+    """Return the common name of the client's certificate, which TLS has verified."""
     certificate: Mapping[str, Any] | None = request.scope.get("state", {}).get("certificate")
     for part in (certificate or {}).get("subject", ()):
         for name, value in part:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 PREFIX = "penstock.authentication.oidc."
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA"]
-"""Those with public keys; with others, everybody who can check a token could make one."""
+"""Algorithms with public keys; with others, everybody who can check a token could make one."""
 KEYS_AGAIN_S = 300.0
 RETRY_S = 10.0
 TIMEOUT_S = 5.0
@@ -58,7 +58,7 @@ class OidcTokens:
                 raise RestSettingError(f"The file of `{PREFIX}jwks={self._jwks}` can't be used: {error}") from None
 
     async def principal(self, token: str) -> tuple[str, frozenset[str]] | None:
-        """Name and groups; None for a token that does not count."""
+        """Return name and groups; None for a token that is not valid."""
         if len(token) > LONGEST:
             return None
         begun = monotonic() >= self._read + KEYS_AGAIN_S and self._begin()
@@ -87,7 +87,7 @@ class OidcTokens:
         return decoded.claims
 
     def _begin(self) -> bool:
-        """Begin to read the keys, unless that has just been tried."""
+        """Start to read the keys, unless that has just been tried."""
         if monotonic() < self._tried + RETRY_S:
             return False
         self._tried = monotonic()
@@ -95,7 +95,7 @@ class OidcTokens:
         return True
 
     async def _end(self) -> bool:
-        """Wait until they have been read; whether there was anything to wait for."""
+        """Wait until the keys have been read; return whether a read was under way."""
         if self._reading is None or self._reading.done():
             return False
         await asyncio.wait({self._reading})

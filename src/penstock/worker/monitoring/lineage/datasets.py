@@ -1,4 +1,4 @@
-"""What a connector reads and writes, by the names that OpenLineage gives data sets.
+"""Data sets that a connector reads and writes, by their names in OpenLineage.
 
 Topics are known from its task; what is on the other side follows from its configuration, for the connectors of
 Penstock.
@@ -33,7 +33,10 @@ class Datasets(NamedTuple):
 
 
 def datasets(kind: str, class_name: str, config: Config, cluster: str, topics: Collection[str]) -> Datasets:
-    """Of a connector of this kind and class; ``topics``: those it has used, ``cluster``: the worker's brokers."""
+    """Return the data sets of a connector of this kind and class.
+
+    ``topics`` are those it has used, ``cluster`` the worker's brokers.
+    """
     client = "producer" if kind == "source" else "consumer"
     brokers = config.get(f"{client}.override.bootstrap.servers", cluster)
     used = [topic(brokers, each) for each in sorted(topics)]
@@ -43,17 +46,17 @@ def datasets(kind: str, class_name: str, config: Config, cluster: str, topics: C
 
 
 def named_topics(config: Config) -> set[str]:
-    """Those that a sink names."""
+    """Return the topics that a sink's configuration names."""
     return {name for each in config.get("topics", "").split(",") if (name := each.strip())}
 
 
 def topic(brokers: str, name: str) -> Dataset:
-    """In the cluster that is named by the first of its brokers."""
+    """Return a topic as a data set; the first broker names the cluster."""
     return Dataset(f"kafka://{brokers.split(',')[0].strip().rpartition('://')[2]}", name)
 
 
 def path(text: str) -> Dataset:
-    """A file or folder, as Spark names it, or a plain path."""
+    """Return the data set of a file or folder, given as Spark's URI or as a plain path."""
     scheme, found, rest = _public(text).partition("://")
     if not found or scheme == "file":
         plain = text.removeprefix("file:")
@@ -64,7 +67,7 @@ def path(text: str) -> Dataset:
 
 
 def table(url: str, name: str) -> Dataset:
-    """In the database of this JDBC URL."""
+    """Return a table as a data set of the database at this JDBC URL."""
     url = _public(url)
     parts = _AUTHORITY.match(url)
     if parts is None:
@@ -79,7 +82,7 @@ def table(url: str, name: str) -> Dataset:
 
 
 def _public(url: str) -> str:
-    """Without users that have passwords; names without passwords stay, such as the container of ``abfss``."""
+    """Remove users with passwords from a URL; names without passwords stay, such as the container of ``abfss``."""
     return without_passwords(url).replace(f"{MASK}@", "")
 
 
@@ -93,7 +96,7 @@ def _jdbc_sink(config: Config, topics: Iterable[str]) -> list[Dataset]:
 
 
 def _jdbc_source(config: Config, topics: Iterable[str]) -> list[Dataset]:
-    """The topics are named after the tables, unless the connector has a query."""
+    """Return the tables after which the topics are named, unless the connector has a query."""
     if config.get("query", "").strip() or config.get("query.masked", "").strip():
         return []
     prefix = config.get("topic.prefix", "")
@@ -130,7 +133,7 @@ def _spark(config: Config, topics: Iterable[str]) -> list[Dataset]:
 
 
 def _without(prefix: str, topics: Iterable[str]) -> list[str]:
-    """What follows the prefix, of those that begin with it: a transform may have renamed others."""
+    """Yield the names that begin with the prefix, without it: a transform may have renamed others."""
     return [name.removeprefix(prefix) for name in topics if name.startswith(prefix) and name != prefix]
 
 

@@ -33,7 +33,7 @@ set_producer(PRODUCER)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the jobs run. ``cluster``: addresses of brokers, with commas."""
+    """Place of the jobs in OpenLineage's terms. ``cluster`` has the brokers' addresses, separated by commas."""
 
     namespace: str
     worker: str

@@ -36,19 +36,19 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an event of OpenLineage tells of a run."""
+    """Change of a task's run, the content of an OpenLineage event."""
 
     type: str
     id: TaskId
     run: int
     began: float
-    """When the run was first heard of; with ``id`` and ``run`` it names the run."""
+    """Time of the run's first event; with ``id`` and ``run`` it identifies the run."""
     at: float
     connector: Connector
     topics: Mapping[str, Fields]
-    """With the fields of their values, where they are known."""
+    """Topics, with the fields of their values where these are known."""
     error: str | None = None
-    """The trace, or the reason."""
+    """Trace of the failure, or reason of the loss."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class _Run:
 
 
 class Runs:
-    """Of this worker's tasks. Used by the worker's loop only."""
+    """Runs of this worker's tasks. Used by the worker's loop only."""
 
     def __init__(self, connector: Callable[[str], Connector | None], clock: Callable[[], float]) -> None:
         """``connector``: None for one that is not known any more."""
@@ -90,7 +90,7 @@ class Runs:
         return []
 
     def abandoned(self) -> list[Change]:
-        """The worker ends: of those of which no end was heard."""
+        """Return the changes of runs whose end was not observed. Called when the worker ends."""
         return [
             change for id, run in list(self._open.items()) for change in self._ended(TaskEvent(id, run.number), ABORT)
         ]

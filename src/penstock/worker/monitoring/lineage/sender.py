@@ -19,10 +19,10 @@ from penstock.worker.monitoring.lineage.runs import Change, Connector, Runs
 log = logging.getLogger(__name__)
 
 MOST = 10_000
-"""Events that wait for the collector; those that come then are dropped."""
+"""Events that wait for the collector at most; further events are dropped."""
 CLOSE_S = 2.0
 WARN_S = 60.0
-"""How often the log says that events could not be sent."""
+"""Seconds between two warnings that events could not be sent."""
 
 
 class Lineage:

@@ -1,4 +1,4 @@
-"""What each metric at ``/metrics`` means, by the type of its MBean, as ``# HELP`` and the reference say it.
+"""Descriptions of the metrics at ``/metrics``, by type of MBean, for ``# HELP`` and the reference.
 
 A metric that is not here has none of Penstock's: it is a plugin's own.
 """
@@ -15,7 +15,7 @@ STATES = {
     "destroyed": "are being removed",
     "restarting": "are being restarted",
 }
-"""Those in which the tasks of a connector are counted."""
+"""States in which the tasks of a connector are counted."""
 
 
 def _startups(kind: str) -> dict[str, str]:

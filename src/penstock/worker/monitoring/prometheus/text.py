@@ -54,7 +54,7 @@ class PrometheusText(Collector):
 
 
 def kind_of(name: str) -> str:
-    """By the full name, as Prometheus calls it."""
+    """Return the kind of a metric by its full name in Prometheus."""
     return "counter" if name.endswith("_total") else "gauge"
 
 
