@@ -41,7 +41,7 @@ for _number, _name in _NAMES.items():
 ROOT = "root"
 AUDIT = "penstock.audit"
 FORMATS = ("text", "json")
-LONGEST, LONGEST_SECRET = 2**17, 2**14
+MAX_LINE_LENGTH, MAX_SECRET_LENGTH = 2**17, 2**14
 """Characters of a line, and of a secret in one that is longer."""
 
 COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
@@ -173,14 +173,14 @@ def beginning(text: str, most: int, redact: Callable[[str], str]) -> str:
     """
     if len(text) <= most:
         return redact(text)
-    return f"{redact(text[: most + LONGEST_SECRET])[:-LONGEST_SECRET]}... ({len(text)} characters)"
+    return f"{redact(text[: most + MAX_SECRET_LENGTH])[:-MAX_SECRET_LENGTH]}... ({len(text)} characters)"
 
 
 def redacted(text: str) -> str:
     """Return a text as it may be logged, see ``redact_by``; of a long text the beginning, since other threads wait to
     log.
     """
-    return beginning(text, LONGEST, _redact[-1])
+    return beginning(text, MAX_LINE_LENGTH, _redact[-1])
 
 
 def level_name(number: int) -> str:

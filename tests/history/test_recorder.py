@@ -14,7 +14,7 @@ from penstock.core.model.records import (
     TopicStatus,
 )
 from penstock.core.model.tasks import TaskId
-from penstock.history.entries import Entry, Event, Version
+from penstock.history.entries import ConnectorVersion, Entry, HistoryEvent
 from penstock.history.recorder import Recorder
 from penstock.kafka.storage.history import decode, encode
 
@@ -58,7 +58,7 @@ class Cluster:
 
 
 def shown(entries: list[Entry]) -> list[tuple[object, ...]]:
-    return [(e.number, e.change, e.state, e.config, e.principal) for e in entries if isinstance(e, Version)]
+    return [(e.number, e.change, e.state, e.config, e.principal) for e in entries if isinstance(e, ConnectorVersion)]
 
 
 def test_each_change_is_a_version_with_who_made_it() -> None:
@@ -144,7 +144,7 @@ def test_states_topics_and_rebalances_are_events() -> None:
     late.observe(StatusRead((status("RUNNING", 5), TopicStatus("t", "c", 0, NOW + 2))), NOW)
     assert late.due() == []
     late.observe(StatusRead((status("FAILED", 9),)), NOW)
-    assert [entry.state for entry in late.due() if isinstance(entry, Event)] == ["FAILED"]
+    assert [entry.state for entry in late.due() if isinstance(entry, HistoryEvent)] == ["FAILED"]
 
 
 def test_a_task_that_is_gone_is_an_event_once_and_its_next_run_another() -> None:
@@ -173,8 +173,8 @@ def test_what_is_older_than_the_retention_is_forgotten_but_the_last_version() ->
 
 
 def test_halves_of_surrogate_pairs_are_written_and_read() -> None:
-    version = Version("c", 1, 2, NOW, "created", "STARTED", {"file": "/data/\ud800"})
-    event = Event("c", 0, NOW, "state", state="FAILED", reason="FileNotFoundError: '/data/\udcff'")
+    version = ConnectorVersion("c", 1, 2, NOW, "created", "STARTED", {"file": "/data/\ud800"})
+    event = HistoryEvent("c", 0, NOW, "state", state="FAILED", reason="FileNotFoundError: '/data/\udcff'")
     assert [decode(encode(entry)[1]) for entry in (version, event)] == [version, event]
 
 

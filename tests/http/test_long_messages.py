@@ -11,7 +11,7 @@ import httpx
 from penstock.core.model import messages as m
 from penstock.http.app import make_router
 from penstock.http.router import MAX_MESSAGE, NAMES_ONLY
-from penstock.observe import LONGEST_SECRET
+from penstock.observe import MAX_SECRET_LENGTH
 
 SECRET = "canary-7f3a"
 
@@ -40,12 +40,12 @@ def test_they_are_shortened_before_secrets_are_looked_for() -> None:
 
     whole = "x" * MAX_MESSAGE
     assert told(whole, clean) == whole
-    for at in (0, MAX_MESSAGE - 3, MAX_MESSAGE + LONGEST_SECRET - 3, 2 * MAX_MESSAGE):
+    for at in (0, MAX_MESSAGE - 3, MAX_MESSAGE + MAX_SECRET_LENGTH - 3, 2 * MAX_MESSAGE):
         shown = told("x" * at + SECRET + "x" * (2**23 - at - len(SECRET)), clean)
         assert shown.endswith("... (8388608 characters)")
         assert "can" not in shown
         assert MAX_MESSAGE - len(SECRET) < len(shown) < MAX_MESSAGE + 100
-    assert max(looked) == MAX_MESSAGE + LONGEST_SECRET
+    assert max(looked) == MAX_MESSAGE + MAX_SECRET_LENGTH
 
 
 def test_secrets_are_removed_whatever_the_error_unless_its_message_has_names_alone() -> None:

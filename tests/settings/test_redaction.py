@@ -104,19 +104,19 @@ def test_of_a_long_log_line_the_beginning_is_searched_and_shown() -> None:
         searched.append(len(text))
         return learned().clean(text)
 
-    long = CANARY + "x" * (observe.LONGEST - len(CANARY) - 5) + CANARY + "y" * 8 * 2**20
+    long = CANARY + "x" * (observe.MAX_LINE_LENGTH - len(CANARY) - 5) + CANARY + "y" * 8 * 2**20
     record = logging.LogRecord("x", logging.ERROR, "", 1, long, None, None)
     observe.redact_by(clean)
     try:
         shown = observe.TextLines().format(record), observe.JsonLines().format(record)
     finally:
         observe.redact_by(lambda each: each)
-    assert max(searched) <= observe.LONGEST + observe.LONGEST_SECRET
+    assert max(searched) <= observe.MAX_LINE_LENGTH + observe.MAX_SECRET_LENGTH
     for text in shown:
         assert "[hidden]xxx" in text
         assert CANARY[:5] not in text
         assert f"{len(long) // 10**4}" in text
-        assert len(text) < observe.LONGEST + 1000
+        assert len(text) < observe.MAX_LINE_LENGTH + 1000
 
 
 def test_values_of_config_providers(tmp_path: Path) -> None:

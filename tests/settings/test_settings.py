@@ -13,7 +13,7 @@ from penstock.settings import (
     WorkerSettings,
     load_settings,
 )
-from penstock.worker.offsets import Offsets
+from penstock.worker.offsets import OffsetsAccess
 
 BASE = {
     "bootstrap.servers": "a:9092, b:9092",
@@ -224,7 +224,7 @@ def test_a_standalone_worker_has_no_topic_for_offsets_and_no_group(caplog: pytes
         "exactly.once.source.support",
     ]
     assert own_offsets_topic(settings.config, {"offsets.storage.topic": "own"}) is None
-    assert Offsets(settings.config, *[None] * 5).topics("c", {}) == (None, None)  # type: ignore[arg-type]
+    assert OffsetsAccess(settings.config, *[None] * 5).topics("c", {}) == (None, None)  # type: ignore[arg-type]
     assert [name for name in ignored if f"`{name}={given[name]}` has no effect" not in caplog.text] == []
 
 

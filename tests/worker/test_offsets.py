@@ -24,7 +24,7 @@ from penstock.kafka.offsets import source_connectors
 from penstock.kafka.offsets.entries import OffsetEntries
 from penstock.plugins import Plugins
 from penstock.worker.background import Background
-from penstock.worker.offsets import Offsets
+from penstock.worker.offsets import OffsetsAccess
 from support.waiting import until
 
 WORKER = {"bootstrap.servers": "k:9092", "offset.storage.topic": "shared", "group.id": "g"}
@@ -101,11 +101,11 @@ def allowed(config: Mapping[str, str], clients: Collection[str]) -> None:
 
 def offsets_of(
     shared: Topic, new: Callable[[Mapping[str, str]], Connector] | None = None, check: Any = allowed
-) -> Offsets:
-    return Offsets(WORKER, Store(shared), Kinds(), dict, new, check)  # type: ignore[arg-type]
+) -> OffsetsAccess:
+    return OffsetsAccess(WORKER, Store(shared), Kinds(), dict, new, check)  # type: ignore[arg-type]
 
 
-def for_task(offsets: Offsets, config: dict[str, str]) -> list[Any]:
+def for_task(offsets: OffsetsAccess, config: dict[str, str]) -> list[Any]:
     return [offset for _, offset, _ in offsets.for_task("c", config)]
 
 
@@ -169,7 +169,7 @@ def test_an_offset_that_can_not_be_read_is_left_out_until_it_is_reset(
 
 def test_of_a_connector_whose_class_is_not_installed_nobody_knows_where_its_offsets_are(shared: Topic) -> None:
     """An empty list would say that it has none."""
-    offsets = Offsets(WORKER, Store(shared), Plugins(), dict, None, allowed)  # type: ignore[arg-type]
+    offsets = OffsetsAccess(WORKER, Store(shared), Plugins(), dict, None, allowed)  # type: ignore[arg-type]
     with pytest.raises(Refused, match="Failed to find any class that implements Connector and which name matches Gone"):
         offsets.read("c", {"connector.class": "Gone", "topics": "t"})
 

@@ -25,7 +25,7 @@ def never(request: RestartConnector) -> Answer:
 
 
 def test_a_connector_is_restarted_when_values_expire(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reloads_module, "LEAST_S", 0.0)
+    monkeypatch.setattr(reloads_module, "MIN_SECONDS", 0.0)
     submitted: queue.SimpleQueue[RestartConnector] = queue.SimpleQueue()
 
     def submit(request: RestartConnector) -> Answer:
@@ -67,7 +67,7 @@ def test_a_restart_that_a_rebalance_prevents_is_tried_again(waiting: list[thread
     Reloads(lambda request: answer).starts("a", {}, LONG_MS)
     (timer,) = waiting
     timer.function(*timer.args)
-    assert [timer.interval for timer in waiting] == [LONG_S, reloads_module.LEAST_S]
+    assert [timer.interval for timer in waiting] == [LONG_S, reloads_module.MIN_SECONDS]
 
 
 def test_a_restart_that_a_rebalance_prevents_is_not_tried_again_after_another_start(
@@ -85,7 +85,7 @@ def test_a_restart_that_a_rebalance_prevents_is_not_tried_again_after_another_st
 
 def test_values_that_have_expired_at_once_bring_no_storm_of_restarts(waiting: list[threading.Timer]) -> None:
     Reloads(never).starts("a", {}, 0)
-    assert [timer.interval for timer in waiting] == [reloads_module.LEAST_S]
+    assert [timer.interval for timer in waiting] == [reloads_module.MIN_SECONDS]
 
 
 def test_a_connector_that_is_started_again_waits_again(waiting: list[threading.Timer]) -> None:

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 Change = Literal["created", "configuration", "state", "deleted"]
 Kind = Literal["state", "restart", "topic", "rebalance"]
-LONGEST_REASON = 2000
+MAX_REASON_LENGTH = 2000
 CLUSTER = ""
 """The connector of events that are of all connectors: rebalances."""
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ConnectorVersion:
     """A connector from this change on. ``offset`` and ``time_ms`` are those of the record in the config topic."""
 
     connector: str
@@ -46,7 +46,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class HistoryEvent:
     """Event of a connector (task None) or of one of its tasks."""
 
     connector: str
@@ -67,7 +67,7 @@ class Event:
         what = self.state or self.topic or ""
         return f"event:{self.connector}:{self.task}:{self.time_ms}:{self.kind}:{what}:{self.generation}"
 
-    def says_the_same(self, other: Event) -> bool:
+    def says_the_same(self, other: HistoryEvent) -> bool:
         return (self.kind, self.state, self.worker, self.reason) == (
             other.kind,
             other.state,
@@ -83,7 +83,7 @@ class Event:
         return {name: value for name, value in shown.items() if value is not None}
 
 
-Entry = Version | Event
+Entry = ConnectorVersion | HistoryEvent
 
 
 def timestamp(time_ms: int) -> str:

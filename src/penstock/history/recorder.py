@@ -26,7 +26,7 @@ from penstock.core.model.records import (
 )
 from penstock.core.model.state import STARTED
 from penstock.history.books import Books
-from penstock.history.entries import CLUSTER, LONGEST_REASON, Change, Entry, Event, Version
+from penstock.history.entries import CLUSTER, MAX_REASON_LENGTH, Change, ConnectorVersion, Entry, HistoryEvent
 
 DESTROYED = "DESTROYED"
 """The state of what has no status any more: a task of a connector that was stopped, a connector that was deleted."""
@@ -50,9 +50,9 @@ class Recorder:
     books: Books = field(default_factory=Books)
     _changes: dict[str, list[_Observed]] = field(default_factory=dict)
     """Changes that the history topic does not have yet, by connector."""
-    _events: dict[str, Event] = field(default_factory=dict)
+    _events: dict[str, HistoryEvent] = field(default_factory=dict)
     """Events that the history topic does not have yet, by key."""
-    _observed: dict[tuple[str, int | None], Event] = field(default_factory=dict)
+    _observed: dict[tuple[str, int | None], HistoryEvent] = field(default_factory=dict)
     """The last state of each connector and task that this worker has read."""
     _looked: int | None = None
 
@@ -68,7 +68,7 @@ class Recorder:
             case Joined(leader=True, assignment=assignment) if not assignment.failed:
                 details = {"connectors": len(assignment.connectors), "tasks": len(assignment.tasks)}
                 self._expect(
-                    Event(
+                    HistoryEvent(
                         CLUSTER, None, now, "rebalance", generation=event.generation, details={"leader_has": details}
                     ),
                     now,
@@ -78,7 +78,7 @@ class Recorder:
         """Take entries of the history topic, in order; an entry that is there twice counts once."""
         for entry in entries:
             book = self.books.book(entry.connector)
-            if isinstance(entry, Version):
+            if isinstance(entry, ConnectorVersion):
                 last = book.versions[-1].number if book.versions else 0
                 book.add(entry if entry.number > last else replace(entry, number=last + 1))
                 self._settle_changes(entry)
@@ -117,12 +117,14 @@ class Recorder:
                     self._changes.setdefault(name, []).append(_Observed(entry.offset, time_ms, entry.record))
             case RestartRequest(name, tasks, failed) as request:
                 details = {"include_tasks": tasks, "only_failed": failed}
-                self._expect(Event(name, None, time_ms, "restart", principal=request.principal, details=details), now)
+                self._expect(
+                    HistoryEvent(name, None, time_ms, "restart", principal=request.principal, details=details), now
+                )
             case PolicyRestart(name, chosen):
                 for each in chosen:
-                    self._expect(Event(name, each.task, time_ms, "restart", reason=BY_POLICY), now)
+                    self._expect(HistoryEvent(name, each.task, time_ms, "restart", reason=BY_POLICY), now)
 
-    def _settle_changes(self, version: Version) -> None:
+    def _settle_changes(self, version: ConnectorVersion) -> None:
         """Drop the changes up to this version's record, since the leader writes in the order of the config topic."""
         waiting = [
             each
@@ -132,12 +134,12 @@ class Recorder:
         if waiting:
             self._changes[version.connector] = waiting
 
-    def _versions_due(self, name: str) -> list[Version]:
+    def _versions_due(self, name: str) -> list[ConnectorVersion]:
         last = self.books.last(name)
         config = None if last is None else last.config
         state = STARTED if last is None or last.config is None else last.state
         number = 0 if last is None else last.number
-        due: list[Version] = []
+        due: list[ConnectorVersion] = []
         kept: list[_Observed] = []
         for each in self._changes[name]:
             before = config, state
@@ -154,7 +156,7 @@ class Recorder:
             number += 1
             change = _change(before[0], config, state != before[1])
             principal = each.record.principal
-            due.append(Version(name, number, each.offset, each.time_ms, change, state, config, principal))
+            due.append(ConnectorVersion(name, number, each.offset, each.time_ms, change, state, config, principal))
             if config is None:
                 state = STARTED
         self._changes[name] = kept
@@ -164,7 +166,7 @@ class Recorder:
 
     # -- events
 
-    def _expect(self, event: Event | None, now: int) -> None:
+    def _expect(self, event: HistoryEvent | None, now: int) -> None:
         if event is None or event.time_ms < now - self.retention_ms:
             return
         if event.kind == "state":
@@ -176,9 +178,9 @@ class Recorder:
         if event.key not in book.keys and not book.is_forgotten(event):
             self._events[event.key] = event
 
-    def _events_due(self) -> list[Event]:
+    def _events_due(self) -> list[HistoryEvent]:
         """Return the events due in order of time; a state that a task already has is no event."""
-        last: dict[tuple[str, int | None], Event] = {}
+        last: dict[tuple[str, int | None], HistoryEvent] = {}
         due = []
         for event in sorted(self._events.values(), key=lambda event: event.time_ms):
             instance = event.connector, event.task
@@ -200,16 +202,16 @@ def _change(before: object, after: object, state_changed: bool) -> Change:
     return "state" if state_changed else "configuration"
 
 
-def _event_of(record: StatusTopicRecord, now: int) -> Event | None:
+def _event_of(record: StatusTopicRecord, now: int) -> HistoryEvent | None:
     match record:
         case ConnectorStatus(name, state):
             task = None
         case TaskStatus(id, state):
             name, task = id.connector, id.task
         case TopicStatus(topic, name, int() as task, discovered):
-            return Event(name, task, now if discovered is None else discovered, "topic", topic=topic)
+            return HistoryEvent(name, task, now if discovered is None else discovered, "topic", topic=topic)
         case _:
             return None
     time_ms = now if record.written_ms is None else record.written_ms
-    reason = None if record.trace is None else record.trace[:LONGEST_REASON]
-    return Event(name, task, time_ms, "state", state or DESTROYED, record.worker_id, record.generation, reason)
+    reason = None if record.trace is None else record.trace[:MAX_REASON_LENGTH]
+    return HistoryEvent(name, task, time_ms, "state", state or DESTROYED, record.worker_id, record.generation, reason)

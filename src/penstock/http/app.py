@@ -17,8 +17,8 @@ from starlette.responses import Response
 
 from penstock.core.model import messages as m
 from penstock.http.access.authentication.principals import Forwarded
-from penstock.http.access.gate import Gate
-from penstock.http.access.limits import Limits
+from penstock.http.access.gate import RequestGate
+from penstock.http.access.limits import RestLimits
 from penstock.http.forwarding import Forwarding
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router, render
@@ -46,7 +46,7 @@ class AskWorker:
     submit: Submit
     forwarding: Forwarding
     timeout: float
-    gate: Gate
+    gate: RequestGate
 
     async def __call__(self, call: Call, request: m.Request) -> m.Reply | Response:
         answer = await self.gate(call.request, request, lambda message: self._ask(call, message))
@@ -76,13 +76,13 @@ def make_router(
     regular: bool = True,
     page: bool = True,
     guard: Guard | None = None,
-    gate: Gate | None = None,
+    gate: RequestGate | None = None,
     forwarded: Forwarded | None = None,
     metrics: Metrics | None = None,
     health: ConnectorHealth | None = None,
     workers: Workers | None = None,
     timeouts: Timeouts | None = None,
-    max_body: int = Limits().max_body,
+    max_body: int = RestLimits().max_body,
     clean: Callable[[str], str] = str,
 ) -> Router:
     """Return a router with the paths of a listener; ``admin``: those of ``/admin``, ``regular``: all others; ``page``:
@@ -91,7 +91,7 @@ def make_router(
     Requests are forwarded through ``client``.
     """
     timeouts, forwarding = timeouts or Timeouts(), Forwarding(client, forwarded or Forwarded())
-    gate = gate or Gate()
+    gate = gate or RequestGate()
     ask = AskWorker(submit, forwarding, timeouts.request, gate)
     router = Router(guard, max_body, clean)
     if regular:

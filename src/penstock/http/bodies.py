@@ -20,8 +20,8 @@ Pairs = tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
 _Read = TypeVar("_Read")
 SMALL = 64 * 2**10
 """Bodies up to this size are parsed by the thread that serves all requests."""
-DEEPEST, LONGEST_NUMBER = 100, 1000
-MOST_SETTINGS = 10_000
+MAX_DEPTH, MAX_NUMBER_LENGTH = 100, 1000
+MAX_SETTINGS = 10_000
 """Maximum number of settings of one configuration, since the validation looks at each."""
 _PARSER = ThreadPoolExecutor(1, "parser")  # one, so that large bodies wait for each other and nothing else for them
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -79,14 +79,14 @@ def parse(body: bytes, what: str = "The request's body", *, halves: bool = False
         raise Refused(400, f"{what} is nested too deeply") from None
     except ValueError as error:
         raise Refused(400, f"{what} is not valid JSON: {error}") from None
-    if _is_deeper(value, DEEPEST):
-        raise Refused(400, f"{what} is nested too deeply; {DEEPEST} levels are accepted")
+    if _is_deeper(value, MAX_DEPTH):
+        raise Refused(400, f"{what} is nested too deeply; {MAX_DEPTH} levels are accepted")
     return value
 
 
 def _number(text: str) -> Number:
-    if len(text) > LONGEST_NUMBER:
-        raise ValueError(f"a number has {len(text)} characters; {LONGEST_NUMBER} are accepted")
+    if len(text) > MAX_NUMBER_LENGTH:
+        raise ValueError(f"a number has {len(text)} characters; {MAX_NUMBER_LENGTH} are accepted")
     return Number(text)
 
 
@@ -126,8 +126,8 @@ def config(value: Any, what: str) -> dict[str, str | None]:
     """Return a configuration: texts, numbers and booleans become texts, null stays None."""
     if not isinstance(value, dict):
         raise Refused(400, f"{what} must be a JSON object of settings, not {_kind(value)}")
-    if len(value) > MOST_SETTINGS:
-        raise Refused(400, f"{what} has {len(value)} settings; {MOST_SETTINGS} are accepted")
+    if len(value) > MAX_SETTINGS:
+        raise Refused(400, f"{what} has {len(value)} settings; {MAX_SETTINGS} are accepted")
     return {key: setting if type(setting) is str else text(setting, f"'{key}'") for key, setting in value.items()}
 
 

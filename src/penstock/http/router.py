@@ -22,7 +22,7 @@ from penstock.core.model.messages import Refused, Reply
 from penstock.core.model.messages import Request as Message
 from penstock.http.access import audit
 from penstock.http.access.authentication.principals import Principal, address_of, tried
-from penstock.http.access.limits import Bodies, Limits
+from penstock.http.access.limits import Bodies, RestLimits
 from penstock.http.media_types import JSON, check_accept, check_content_type
 from penstock.http.paths import Path, check_host, with_path
 from penstock.java.parsing import whole_number
@@ -95,7 +95,7 @@ class Router:
     """An ASGI application: a table of methods and paths. ``{part}`` stands for any one part of a path."""
 
     def __init__(
-        self, guard: Guard | None = None, max_body: int = Limits().max_body, clean: Callable[[str], str] = str
+        self, guard: Guard | None = None, max_body: int = RestLimits().max_body, clean: Callable[[str], str] = str
     ) -> None:
         """``clean`` removes secrets from the messages of errors."""
         self._guard, self._bodies, self._clean = guard, Bodies(max_body), clean

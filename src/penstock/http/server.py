@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from penstock.http.access import tls
 from penstock.http.access.configured import authentication, gate
 from penstock.http.access.cross_origin import ChangesByOthers, CrossOrigin, Origins
-from penstock.http.access.limits import Limits, protocol_of
+from penstock.http.access.limits import RestLimits, protocol_of
 from penstock.http.access.listeners import Listener, admin_listeners, advertised_url, listeners
 from penstock.http.access.masking import Passwords
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
@@ -77,7 +77,7 @@ class RestServer:
         self._figures, self._in_short, self._restarts, self._about = figures, in_short, restarts, about
         self._guard = authentication(config, environment, session_key)
         self._gate = gate(config, self._guard, passwords)
-        self._limits = Limits.of(config)
+        self._limits = RestLimits.of(config)
         self._origins, self._rules = Origins.of(config), header_rules(config)
         self._client_context = tls.client_context(config, stores)
         admin = admin_listeners(config)
@@ -187,7 +187,7 @@ class RestServer:
         return ConnectorHealth(self._figures, self.advertised_url, client, self._restarts, self._in_short)
 
 
-def _server(app: ASGIApp, context: ssl.SSLContext | None, limits: Limits) -> uvicorn.Server:
+def _server(app: ASGIApp, context: ssl.SSLContext | None, limits: RestLimits) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
         loop="asyncio",

@@ -49,14 +49,14 @@ from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
-from penstock.worker.monitoring.lineage.runs import Connector as Connected
+from penstock.worker.monitoring.lineage.runs import LineageConnector as Connected
 from penstock.worker.monitoring.log_lines import AuditTopic, LogLines
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.previews import WorkerPreviews
 from penstock.worker.monitoring.prometheus.text import PrometheusText
 from penstock.worker.monitoring.task_health import TaskHealth, restart_policy
 from penstock.worker.monitoring.telemetry import Known, Telemetry
-from penstock.worker.offsets import Offsets
+from penstock.worker.offsets import OffsetsAccess
 from penstock.worker.specs import Specs, WorkerFacts
 from penstock.worker.standalone import MemoryFoundation
 from penstock.worker.task_launcher import TaskLauncher
@@ -190,7 +190,7 @@ class Worker:
         settings, configurations = self.settings, self._configurations
         group_id = settings.group.group_id if settings.group else ""
         exactly_once = settings.exactly_once is ExactlyOnceSource.ENABLED
-        offsets = Offsets(
+        offsets = OffsetsAccess(
             config,
             self._foundation.offset_store,
             self._plugins,

@@ -37,7 +37,7 @@ TIMEOUT_S = 90.0
 """Time limit for an access to offsets, for a client's request or a task's start."""
 
 
-class Offsets:
+class OffsetsAccess:
     """Every method but ``store`` may block."""
 
     def __init__(

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from penstock.core.model import messages as m
-from penstock.http.access.limits import BODIES_AT_ONCE, Bodies, Limits
+from penstock.http.access.limits import BODIES_AT_ONCE, Bodies, RestLimits
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.server import RestServer
 from support.certificates import Authority
@@ -245,6 +245,6 @@ def test_others_are_answered_while_large_bodies_are_parsed() -> None:
 
 
 def test_settings() -> None:
-    assert Limits.of({}) == Limits(16 * 2**20, 30.0, 60.0, 512)
+    assert RestLimits.of({}) == RestLimits(16 * 2**20, 30.0, 60.0, 512)
     with pytest.raises(RestSettingError, match=r"`penstock\.rest\.max\.connections=many` must be a number, at least 1"):
-        Limits.of({"penstock.rest.max.connections": "many"})
+        RestLimits.of({"penstock.rest.max.connections": "many"})

@@ -20,7 +20,7 @@ from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
 from penstock.http.access.authentication.principals import Authentication, Principal
 from penstock.http.access.files import ReloadedFile
-from penstock.http.access.gate import Gate
+from penstock.http.access.gate import RequestGate
 from penstock.http.access.masking import UNMASKED, WHOLE, mask_json
 from penstock.http.access.roles import ACTIONS, Roles
 from penstock.http.app import make_router
@@ -112,13 +112,13 @@ def passwords(config: Any) -> set[str]:
     return {"batch.size"} if config.get("connector.class") == "FileStreamSource" else set()
 
 
-def masking_gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+def masking_gate(monkeypatch: pytest.MonkeyPatch) -> RequestGate:
     file: ReloadedFile[Roles] = ReloadedFile.__new__(ReloadedFile)
     monkeypatch.setattr(ReloadedFile, "content", lambda self: ROLES)
-    return Gate(file, passwords)
+    return RequestGate(file, passwords)
 
 
-def answered(gate: Gate, request: m.Request) -> str:
+def answered(gate: RequestGate, request: m.Request) -> str:
     """The body of the reply to a request of somebody who may do everything but see secrets."""
     http = Request({
         "type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [], "server": ("x", 80),
@@ -226,5 +226,5 @@ def test_a_document_is_masked_wherever_a_secret_is() -> None:
 
 
 def test_without_roles_nothing_is_masked() -> None:
-    assert CANARY in answered(Gate(), m.GetConfig(NAME))
+    assert CANARY in answered(RequestGate(), m.GetConfig(NAME))
     assert not Authentication().is_required

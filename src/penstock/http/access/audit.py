@@ -22,8 +22,8 @@ LOGGER = AUDIT
 log = logging.getLogger(LOGGER)
 
 Config = Mapping[str, str | None]
-_LONGEST = 1000
-MOST_SETTINGS = 5000
+_MAX_LENGTH = 1000
+MAX_SETTINGS = 5000
 
 
 def outcome_of(status: int | None) -> str:
@@ -47,8 +47,8 @@ def write(
         "how": principal.how,
         "address": principal.address,
         "action": action,
-        "connector": connector and connector[:_LONGEST],
-        "request": request[:_LONGEST],
+        "connector": connector and connector[:_MAX_LENGTH],
+        "request": request[:_MAX_LENGTH],
         "outcome": outcome_of(status),
         "status": status,
     }
@@ -67,7 +67,7 @@ def difference(
     Of a configuration without measure only the number of settings is logged: this must not take long. ``passwords``
     gives the names of settings that plugins define as such.
     """
-    if len(before) + len(after) > MOST_SETTINGS:
+    if len(before) + len(after) > MAX_SETTINGS:
         return {"settings": [len(before), len(after)]}
     secret = {*passwords(before), *passwords(after)}
     old, new = masked(before, secret), masked(after, secret)

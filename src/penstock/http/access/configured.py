@@ -8,7 +8,7 @@ from penstock.http.access.authentication.basic_auth import BasicAuth
 from penstock.http.access.authentication.htpasswd import Htpasswd
 from penstock.http.access.authentication.principals import Authentication, Forwarded, Tokens
 from penstock.http.access.files import ReloadedFile
-from penstock.http.access.gate import Gate
+from penstock.http.access.gate import RequestGate
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.masking import Passwords
 from penstock.http.access.roles import Roles
@@ -42,14 +42,14 @@ def _tokens(config: Mapping[str, str]) -> Tokens:
     return OidcTokens(config)
 
 
-def gate(config: Mapping[str, str], guard: Authentication, passwords: Passwords = lambda config: ()) -> Gate:
+def gate(config: Mapping[str, str], guard: Authentication, passwords: Passwords = lambda config: ()) -> RequestGate:
     """Raises RestSettingError."""
     path = config.get(AUTHORIZATION, "").strip()
     if not path:
-        return Gate(passwords=passwords)
+        return RequestGate(passwords=passwords)
     if not guard.is_required:
         raise RestSettingError(
             f"`{AUTHORIZATION}={path}` needs a way to know who asks: `rest.extension.classes`, `{HTPASSWD}`, "
             f"`{CERTIFICATES}` or `{JWKS}`"
         )
-    return Gate(ReloadedFile(AUTHORIZATION, path, Roles.parse), passwords)
+    return RequestGate(ReloadedFile(AUTHORIZATION, path, Roles.parse), passwords)

@@ -54,7 +54,7 @@ WITH_CONFIG = (m.CreateConnector, m.PutConfig, m.PatchConfig, m.RollBack, m.Dele
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class RequestGate:
     roles: ReloadedFile[Roles] | None = None
     passwords: Passwords = lambda config: ()
 

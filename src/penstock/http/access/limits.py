@@ -32,7 +32,7 @@ LINGER_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RestLimits:
     max_body: int = DEFAULTS[MAX_BODY]
     header_s: float = DEFAULTS[HEADER_TIMEOUT] / 1000
     body_s: float = DEFAULTS[BODY_TIMEOUT] / 1000
@@ -100,7 +100,7 @@ class BoundedProtocol(H11Protocol):
     ``limits`` and ``accepted`` are set by ``protocol_of``.
     """
 
-    limits = Limits()
+    limits = RestLimits()
     accepted: ClassVar[dict[BoundedProtocol, asyncio.Task[Any]]] = {}
     """Connections without a transport because of their handshake, and asyncio's tasks that wait for it."""
 
@@ -203,6 +203,6 @@ class BoundedProtocol(H11Protocol):
         self._deadline = self.loop.call_later(seconds, self._cut) if what else None
 
 
-def protocol_of(limits: Limits) -> type[BoundedProtocol]:
+def protocol_of(limits: RestLimits) -> type[BoundedProtocol]:
     """Return the class of connections with these limits."""
     return type("BoundedProtocol", (BoundedProtocol,), {"limits": limits, "accepted": {}})

@@ -24,7 +24,7 @@ ACTIONS = ("view", "view-config", "operate", "configure", "offsets", "dead-lette
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RoleRule:
     users: frozenset[str]
     groups: frozenset[str]
     connectors: tuple[str, ...]
@@ -33,7 +33,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    rules: tuple[Rule, ...]
+    rules: tuple[RoleRule, ...]
     groups: Mapping[str, frozenset[str]]
 
     @classmethod
@@ -69,14 +69,14 @@ class Roles:
         """Return the actions that this principal may take on at least one connector."""
         return frozenset().union(*(rule.actions for rule in self._of(principal)))
 
-    def _of(self, principal: Principal) -> list[Rule]:
+    def _of(self, principal: Principal) -> list[RoleRule]:
         if principal.name is None:
             return []
         groups = principal.groups | {name for name, members in self.groups.items() if principal.name in members}
         return [rule for rule in self.rules if {principal.name, "*"} & rule.users or groups & rule.groups]
 
 
-def _rule(given: Any) -> Rule:
+def _rule(given: Any) -> RoleRule:
     rule = _mapping(given, "a rule", {"users", "groups", "connectors", "actions"})
     users, groups = _texts(rule.get("users", []), "`users`"), _texts(rule.get("groups", []), "`groups`")
     actions = _texts(rule.get("actions"), "`actions`")
@@ -84,7 +84,7 @@ def _rule(given: Any) -> Rule:
         raise RestSettingError("a rule has neither `users` nor `groups`")
     for action in actions - set(ACTIONS):
         raise RestSettingError(f"there is no action {action}; there are {', '.join(ACTIONS)}")
-    return Rule(users, groups, tuple(sorted(_texts(rule.get("connectors", ["*"]), "`connectors`"))), actions)
+    return RoleRule(users, groups, tuple(sorted(_texts(rule.get("connectors", ["*"]), "`connectors`"))), actions)
 
 
 def _mapping(given: Any, what: str, allowed: set[str] | None) -> dict[str, Any]:

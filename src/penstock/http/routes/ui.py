@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from penstock.core.model import messages as m
 from penstock.http.access.authentication.principals import principal_of
-from penstock.http.access.gate import Gate
+from penstock.http.access.gate import RequestGate
 from penstock.http.media_types import check_accept
 from penstock.http.router import Call, Router, not_found
 
@@ -44,7 +44,7 @@ def add_routes(router: Router) -> None:
     router.add("GET", "/ui/{folder}/{file}", file_of_folder, consumes=False, produces="*/*")
 
 
-def add_principal(router: Router, gate: Gate) -> None:
+def add_principal(router: Router, gate: RequestGate) -> None:
     async def principal(call: Call) -> m.Reply:
         found, connector = principal_of(call.request), call.query("connector") or None
         return m.Reply(

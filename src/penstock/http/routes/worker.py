@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from penstock.core.model import messages as m
 from penstock.http import bodies
-from penstock.http.access.gate import VIEW, Gate
+from penstock.http.access.gate import VIEW, RequestGate
 from penstock.http.router import Ask, Call, Router
 from penstock.observe import NUMBERS
 from penstock.threads import in_thread
@@ -25,7 +25,7 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 NOT_IN_TIME = "Worker was unable to handle this request and may be unable to handle other requests."
 
 
-def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None, gate: Gate) -> None:
+def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None, gate: RequestGate) -> None:
     """Add ``/``, ``/health`` and ``/metrics``. ``ask_soon`` waits for the shorter time that ``/health`` allows."""
 
     async def root(call: Call) -> m.Reply | Response:
@@ -43,7 +43,7 @@ def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None,
         _add_metrics(router, metrics, gate)
 
 
-def _add_metrics(router: Router, metrics: Metrics, gate: Gate) -> None:
+def _add_metrics(router: Router, metrics: Metrics, gate: RequestGate) -> None:
     """Add ``/metrics``. Plugins report their metrics and may hang, so one thread renders, and never two at a time."""
     rendering: asyncio.Future[bytes] | None = None
 

@@ -15,7 +15,7 @@ import httpx
 from starlette.requests import Request
 
 from penstock.core.model import messages as m
-from penstock.http.access.gate import VIEW, Gate
+from penstock.http.access.gate import VIEW, RequestGate
 from penstock.http.forwarding import answer_of
 from penstock.http.router import Call, Router
 
@@ -31,7 +31,7 @@ class Workers:
     about: About
     client: httpx.AsyncClient
 
-    def add_route(self, router: Router, gate: Gate) -> None:
+    def add_route(self, router: Router, gate: RequestGate) -> None:
         async def workers(call: Call) -> m.Reply:
             gate.check(call.request, VIEW)
             own = dict(self.about())

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from penstock.history.entries import Entry, Event, Version
+from penstock.history.entries import ConnectorVersion, Entry, HistoryEvent
 from penstock.java.jackson import compact
 from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal, own_client_id
@@ -21,7 +21,7 @@ from penstock.kafka.storage.stores import internal_topic
 log = logging.getLogger(__name__)
 
 SETTING = "penstock.history.topic"
-_KINDS: Mapping[str, type[Version] | type[Event]] = {"version": Version, "event": Event}
+_KINDS: Mapping[str, type[ConnectorVersion] | type[HistoryEvent]] = {"version": ConnectorVersion, "event": HistoryEvent}
 
 
 def topic_name(worker: Mapping[str, str]) -> str:
@@ -31,7 +31,7 @@ def topic_name(worker: Mapping[str, str]) -> str:
 
 
 def encode(entry: Entry) -> tuple[bytes, bytes]:
-    kind = "version" if isinstance(entry, Version) else "event"
+    kind = "version" if isinstance(entry, ConnectorVersion) else "event"
     return entry.key.encode(), compact.encode({"type": kind, **asdict(entry)})
 
 

@@ -33,7 +33,7 @@ from penstock.worker.configuration.reloads import Reloads
 
 log = logging.getLogger(__name__)
 
-LONGEST_NAME = 500
+MAX_NAME_LENGTH = 500
 """Characters of a name in the log, which has up to 500 lines of one request with it."""
 
 
@@ -63,7 +63,7 @@ class Configurations:
         """Return why a configuration is refused, or None; log the settings without effect of one that is accepted."""
         infos = self.validate(config)
         if infos.message is None:
-            name = (config.get("name") or "")[:LONGEST_NAME]
+            name = (config.get("name") or "")[:MAX_NAME_LENGTH]
             for warning in infos.warnings:
                 log.warning("Connector %s: %s", name, warning)
         return infos.message

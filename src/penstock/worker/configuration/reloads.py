@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 ACTION = "config.action.reload"
 DELETED, REBALANCING = 404, 409
-LEAST_S = 1.0
+MIN_SECONDS = 1.0
 """Minimum time to a restart: values that expire at once would cause one restart after the other."""
 
 
@@ -56,7 +56,7 @@ class Reloads:
     def _schedule(self, name: str, config: Mapping[str, str], ttl_ms: int | None) -> None:
         if self._closed or ttl_ms is None or (config.get(ACTION) or "restart").lower() != "restart":
             return
-        seconds = min(max(ttl_ms / 1000, LEAST_S), threading.TIMEOUT_MAX)
+        seconds = min(max(ttl_ms / 1000, MIN_SECONDS), threading.TIMEOUT_MAX)
         log.info(
             "Scheduling a restart of connector %s in %d ms, when a value of its configuration expires",
             name,

@@ -16,7 +16,7 @@ from typing import Any
 from penstock.core.model.events import Completed
 from penstock.hosts.jvm.plugins.connector import JavaConnector, answers
 from penstock.hosts.python.connector import EnvironmentConnector
-from penstock.worker.connectors.run import ConnectorRun, ConnectorSetup, Deliver
+from penstock.worker.connectors.run import ConnectorSetup, ConnectorThread, Deliver
 
 log = logging.getLogger(__name__)
 
@@ -31,11 +31,11 @@ class Connectors:
 
     def __init__(self, setup: ConnectorSetup, deliver: Deliver, stop_timeout: float) -> None:
         self._setup, self._deliver, self._stop_timeout = setup, deliver, stop_timeout
-        self._runs: dict[int, ConnectorRun] = {}
+        self._runs: dict[int, ConnectorThread] = {}
         threading.Thread(target=self._look, name="connectors-watch", daemon=True).start()
 
     def start(self, name: str, number: int, config: Mapping[str, str], target: str) -> None:
-        run = self._runs[number] = ConnectorRun(name, number, config, self._setup, self._deliver)
+        run = self._runs[number] = ConnectorThread(name, number, config, self._setup, self._deliver)
         run.commands.put(lambda: run.turn(target))
         threading.Thread(target=run.work, name=f"connector-{name}", daemon=True).start()
 
@@ -68,7 +68,7 @@ class Connectors:
         give_up.start()
 
     @staticmethod
-    def _give_up(run: ConnectorRun) -> None:
+    def _give_up(run: ConnectorThread) -> None:
         if not run.ended:
             log.error("Connector %s did not stop in time; its thread is abandoned%s", run.name, run.calls.where())
             run.report_end()

@@ -79,7 +79,7 @@ def _digest(config: Mapping[str, str]) -> bytes:
 
 
 @dataclass(slots=True)
-class ConnectorRun:
+class ConnectorThread:
     """A run of a connector: its thread, and the context of the connector."""
 
     name: str

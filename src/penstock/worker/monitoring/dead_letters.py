@@ -32,7 +32,7 @@ from penstock.kafka.letters.replay import (
     replay_producer,
 )
 
-MOST_REPLAYED = 20 * AT_ONCE
+MAX_REPLAYED = 20 * AT_ONCE
 """Records that one request replays at most."""
 PATIENCE_S = 15.0
 
@@ -110,10 +110,10 @@ class DeadLetters:
             wanted = Replay(consumer, name, queue, topic or only_topic(config))
             if dry_run:
                 planned = wanted.planned(done_of(consumer, queue), places)
-                sent = list(islice(planned, MOST_REPLAYED))
+                sent = list(islice(planned, MAX_REPLAYED))
             else:
                 producer = replay_producer(name, self._producer(config))
-                sent = list(islice(wanted.send(producer, places), MOST_REPLAYED))
+                sent = list(islice(wanted.send(producer, places), MAX_REPLAYED))
         found = {(each.letter.partition, each.letter.offset) for each in sent}
         missing = [record for place, record in places.items() if place not in found]
         counted = [{"topic": to, "count": n} for to, n in sorted(Counter(each.topic for each in sent).items())]
@@ -124,7 +124,7 @@ class DeadLetters:
             "replayed": counted,
             "records": [_sent(each) for each in sent[:100]],
             "missing": missing,
-            "complete": len(sent) < MOST_REPLAYED,
+            "complete": len(sent) < MAX_REPLAYED,
         }
 
     def _kind(self, config: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from typing import Any, Self
 
 from penstock.core.model import messages as m
-from penstock.history.entries import Entry, Version, difference
+from penstock.history.entries import ConnectorVersion, Entry, difference
 from penstock.history.recorder import Recorder
 from penstock.kafka.storage.history import SETTING, HistoryStore
 from penstock.settings import WorkerSettings
@@ -153,13 +153,13 @@ class History:
     def _kept(self) -> str:
         return "in memory" if self._store is None or self._problem is not None else "in a topic"
 
-    def _versions(self, name: str) -> list[Version]:
+    def _versions(self, name: str) -> list[ConnectorVersion]:
         versions = self._recorder.books.versions(name)
         if not versions:
             raise m.Refused(404, f"There is no history of connector {name}")
         return versions
 
-    def _version(self, name: str, number: int | None) -> Version:
+    def _version(self, name: str, number: int | None) -> ConnectorVersion:
         versions = self._versions(name)
         if number is None:
             return versions[-1]
@@ -172,7 +172,7 @@ class History:
             f"{versions[-1].number}",
         )
 
-    def _before(self, name: str) -> Version:
+    def _before(self, name: str) -> ConnectorVersion:
         versions = self._versions(name)
         for version in reversed(versions):
             if version.config is not None and version.config != versions[-1].config:
@@ -195,6 +195,6 @@ class History:
         }
 
 
-def _with_difference(before: Version | None, version: Version) -> dict[str, Any]:
+def _with_difference(before: ConnectorVersion | None, version: ConnectorVersion) -> dict[str, Any]:
     changed = difference(None if before is None else before.config, version.config)
     return {**version.summary(), "difference": changed}

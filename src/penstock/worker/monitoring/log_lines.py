@@ -19,8 +19,8 @@ from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.clients import new_producer
 from penstock.observe import add_context, level_name, redacted
 
-MOST_CONNECTORS = 2000
-LONGEST = 4000
+MAX_CONNECTORS = 2000
+MAX_LENGTH = 4000
 """Maximum length of a line, its stack trace included."""
 
 
@@ -56,14 +56,14 @@ class LogLines(logging.Handler):
             "logger": record.name,
             "task": getattr(record, "task", None),
             "worker": self._worker,
-            "message": redacted(text)[:LONGEST],
+            "message": redacted(text)[:MAX_LENGTH],
         }
         with self._reading:
             self._number += 1
             kept = self._kept.pop(connector, None) or deque[tuple[int, dict[str, Any]]](maxlen=self._lines)
             kept.append((record.levelno, {"number": self._number, **line}))
             self._kept[connector] = kept
-            if len(self._kept) > MOST_CONNECTORS:
+            if len(self._kept) > MAX_CONNECTORS:
                 del self._kept[next(iter(self._kept))]
 
     def close(self) -> None:

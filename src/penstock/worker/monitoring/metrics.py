@@ -30,7 +30,7 @@ PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
 
 
 @dataclass(slots=True)
-class Run:
+class RunTimes:
     """Times that a run of a connector or task has spent in its states, in seconds."""
 
     number: int
@@ -105,7 +105,7 @@ class WorkerMetrics:
     ) -> None:
         """``class_name`` gives the full name of the class that a configuration means; it must not raise."""
         self._herder, self._class_name, self._clock = herder, class_name, clock
-        self._runs: dict[str | TaskId, Run] = {}
+        self._runs: dict[str | TaskId, RunTimes] = {}
         self._connectors, self._tasks, self._rebalances = Startups(), Startups(), Rebalances()
         self._sparks = SparkApplications()
         self.connectors_plugins: Callable[[], Iterable[Mapping[str, Any]]] = tuple
@@ -131,7 +131,7 @@ class WorkerMetrics:
     def _follow(self, what: str | TaskId, number: int, event: object, startups: Startups, now: float) -> None:
         run = self._runs.get(what)
         if run is None or number > run.number:
-            run = self._runs[what] = Run(number, "unassigned", now, now)
+            run = self._runs[what] = RunTimes(number, "unassigned", now, now)
         elif number < run.number:
             return
         match event:

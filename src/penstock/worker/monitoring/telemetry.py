@@ -16,10 +16,10 @@ from prometheus_client.core import Metric
 from penstock.api.errors import ConfigError
 from penstock.settings import WorkerSettings
 from penstock.settings.telemetry import LINEAGE, LINEAGE_NAMESPACE, METRICS, TRACES
-from penstock.worker.monitoring.lineage.runs import Connector
+from penstock.worker.monitoring.lineage.runs import LineageConnector
 
 
-class Sender(Protocol):
+class TelemetrySender(Protocol):
     def start(self) -> None: ...
 
     def close(self) -> None: ...
@@ -31,14 +31,14 @@ class Known:
 
     worker: str
     metrics: Callable[[], Iterable[Metric]]
-    connector: Callable[[str], Connector | None]
+    connector: Callable[[str], LineageConnector | None]
     resolve: Callable[[Mapping[str, str]], dict[str, str]]
     """Replaces references to config providers. May block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    senders: tuple[Sender, ...]
+    senders: tuple[TelemetrySender, ...]
     variables: dict[str, str]
     """OpenTelemetry's variables, which tasks get wherever they run."""
     observe: Callable[[object], None] = lambda event: None
@@ -73,7 +73,7 @@ def _lineage(settings: WorkerSettings, known: Known) -> Any:
     sender = _needed(LINEAGE, "penstock.worker.monitoring.lineage.sender", "openlineage")
     group = settings.group.group_id if settings.group else "standalone"
     namespace = settings.values[LINEAGE_NAMESPACE] or group
-    place = sender.Place(namespace, known.worker, settings.bootstrap_servers)
+    place = sender.JobPlace(namespace, known.worker, settings.bootstrap_servers)
     return sender.Lineage(settings.config, place, known.connector, known.resolve)
 
 

@@ -26,7 +26,7 @@ from penstock.spark.query.asking import AbortedError, HangingError
 from penstock.spark.query.sink import offsets as group_offsets
 from penstock.spark.query.sink.offsets import QueryOffsets, committing_producer
 from penstock.spark.query.sink.progress import Partition, Span, requested_root
-from penstock.worker.offsets import Offsets
+from penstock.worker.offsets import OffsetsAccess
 from support.kafka.client import Kafka
 from support.tasks.runs import eventually, new_name
 
@@ -226,7 +226,7 @@ def test_a_batch_that_ends_later_does_not_undo_a_change_of_offsets(
     plugins: Any = SparkSinks()
     stored = OffsetFile(str(tmp_path / "offsets"))
     stored.start()
-    offsets = Offsets(
+    offsets = OffsetsAccess(
         worker, stored, plugins, dict, lambda config: plugins.connector(config)(), lambda config, clients: None
     )
     topic = kafka.create_topic()

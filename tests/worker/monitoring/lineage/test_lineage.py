@@ -32,18 +32,20 @@ from penstock.core.model.tasks import (
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.telemetry.topic_schemas import MOST_SCHEMAS, REPORTED, TopicSchemas
 from penstock.worker.monitoring.lineage import sender
-from penstock.worker.monitoring.lineage.runs import Connector, Runs
-from penstock.worker.monitoring.lineage.sender import Lineage, Place
+from penstock.worker.monitoring.lineage.runs import LineageConnector, LineageRuns
+from penstock.worker.monitoring.lineage.sender import JobPlace, Lineage
 from support.openlineage_schema import check
 
 T = TaskId("orders", 0)
-SOURCE = Connector(
+SOURCE = LineageConnector(
     "source",
     "org.apache.kafka.connect.file.FileStreamSourceConnector",
     {"file": "${dir:in}", "penstock.labels.team": "shop"},
 )
-SINK = Connector("sink", "org.apache.kafka.connect.file.FileStreamSinkConnector", {"file": "/out", "topics": "t,u"})
-PLACE = Place("connect", "w:8083", "k:9092")
+SINK = LineageConnector(
+    "sink", "org.apache.kafka.connect.file.FileStreamSinkConnector", {"file": "/out", "topics": "t,u"}
+)
+PLACE = JobPlace("connect", "w:8083", "k:9092")
 HOUR = 3600.0
 
 
@@ -52,7 +54,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sender, "CLOSE_S", 60.0)
 
 
-def lineage(config: Mapping[str, str], connector: Connector | None = SOURCE) -> Lineage:
+def lineage(config: Mapping[str, str], connector: LineageConnector | None = SOURCE) -> Lineage:
     transport = {f"penstock.openlineage.transport.{name}": value for name, value in config.items()}
     made = Lineage(
         transport,
@@ -64,7 +66,7 @@ def lineage(config: Mapping[str, str], connector: Connector | None = SOURCE) -> 
     return made
 
 
-def sent(folder: Path, *events: object, connector: Connector | None = SOURCE) -> list[Any]:
+def sent(folder: Path, *events: object, connector: LineageConnector | None = SOURCE) -> list[Any]:
     """All events that are written to a file, after the worker has ended; each is valid."""
     file = folder / "events.json"
     made = lineage({"type": "file", "log_file_path": str(file)}, connector)
@@ -240,7 +242,7 @@ def test_each_schema_of_a_topic_is_reported_once_and_not_too_many() -> None:
 
 def test_the_runs_of_a_deleted_connector_are_forgotten() -> None:
     connectors = {"orders": SOURCE, "other": SOURCE}
-    runs = Runs(connectors.get, time.time)
+    runs = LineageRuns(connectors.get, time.time)
     for id in (T, TaskId("other", 0), TaskId("orders", 1)):
         assert [change.type for change in runs.changes(TaskRunning(id, 1))] == ["START"]
     for id in (T, TaskId("other", 0)):

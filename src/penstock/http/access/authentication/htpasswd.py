@@ -21,7 +21,7 @@ from penstock.http.access.files import ReloadedFile
 from penstock.http.access.listeners import RestSettingError
 
 REMEMBERED_S = 300.0
-MOST_WAITING = 32
+MAX_WAITING = 32
 _NOBODY = b"$2b$10$" + b"." * 53
 _HASH = re.compile(r"\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}", re.ASCII)
 
@@ -42,7 +42,7 @@ class Htpasswd:
         until, of = self._right.get(given, (0.0, b""))
         if hashed is not None and of == hashed and time.monotonic() < until:
             return True
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             return False
         self._waiting += 1
         try:

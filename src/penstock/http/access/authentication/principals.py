@@ -42,7 +42,7 @@ class Principal:
 
 
 ANYBODY = Principal()
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 
 
 class Passwords(Protocol):
@@ -156,7 +156,7 @@ def principal_of(request: Request) -> Principal:
 def tried(request: Request) -> str | None:
     """Return the user name that a client gave, known or not; never more than a line of it."""
     name = credentials(request.headers.get("authorization"))[0]
-    return name[:LONGEST_NAME] if name else None
+    return name[:MAX_NAME_LENGTH] if name else None
 
 
 def address_of(request: Request) -> str:

@@ -31,7 +31,7 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 KEYS_AGAIN_S = 300.0
 RETRY_S = 10.0
 TIMEOUT_S = 5.0
-LONGEST = 16_384
+MAX_TOKEN_LENGTH = 16_384
 
 
 class OidcTokens:
@@ -59,7 +59,7 @@ class OidcTokens:
 
     async def principal(self, token: str) -> tuple[str, frozenset[str]] | None:
         """Return name and groups; None for a token that is not valid."""
-        if len(token) > LONGEST:
+        if len(token) > MAX_TOKEN_LENGTH:
             return None
         begun = monotonic() >= self._read + KEYS_AGAIN_S and self._begin()
         if begun or self._keys is None:

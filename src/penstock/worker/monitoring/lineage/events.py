@@ -21,7 +21,7 @@ from openlineage.client.uuid import generate_static_uuid
 
 from penstock.core.config.connector import LABELS
 from penstock.worker.monitoring.lineage.datasets import Dataset, datasets
-from penstock.worker.monitoring.lineage.runs import Change, Fields
+from penstock.worker.monitoring.lineage.runs import Fields, RunChange
 
 VERSION = version("penstock")
 PRODUCER = f"urn:penstock:{VERSION}"
@@ -32,7 +32,7 @@ set_producer(PRODUCER)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JobPlace:
     """Place of the jobs in OpenLineage's terms. ``cluster`` has the brokers' addresses, separated by commas."""
 
     namespace: str
@@ -40,7 +40,7 @@ class Place:
     cluster: str
 
 
-def run_event(change: Change, config: Mapping[str, str], place: Place) -> RunEvent:
+def run_event(change: RunChange, config: Mapping[str, str], place: JobPlace) -> RunEvent:
     """``config``: the connector's, its references resolved."""
     connector = change.connector
     found = datasets(connector.kind, connector.class_name, config, place.cluster, change.topics.keys())
@@ -55,7 +55,7 @@ def run_event(change: Change, config: Mapping[str, str], place: Place) -> RunEve
     )
 
 
-def _run(change: Change, place: Place) -> Run:
+def _run(change: RunChange, place: JobPlace) -> Run:
     name = f"{place.namespace}/{place.worker}/{change.id}/{change.run}"
     tags = {"task": str(change.id.task), "run": str(change.run), "worker": place.worker}
     facets: dict[str, Any] = {
@@ -73,7 +73,7 @@ def _run(change: Change, place: Place) -> Run:
     return Run(str(generate_static_uuid(_time(change.began), name.encode())), facets)
 
 
-def _job(change: Change, config: Mapping[str, str], place: Place) -> Job:
+def _job(change: RunChange, config: Mapping[str, str], place: JobPlace) -> Job:
     facets: dict[str, Any] = {
         "jobType": job_type_job.JobTypeJobFacet(
             processingType="STREAMING", integration=SOURCE, jobType=change.connector.kind.upper()

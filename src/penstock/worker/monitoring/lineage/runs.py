@@ -26,7 +26,7 @@ Fields = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Connector:
+class LineageConnector:
     """``kind`` is ``source`` or ``sink``; references of the configuration are not resolved."""
 
     kind: str
@@ -35,7 +35,7 @@ class Connector:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RunChange:
     """Change of a task's run, the content of an OpenLineage event."""
 
     type: str
@@ -44,7 +44,7 @@ class Change:
     began: float
     """Time of the run's first event; with ``id`` and ``run`` it identifies the run."""
     at: float
-    connector: Connector
+    connector: LineageConnector
     topics: Mapping[str, Fields]
     """Topics, with the fields of their values where these are known."""
     error: str | None = None
@@ -55,21 +55,21 @@ class Change:
 class _Run:
     number: int
     began: float
-    connector: Connector
+    connector: LineageConnector
     topics: dict[str, Fields] = field(default_factory=dict)
 
 
-class Runs:
+class LineageRuns:
     """Runs of this worker's tasks. Used by the worker's loop only."""
 
-    def __init__(self, connector: Callable[[str], Connector | None], clock: Callable[[], float]) -> None:
+    def __init__(self, connector: Callable[[str], LineageConnector | None], clock: Callable[[], float]) -> None:
         """``connector``: None for one that is not known any more."""
         self._connector, self._clock = connector, clock
         self._open: dict[TaskId, _Run] = {}
         self._over: dict[TaskId, int] = {}
         """The last run that has ended, of tasks of connectors that are known."""
 
-    def changes(self, event: object) -> list[Change]:
+    def changes(self, event: object) -> list[RunChange]:
         if isinstance(event, ConfigRead) and (deleted := event.deleted()):
             self._over = {id: run for id, run in self._over.items() if id.connector not in deleted}
         if not isinstance(event, TaskEvent) or event.run <= self._over.get(event.id, -1):
@@ -89,13 +89,13 @@ class Runs:
                 return self._ended(event, COMPLETE)
         return []
 
-    def abandoned(self) -> list[Change]:
+    def abandoned(self) -> list[RunChange]:
         """Return the changes of runs whose end was not observed. Called when the worker ends."""
         return [
             change for id, run in list(self._open.items()) for change in self._ended(TaskEvent(id, run.number), ABORT)
         ]
 
-    def _begun(self, event: TaskEvent) -> list[Change]:
+    def _begun(self, event: TaskEvent) -> list[RunChange]:
         run = self._open.get(event.id)
         if run is not None and run.number == event.run:
             return []
@@ -108,7 +108,7 @@ class Runs:
         run = self._open[event.id] = _Run(event.run, self._clock(), connector, topics)
         return [self._change(event.id, run, START)]
 
-    def _used(self, event: TaskEvent, topics: dict[str, Fields]) -> list[Change]:
+    def _used(self, event: TaskEvent, topics: dict[str, Fields]) -> list[RunChange]:
         begun = self._begun(event)
         run = self._open.get(event.id)
         if run is None:
@@ -119,11 +119,11 @@ class Runs:
         run.topics |= new
         return [*begun, self._change(event.id, run, RUNNING)] if new else begun
 
-    def _ended(self, event: TaskEvent, type: str, error: str | None = None) -> list[Change]:
+    def _ended(self, event: TaskEvent, type: str, error: str | None = None) -> list[RunChange]:
         if self._connector(event.id.connector) is not None:
             self._over[event.id] = event.run
         run = self._open.pop(event.id, None)
         return [] if run is None else [self._change(event.id, run, type, error)]
 
-    def _change(self, id: TaskId, run: _Run, type: str, error: str | None = None) -> Change:
-        return Change(type, id, run.number, run.began, self._clock(), run.connector, dict(run.topics), error)
+    def _change(self, id: TaskId, run: _Run, type: str, error: str | None = None) -> RunChange:
+        return RunChange(type, id, run.number, run.began, self._clock(), run.connector, dict(run.topics), error)

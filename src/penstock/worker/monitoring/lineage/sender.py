@@ -13,12 +13,12 @@ from openlineage.client import OpenLineageClient
 
 from penstock.api.errors import ConfigError
 from penstock.settings.telemetry import LINEAGE_TRANSPORT
-from penstock.worker.monitoring.lineage.events import Place, run_event
-from penstock.worker.monitoring.lineage.runs import Change, Connector, Runs
+from penstock.worker.monitoring.lineage.events import JobPlace, run_event
+from penstock.worker.monitoring.lineage.runs import LineageConnector, LineageRuns, RunChange
 
 log = logging.getLogger(__name__)
 
-MOST = 10_000
+MAX_WAITING = 10_000
 """Events that wait for the collector at most; further events are dropped."""
 CLOSE_S = 2.0
 WARN_S = 60.0
@@ -31,8 +31,8 @@ class Lineage:
     def __init__(
         self,
         config: Mapping[str, str],
-        place: Place,
-        connector: Callable[[str], Connector | None],
+        place: JobPlace,
+        connector: Callable[[str], LineageConnector | None],
         resolve: Callable[[Mapping[str, str]], dict[str, str]],
     ) -> None:
         """``config``: the worker's. ``resolve`` replaces references to config providers, and may block.
@@ -40,8 +40,8 @@ class Lineage:
         Raises ConfigError if the settings of the transport are not valid.
         """
         self._client, self._place, self._resolve = _client(config), place, resolve
-        self._runs = Runs(connector, time.time)
-        self._waiting: queue.Queue[Change | None] = queue.Queue(MOST)
+        self._runs = LineageRuns(connector, time.time)
+        self._waiting: queue.Queue[RunChange | None] = queue.Queue(MAX_WAITING)
         self._thread = threading.Thread(target=self._send_all, name="openlineage", daemon=True)
         self._warned = -WARN_S
         self._failed = 0
@@ -69,7 +69,7 @@ class Lineage:
             return
         self._thread.join(CLOSE_S)
 
-    def _add(self, change: Change) -> None:
+    def _add(self, change: RunChange) -> None:
         try:
             self._waiting.put_nowait(change)
         except queue.Full:
