@@ -14,9 +14,12 @@ from penstock import api
 _OF_THE_RUNTIME = {
     "ConfigKeyInfo",
     "Late",
+    "QueryTask",
+    "RuntimeHooks",
     "SelectedRows",
     "applied_batch",
     "even",
+    "hooks_of",
     "idle_seconds",
     "parse_type",
     "polled_batch",

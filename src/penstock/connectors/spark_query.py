@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import Connector
+from penstock.api.runtime_hooks import QueryTask
 
 
-class Query:
-    """A task that represents a query; it is never instantiated."""
+class Query(QueryTask):
+    """A task of the connectors below."""
 
-    kind = "query"
     writes: ClassVar[str] = "spark"
     """What writes the batches of a sink, see ``spark.query.sink.task``."""
     reads: ClassVar[str] = "spark"

@@ -54,8 +54,9 @@ def harmless_tasks(connector: Connector, request: PreviewRequest) -> list[dict[s
 
     Raises HarmfulError.
     """
-    made = connector.tasks_for_preview(request.connector) if isinstance(connector, SourceConnector) else None
-    if made is None and not request.poll and not getattr(connector, "polling_is_harmless", False):
+    source = connector if isinstance(connector, SourceConnector) else None
+    made = None if source is None else source.tasks_for_preview(request.connector)
+    if made is None and not request.poll and not (source is not None and source.polling_is_harmless):
         name = request.connector.get("connector.class")
         raise HarmfulError(f'{name} does not say that polling it is harmless: ask for it explicitly, with "poll": true')
     return made

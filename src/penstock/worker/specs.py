@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from penstock.api.runtime_hooks import QueryTask
 from penstock.api.source import SourceTask
 from penstock.core.config.catalog import Catalog
 from penstock.core.model.actions import StartTask
@@ -69,7 +70,7 @@ class Specs:
             connector=start.id.connector,
             task=start.id.task,
             run=start.run,
-            kind=getattr(task_class, "kind", "source" if is_source else "sink"),
+            kind="query" if issubclass(task_class, QueryTask) else "source" if is_source else "sink",
             task_class=f"{task_class.__module__}:{task_class.__qualname__}",
             config=config,
             connector_config=connector_config,

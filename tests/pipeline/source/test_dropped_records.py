@@ -8,6 +8,7 @@ import pytest
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError, DataError
+from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceTask
 from penstock.connectors.postgres.task import PostgresSourceTask
 from penstock.core.model.tasks import TaskId
@@ -84,7 +85,7 @@ class Task(SourceTask):
         return Batch.of("t", self._values, origin=SourceOrigin([{"p": 0}] * n, [{"o": i} for i in range(n)]))
 
 
-class Storing(Task):
+class Storing(Task, RuntimeHooks):
     stores_dropped = True
 
 
@@ -106,7 +107,7 @@ def stored(task_class: type[Task], exactly_once: bool, *values: bytes) -> list[b
     steps = SourceSteps(
         [Step(Stage.TRANSFORMATION, "f", filtered)], None, SourceLogReporter(ID, ErrorSettings(), metrics)
     )
-    loop = SourceLoop(runtime, task, commit, kafka, steps, TargetTopics(ActiveTopics(SOURCE, control, host), kafka))
+    loop = SourceLoop(runtime, task, commit, steps, TargetTopics(ActiveTopics(SOURCE, control, host), kafka))
     try:
         loop.run()
     except ConnectError:

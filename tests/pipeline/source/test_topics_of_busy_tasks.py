@@ -100,7 +100,7 @@ def reported(task_class: type[Busy], exactly_once: bool) -> list[list[str]]:
         commit = AtLeastOnce(runtime, task, sender, offsets, other, TIMING)  # type: ignore[arg-type]
     steps = SourceSteps([], None, SourceLogReporter(ID, ErrorSettings(), metrics))
     topics = TargetTopics(ActiveTopics(SOURCE, control, host), other)  # type: ignore[arg-type]
-    SourceLoop(runtime, task, commit, sender, steps, topics).run()  # type: ignore[arg-type]
+    SourceLoop(runtime, task, commit, steps, topics).run()  # type: ignore[arg-type]
     return task.reported
 
 

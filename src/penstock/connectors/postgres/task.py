@@ -12,6 +12,7 @@ from typing import Any
 from penstock import __version__
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
+from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.connectors.postgres.catalog import PostgresCatalog
 from penstock.connectors.postgres.connection import connect, driver, unreachable
@@ -32,7 +33,7 @@ Given = tuple[dict[str, Any], str, ChangeEvent]
 """A record with its source offset and topic."""
 
 
-class PostgresSourceTask(SourceTask):
+class PostgresSourceTask(SourceTask, RuntimeHooks):
     """Polls in one thread; ``stop`` waits for it."""
 
     java_name = "penstock.connectors.PostgresSourceTask"

@@ -48,10 +48,9 @@ def in_place(task: Any, environment: Mapping[str, str], name: str, limits: Limit
 
 def place_of(task: Any) -> dict[str, str] | None:
     """The place of a task's class as plain values; None for classes of the worker's own environment."""
-    place = getattr(task, "place", None)
-    if not isinstance(place, Place):
+    if not issubclass(task, EnvironmentSourceTask | EnvironmentSinkTask):
         return None
-    return {"folder": str(place.folder), "target": place.target, "class": task.java_name}
+    return {"folder": str(task.place.folder), "target": task.place.target, "class": task.java_name}
 
 
 def _stop(process: PluginProcess, side: str, lane: str) -> None:

@@ -50,8 +50,8 @@ class CommitPolicy(Protocol):
 
     def dropped(self, part: Batch) -> None:
         """Called after ``send`` with a part of which records were dropped, by a transform or as errors are tolerated,
-        if the task's class says ``stores_dropped``: their offsets are committed, too. Others commit them with the next
-        record of the source partition, as Java does.
+        if the task has ``RuntimeHooks.stores_dropped``: their offsets are committed, too. Others commit them with the
+        next record of the source partition, as Java does.
         """
 
     def expect(self, topics: set[str]) -> None:

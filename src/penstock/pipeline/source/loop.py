@@ -17,6 +17,7 @@ from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
 from penstock.api.record import SourceRecord
 from penstock.api.returned import idle_seconds, polled_batch
+from penstock.api.runtime_hooks import RuntimeHooks, hooks_of
 from penstock.api.source import SourceTask
 from penstock.pipeline.errors import Step, StoppedError
 from penstock.pipeline.runtime import TaskRuntime
@@ -24,7 +25,6 @@ from penstock.pipeline.source.commit import CommitPolicy, Ending
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
 from penstock.pipeline.source.failure_log import SourceLogReporter
 from penstock.pipeline.source.sending.delivery_tracking import tracked
-from penstock.pipeline.source.sending.sender import Sender
 from penstock.pipeline.source.topic_creation import TopicCreator
 from penstock.pipeline.topics import ActiveTopics
 from penstock.values.repeated import distinct
@@ -72,14 +72,20 @@ class SourceLoop:
     runtime: TaskRuntime
     task: SourceTask
     commit: CommitPolicy
-    sender: Sender
     steps: SourceSteps
     topics: TargetTopics
+    hooks: RuntimeHooks = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.hooks = hooks_of(self.task)
 
     def run(self) -> None:
+        """Poll and send until the task is to stop. Before a stop or a pause, the records of a poll that goes on
+        elsewhere are sent.
+        """
         control, metrics = self.runtime.control, self.runtime.metrics
-        while not control.stopping or self._waits("awaited"):
-            if control.pausing and not self._waits("begun"):
+        while not control.stopping or (self.hooks.awaited and not control.aborted):
+            if control.pausing and (control.aborted or not self.hooks.begun):
                 self._pause()
                 continue
             started = time.monotonic()
@@ -120,15 +126,9 @@ class SourceLoop:
         self.commit.finish(how)
         self._report_topics(0.0)
 
-    def _waits(self, for_poll: str) -> bool:
-        """Whether there is such a poll of a task that polls beside the loop: its records are sent before a pause or a
-        stop.
-        """
-        return not self.runtime.control.aborted and getattr(self.task, for_poll, False)
-
     def _polled_out(self) -> bool:
-        """Whether a poll that brought no records has ended: one that a task polls beside the loop may be going on."""
-        return not self.runtime.control.stopping and not getattr(self.task, "begun", False)
+        """Whether a poll that brought no records has ended: one that was begun elsewhere may be going on."""
+        return not self.runtime.control.stopping and not self.hooks.begun
 
     def meanwhile(self) -> None:
         """Called while a record waits for its next attempt: what was sent before is committed meanwhile."""
@@ -145,8 +145,8 @@ class SourceLoop:
 
     def _poll(self) -> Sequence[SourceRecord] | Batch | None:
         control, poll = self.runtime.control, self.task.poll
-        if control.stopping or control.pausing:
-            poll = getattr(self.task, "poll_begun", poll)
+        if self.hooks.polls_aside and (control.stopping or control.pausing):
+            poll = self.hooks.poll_begun
         try:
             with control.calls.entered("poll"):
                 return poll()
@@ -164,7 +164,7 @@ class SourceLoop:
         self._send(part, ready, complete=error is None)
         if error is not None:
             raise error
-        if len(ready) < len(part) and getattr(self.task, "stores_dropped", False):
+        if len(ready) < len(part) and self.hooks.stores_dropped:
             self.commit.dropped(part)
 
     def _send(self, part: Batch, ready: Batch, complete: bool) -> None:

@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
+from penstock.api.runtime_hooks import hooks_of
 from penstock.api.source import SourceTask, TransactionContext
 from penstock.core.config.source import TRANSACTION_INTERVAL
 from penstock.core.model.tasks import TaskId
@@ -123,10 +124,10 @@ def run_source_task(
         task.context = SourceContext(dict(spec.config), offsets, transaction, plugins.of(), metrics)
         stop = StopOnce(task.stop, control.calls)
         stack.callback(stop)
-        end_polls = getattr(task, "end_polls", None)
-        control.on_stop = stop if end_polls is None else partial(end_polls, stop)
-        if (polling_since := getattr(task, "polling_since", None)) is not None:
-            control.calls.watch("poll", polling_since)
+        hooks = hooks_of(task)
+        control.on_stop = partial(hooks.end_polls, stop)
+        if hooks.polls_aside:
+            control.calls.watch("poll", hooks.polling_since)
         with control.calls.entered("start"):
             task.start(dict(spec.config))
         log.info("%s Source task finished initialization and start", id)
@@ -134,7 +135,7 @@ def run_source_task(
         chained = [*chain.steps, *noting(spec, metrics), *conversion.from_java()]
         steps = SourceSteps(timed(chained, metrics, control.calls), dead_letters, failure_log)
         topics = TargetTopics(ActiveTopics(spec, control, host), creator)
-        loop = SourceLoop(runtime, task, commit, sender, steps, topics)
+        loop = SourceLoop(runtime, task, commit, steps, topics)
         errors.meanwhile = loop.meanwhile
         metrics.before_report = SourceFigures(task, offsets, sender.statistics, metrics, spec.offsets_topic).measure
         how = Ending.STOPPED

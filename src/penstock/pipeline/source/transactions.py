@@ -20,6 +20,7 @@ import confluent_kafka as ck
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
 from penstock.api.record import SourceRecord
+from penstock.api.runtime_hooks import hooks_of
 from penstock.api.source import SourceTask
 from penstock.kafka.clients import init_transactions
 from penstock.pipeline.broker_errors import broker_error, is_away
@@ -30,7 +31,6 @@ from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sending.delivery_tracking import (
     SampledBatch,
     TrackedBatch,
-    samples_acknowledgements,
     tracked,
     wants_acknowledgements,
 )
@@ -74,7 +74,7 @@ class ExactlyOnce:
         self._task, self._sender, self._boundaries = task, sender, boundaries
         self._offsets, self._topic, self._copies = stored.offsets, stored.topic, stored.copies
         self._acknowledges = wants_acknowledgements(type(task))
-        self._tracks = SampledBatch if samples_acknowledgements(type(task)) else TrackedBatch
+        self._tracks = SampledBatch if hooks_of(task).samples_acknowledgements else TrackedBatch
         self._overlaps = type(task).commit is SourceTask.commit and not self._acknowledges
         """Whether the task polls on while a transaction is being committed."""
         self._open = False

@@ -29,6 +29,7 @@ from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.record import Header
+from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
 from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceProgress, SourceTask
@@ -47,7 +48,7 @@ _PATIENCE = 0.1
 _RESETS = {"earliest": OFFSET_BEGINNING, "latest": OFFSET_END}
 
 
-class MirrorSourceTask(SourceTask):
+class MirrorSourceTask(SourceTask, RuntimeHooks):
     """Mirrors the partitions of ``task.assigned.partitions``."""
 
     java_name = "org.apache.kafka.connect.mirror.MirrorSourceTask"

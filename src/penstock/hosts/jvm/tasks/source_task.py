@@ -21,6 +21,7 @@ from typing import Any
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import RetriableError
+from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceTask
 from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.session import Pending
@@ -45,10 +46,12 @@ RETRIABLE_OF_CLIENTS = "org.apache.kafka.common.errors.RetriableException"
 _BEHIND = "_MilliSecondsBehindSource"
 
 
-class JavaSourceTask(SourceTask):
+class JavaSourceTask(SourceTask, RuntimeHooks):
     """Making one makes the plugin's task in the JVM, and gives an object whose class overrides ``commit`` and
     ``commit_records`` only if the plugin's does.
     """
+
+    polls_aside = True
 
     def __new__(cls) -> JavaSourceTask:
         jvm = TaskJvm.current()
@@ -202,10 +205,12 @@ class _Commits(JavaSourceTask):
 
 
 class _Acknowledges(JavaSourceTask):
+    takes_timestamps = True
+
     def commit_records(
         self, batch: Batch, topics: Sequence[str], partitions: Sequence[int], offsets: Sequence[int]
     ) -> None:
-        self.commit_records_at(batch, topics, partitions, offsets, None)
+        self._commit_records(batch, topics, partitions, offsets, None)
 
     def commit_records_at(
         self,
@@ -213,9 +218,19 @@ class _Acknowledges(JavaSourceTask):
         topics: Sequence[str],
         partitions: Sequence[int],
         offsets: Sequence[int],
+        timestamps: Sequence[int],
+    ) -> None:
+        self._commit_records(batch, topics, partitions, offsets, timestamps)
+
+    def _commit_records(
+        self,
+        batch: Batch,
+        topics: Sequence[str],
+        partitions: Sequence[int],
+        offsets: Sequence[int],
         timestamps: Sequence[int] | None,
     ) -> None:
-        """``commit_records`` with the timestamps of the messages; None for records that were not sent."""
+        """``timestamps``: None for records that were not sent."""
         place, payload = input_of(self._jvm, batch, ())
         args = {
             "input": place,

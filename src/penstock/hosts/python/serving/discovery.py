@@ -12,6 +12,7 @@ from penstock.api.connector import Connector, SinkConnector, SourceConnector
 from penstock.api.converter import Converter, HeaderConverter
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.provider import ConfigProvider
+from penstock.api.runtime_hooks import QueryTask
 from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
 from penstock.api.transform import Predicate, Transformation
@@ -94,10 +95,10 @@ def _problem(cls: type) -> str | None:
         )
     try:
         cls.version()
-        kind = getattr(cls().task_class(), "kind", None)
+        task = cls().task_class()
     except Exception as error:
         return f"{name} is left out, since its version() or task_class() raised {error!r}"
-    if kind is not None:
+    if issubclass(task, QueryTask):
         return f"{name} is left out: tasks that are queries of Spark can't run in an environment of their own"
     return None
 
@@ -111,7 +112,7 @@ def _described(cls: type[Connector]) -> dict[str, Any]:
         "version": str(cls.version() or "undefined"),
         "task": java_class_name(cls().task_class()),
         "prefixes": list(cls.setting_prefixes),
-        "harmless": bool(getattr(cls, "polling_is_harmless", False)),
+        "harmless": issubclass(cls, SourceConnector) and bool(cls.polling_is_harmless),
         "overrides": [m for m in _FORWARDED if getattr(cls, m, None) is not getattr(base, m, None)],
     }
 

@@ -2,8 +2,8 @@
 
 The producer calls back for each record then, which notes the record's row; the task is called once for many rows.
 
-In transactions a task can do with fewer (``samples_acknowledgements = True`` in its class): the offsets of records
-between two others follow from theirs, where nobody else has written there; of the rest it is not notified.
+In transactions a task can do with fewer (``RuntimeHooks.samples_acknowledgements``): the offsets of records between
+two others follow from theirs, where nobody else has written there; of the rest it is not notified.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import confluent_kafka as ck
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import SelectedRows
+from penstock.api.runtime_hooks import hooks_of
 from penstock.api.source import SourceTask
 from penstock.pipeline.source.ledger import Submitted
 from penstock.pipeline.source.sending.sender import Delivered, Sender
@@ -32,10 +33,6 @@ SAMPLE = 100
 def wants_acknowledgements(task: type[SourceTask]) -> bool:
     """Whether this class overrides ``commit_record`` or ``commit_records``."""
     return task.commit_record is not SourceTask.commit_record or task.commit_records is not SourceTask.commit_records
-
-
-def samples_acknowledgements(task: type[SourceTask]) -> bool:
-    return getattr(task, "samples_acknowledgements", False)
 
 
 def tracked(batch: Batch) -> Batch:
@@ -104,9 +101,9 @@ class TrackedBatch(Submitted):
             offsets: list[Any] = list(map(ck.Message.offset, messages))
             if None in offsets:  # with acks=0 nobody knows them
                 offsets = [-1 if offset is None else offset for offset in offsets]
-            if (commit_records_at := getattr(task, "commit_records_at", None)) is not None:
+            if (hooks := hooks_of(task)).takes_timestamps:
                 times = [time for _, time in map(ck.Message.timestamp, messages)]
-                _logged(partial(commit_records_at, self._select(rows), topics, places, offsets, times))
+                _logged(partial(hooks.commit_records_at, self._select(rows), topics, places, offsets, times))
             else:
                 _notify(task, self._select(rows), topics, places, offsets)
 

@@ -26,6 +26,7 @@ from penstock.core.topic_creation.rules import PREFIX, RULES
 from penstock.hosts.errors import HostLost
 from penstock.kafka.client_settings import idempotence
 from penstock.pipeline.chain import Resolve
+from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming
 from penstock.pipeline.source.task import SourceContext, run_source_task
 from penstock.pipeline.source.topic_creation import creates_topics
@@ -134,8 +135,8 @@ def send(spec: TaskSpec, records: Records, batches: Iterable[pa.RecordBatch], re
     finally:
         # The process is used again, and a producer refers to its callbacks, which refer to it.
         gc.collect()
-    if isinstance(context := getattr(task, "context", None), SourceContext):
-        context.metrics.report(time.monotonic())
+    if task.metrics is not None:
+        task.metrics.report(time.monotonic())
     return PartitionReport(time.monotonic() - began, host.values, tuple(sorted(host.topics)), failure)
 
 
@@ -155,9 +156,12 @@ class _Partition(SourceTask):
         self._records, self._batches, self._control = records, batches, control
         self.failure: Exception | None = None
         """Of Spark, from which the rows come."""
+        self.metrics: Metrics | None = None
+        """Those of the run, once it has started."""
 
     def start(self, config: Mapping[str, str]) -> None:
-        pass
+        assert isinstance(self.context, SourceContext)
+        self.metrics = self.context.metrics
 
     def poll(self) -> Batch | None:
         try:

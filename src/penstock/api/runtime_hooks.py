@@ -1,0 +1,89 @@
+"""What a source task may agree with the runtime beyond ``SourceTask``. Provisional: for tasks that the runtime makes
+itself, and for connectors that are shipped with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from penstock.api.batch import Batch
+from penstock.api.source import SourceTask
+
+
+class RuntimeHooks:
+    """Second base of a source task's class that agrees more with the runtime than ``SourceTask`` says.
+
+    The runtime looks for this base, not for the names of its members: a task without it may use them for something
+    else. The defaults are those of a task that does not have it.
+    """
+
+    samples_acknowledgements: ClassVar[bool] = False
+    """Whether ``commit_records`` can do with fewer records in transactions: the first and the last of each partition,
+    and some between, where the offsets of the others follow from theirs.
+    """
+    stores_dropped: ClassVar[bool] = False
+    """Whether the offsets of records that were dropped are committed, too, though no later record of their source
+    partition was sent.
+    """
+    takes_timestamps: ClassVar[bool] = False
+    """Whether ``commit_records_at`` is called in place of ``commit_records``."""
+    polls_aside: ClassVar[bool] = False
+    """Whether ``poll`` waits only a moment for a poll that goes on elsewhere, and may return None before that has
+    ended. The members below are for these tasks.
+    """
+
+    @property
+    def begun(self) -> bool:
+        """Whether a poll has been begun whose result has not been taken."""
+        return False
+
+    @property
+    def awaited(self) -> bool:
+        """Whether such a poll may still bring records that are to be sent before the task ends."""
+        return False
+
+    def poll_begun(self) -> Batch | None:
+        """``poll`` without beginning another poll; called while the task is to pause or to end."""
+        return None
+
+    def polling_since(self) -> float | None:
+        """Return since when the poll that was begun has not ended, by ``time.monotonic``; None if there is none.
+
+        Called by another thread than ``poll``.
+        """
+        return None
+
+    def end_polls(self, stop: Callable[[], None]) -> None:
+        """Begin no poll from now on, and call ``stop``, which calls the method of that name once, if one must be ended.
+
+        Called once, when the task is to stop, by another thread than ``poll``.
+        """
+        stop()
+
+    def commit_records_at(
+        self,
+        batch: Batch,
+        topics: Sequence[str],
+        partitions: Sequence[int],
+        offsets: Sequence[int],
+        timestamps: Sequence[int],
+    ) -> None:
+        """``commit_records`` of records that Kafka has acknowledged, with the timestamps it gave them, in milliseconds.
+
+        Called only with ``takes_timestamps``; ``commit_records`` is called for records that were dropped.
+        """
+
+
+class QueryTask:
+    """First base of the class of a task that stands for a query of Spark, which the runtime runs in its place. It is
+    never instantiated.
+    """
+
+
+NO_HOOKS = RuntimeHooks()
+
+
+def hooks_of(task: SourceTask) -> RuntimeHooks:
+    """Return the hooks of a task, those that do nothing if it has none."""
+    return task if isinstance(task, RuntimeHooks) else NO_HOOKS
