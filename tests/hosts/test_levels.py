@@ -12,6 +12,7 @@ import pytest
 
 from penstock.hosts.jvm.levels import JVMS
 from penstock.pipeline.task import TaskControl
+from penstock.spark.messages.task import LogLevelCommand
 from penstock.spark.run.task_link import Steering
 from support.tasks.runs import eventually
 
@@ -51,7 +52,7 @@ def test_a_jvm_that_takes_no_messages_holds_up_no_heartbeat(
     monkeypatch.setattr(JVMS, "processes", [SimpleNamespace(begin=begin)])
     obey = Steering(TaskControl()).obey
     for level in ("DEBUG", logging.ERROR):
-        obey({"say": "level", "name": LOGGER, "level": level})
+        obey(LogLevelCommand(LOGGER, level))
     assert (logger.level, told) == (logging.ERROR, [])
     takes.set()
     eventually(lambda: len(told) == 2)

@@ -8,26 +8,41 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from penstock.spark import admission
 from penstock.spark.admission import Link, Reception
-from penstock.spark.channel import Message, TaskChannel
+from penstock.spark.channel import TaskChannel
+from penstock.spark.messages.task import (
+    ADMISSIONS,
+    PRESENTATIONS,
+    AdmittedTask,
+    Challenge,
+    Presentation,
+    Refusal,
+    RunningReport,
+    TaskIdentity,
+)
 from penstock.spark.tls import SecuredConnection, identity
+from penstock.wire.framing import FrameDecoder, frame
+from support.spark.host import make_spec
 from support.waiting import until
 
 KEY = "ab" * 32
-WHO = {"connector": "c", "task": 0, "run": 1}
+WHO = TaskIdentity("c", 0, 1)
+ADMITTED = AdmittedTask(make_spec(), 1.0, {"x": "DEBUG", "y": 10})
 
 
 @contextmanager
 def reception() -> Iterator[tuple[tuple[str, int], Reception]]:
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
 
-    def admit(who: Message, link: Link) -> Message:
-        return {"lease": 1.0, "who": who}
+    def admit(who: TaskIdentity, link: Link) -> AdmittedTask:
+        assert who == link.who == WHO
+        return ADMITTED
 
     place = Reception(identity(), lambda who: KEY if who == WHO else None, lambda _: None, admit)
     loop = asyncio.new_event_loop()
@@ -48,7 +63,7 @@ def reception() -> Iterator[tuple[tuple[str, int], Reception]]:
 
 def assert_admits(address: tuple[str, int]) -> None:
     channel, admitted = TaskChannel.connect(address, identity().fingerprint, KEY, WHO, timeout=30.0)
-    assert admitted == {"lease": 1.0, "who": WHO}
+    assert admitted == ADMITTED
     channel.close()
     channel._socket.close()
 
@@ -70,6 +85,54 @@ def test_random_bytes_before_and_in_tls_do_not_hinder_a_task() -> None:
                     pass
         assert_admits(address)
         until(lambda: not place._strangers, "the end of all that is kept of them", 60)
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        "",
+        "[]",
+        '{"connector":"c","task":0}',
+        '{"connector":"c","task":"0","run":1}',
+        '{"connector":1}',
+        "\udcff",
+        "[" * 9999,
+    ],
+)
+def test_who_does_not_say_who_it_is_is_refused(who: str) -> None:
+    with reception() as (address, _place), socket.create_connection(address, 30) as plain:
+        secured, frames = SecuredConnection(plain, identity().fingerprint), FrameDecoder(1 << 16)
+        secured.sendall(frame(PRESENTATIONS.encode(Presentation(who, "\udcff", "\udcff"))))
+        said = [
+            ADMISSIONS.decode(body) for data in iter(lambda: secured.recv(1 << 16), b"") for body in frames.feed(data)
+        ]
+        assert isinstance(said[0], Challenge)
+        assert said[1:] == [Refusal("it does not say who it is")]
+
+
+def test_a_proof_of_any_text_is_refused() -> None:
+    with reception() as (address, _place), socket.create_connection(address, 30) as plain:
+        secured, frames = SecuredConnection(plain, identity().fingerprint), FrameDecoder(1 << 16)
+        who = '{"connector":"c","task":0,"run":1}'
+        secured.sendall(frame(PRESENTATIONS.encode(Presentation(who, "\udcff", "\udcff"))))
+        said = [
+            ADMISSIONS.decode(body) for data in iter(lambda: secured.recv(1 << 16), b"") for body in frames.feed(data)
+        ]
+        assert said[1:] == [Refusal("this worker does not expect this task, or it does not know its key")]
+
+
+def test_a_message_of_another_version_closes_the_channel_and_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> list[Any]:
+        reader = asyncio.StreamReader()
+        reader.feed_data(
+            frame(b'{"type":"RunningReport"}') + frame(b'{"type":"RuningReport"}') + frame(b'{"type":"DoneReport"}')
+        )
+        writer: Any = SimpleNamespace(close=lambda: None)
+        return [message async for message in Link(reader, writer, WHO).messages(60.0)]
+
+    assert asyncio.run(story()) == [RunningReport()]
+    assert "Run 1 of task c-0 has sent an invalid message; its channel is closed" in caplog.text
+    assert "the channel, task to worker has no message 'RuningReport'" in caplog.text
 
 
 def test_who_says_nothing_is_given_up_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

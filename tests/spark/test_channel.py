@@ -14,41 +14,77 @@ from typing import Any
 import pytest
 
 from penstock.spark.channel import (
-    MessageDecoder,
     RefusedError,
     TaskChannel,
     beat_after,
-    encode,
     nonce,
     proof,
     proves,
 )
+from penstock.spark.messages.task import (
+    FROM_TASK,
+    FROM_WORKER,
+    Admission,
+    Challenge,
+    CommittedOffsetsReply,
+    DoneReport,
+    FailedReport,
+    LostReport,
+    MetricsReport,
+    OffsetsReport,
+    PauseCommand,
+    Refusal,
+    RunningReport,
+    TaskHeartbeat,
+    TaskReport,
+    WorkerMessage,
+)
 from penstock.spark.tls import identity
-from support.spark.meeting import KEY, WHO, meeting
+from support.spark.meeting import ADMITTED, KEY, WHO, Worker, meeting
 
 
-def test_messages_are_put_together_from_pieces() -> None:
-    data = encode({"say": "a", "text": "ä" * 1000}) + encode({"say": "b"})
-    frames = MessageDecoder()
-    got = [message for i in range(0, len(data), 7) for message in frames.feed(data[i : i + 7])]
-    assert got == [{"say": "a", "text": "ä" * 1000}, {"say": "b"}]
+@pytest.mark.parametrize(
+    "report",
+    [
+        FailedReport("No such file: '/data/\udcff'"),  # the name of a file that is not UTF-8
+        OffsetsReport((({"file": "\udcff"}, {"line": 2**63}), (None, {"double": 1e300}), ({"a": [1, None]}, None))),
+        MetricsReport({"source-record-poll-total": 1.0, "penstock-places": [{"tags": {"x": None}}]}),
+    ],
+    ids=lambda report: type(report).__name__,
+)
+def test_values_of_plugins_arrive_unchanged(report: TaskReport) -> None:
+    assert FROM_TASK.decode(FROM_TASK.encode(report)) == report
 
 
-def test_halves_of_surrogate_pairs_arrive() -> None:
-    """A failure's trace may have one: the name of a file that is no UTF-8."""
-    said = {"say": "failed", "trace": "No such file: '/data/\udcff'"}
-    assert list(MessageDecoder().feed(encode(said))) == [said]
+def test_committed_offsets_arrive_unchanged() -> None:
+    reply: WorkerMessage = CommittedOffsetsReply((({"file": "a"}, {"line": 2**63}, "a2V5"), (None, {}, None)))
+    assert FROM_WORKER.decode(FROM_WORKER.encode(reply)) == reply
 
 
 @pytest.mark.parametrize("body", [b"[1]", b"{", b"\x80\x04K\x01."])
 def test_what_is_no_message_breaks_the_connection(body: bytes) -> None:
-    with pytest.raises(ConnectionError, match="not a message"):
-        list(MessageDecoder().feed(len(body).to_bytes(4, "big") + body))
+    with pytest.raises(ConnectionError, match="not a message of the channel"):
+        FROM_TASK.decode(body)
 
 
-def test_a_message_beyond_the_limit_is_not_waited_for() -> None:
-    with pytest.raises(ConnectionError, match="5 bytes is announced, the limit is 4"):
-        list(MessageDecoder(limit=4).feed(b"\0\0\0\5"))
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"type":"Pause"}', "the channel, worker to task has no message 'Pause'"),
+        (b'{"type":"LogLevelCommand","name":"x"}', "invalid message LogLevelCommand of the channel, worker to task"),
+    ],
+)
+def test_a_message_of_another_version_ends_the_task_and_is_named(
+    body: bytes, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with meeting() as (worker, outcome):
+        worker.admit()
+        channel, _ = outcome.get(timeout=60)
+        happened = attended(channel, lease=5.0)
+        worker.socket.sendall(len(body).to_bytes(4, "big") + body)
+        assert happened.get(timeout=60) == "leave"
+        assert happened.get(timeout=60) == "end"
+    assert said in caplog.text
 
 
 def test_a_proof_is_for_one_key_one_side_and_one_meeting() -> None:
@@ -61,7 +97,7 @@ def test_a_proof_is_for_one_key_one_side_and_one_meeting() -> None:
         proof(KEY, "task", "theirs", "ours", '{"run":2}'),
     ]
     assert not any(proves(said, other) for other in others)
-    assert not proves(None, said)
+    assert not proves("\udcff", said)
 
 
 @pytest.mark.parametrize("every", [1.5, 0.1])
@@ -75,28 +111,28 @@ def test_an_admitted_task_gets_its_answer() -> None:
     with meeting() as (worker, outcome):
         said = worker.admit()
         channel, admitted = outcome.get(timeout=60)
-        assert admitted == {"lease": 1.0}
-        channel.send({"say": "running"})
-        assert worker.receive() == {"say": "running"}
-        assert said["who"] == '{"connector":"c","task":0,"run":1}'
+        assert admitted == ADMITTED
+        channel.send(RunningReport())
+        assert worker.receive() == RunningReport()
+        assert said.identity == '{"connector":"c","task":0,"run":1}'
         channel._socket.close()
 
 
 def test_a_worker_may_ask_again_before_it_admits_a_task() -> None:
     with meeting() as (worker, outcome):
-        worker.send({"challenge": nonce()})
-        first = worker.receive()
+        worker.answer(Challenge(nonce()))
+        first = worker.presented()
         second = worker.admit()
         channel, admitted = outcome.get(timeout=60)
-        assert admitted == {"lease": 1.0}
-        assert first["who"] == second["who"]
-        assert first["nonce"] != second["nonce"]
+        assert admitted == ADMITTED
+        assert first.identity == second.identity
+        assert first.nonce != second.nonce
         channel._socket.close()
 
 
 def test_an_admission_without_a_challenge_is_refused() -> None:
     with meeting() as (worker, outcome):
-        worker.send({"admitted": {"lease": 1.0}, "proof": ""})
+        worker.answer(Admission("", ADMITTED))
         assert isinstance(outcome.get(timeout=60), RefusedError)
 
 
@@ -110,9 +146,9 @@ def test_a_worker_that_does_not_know_the_key_is_not_believed() -> None:
 
 def test_a_refusal_says_why() -> None:
     with meeting() as (worker, outcome):
-        worker.send({"challenge": nonce()})
-        worker.receive()
-        worker.send({"refused": "run 1 is over"})
+        worker.answer(Challenge(nonce()))
+        worker.presented()
+        worker.answer(Refusal("run 1 is over"))
         assert str(outcome.get(timeout=60)) == "run 1 is over"
 
 
@@ -154,15 +190,21 @@ def attended(channel: TaskChannel, lease: float) -> queue.Queue[Any]:
     return happened
 
 
+def heartbeat(worker: Worker) -> TaskHeartbeat:
+    said = worker.receive()
+    assert isinstance(said, TaskHeartbeat)
+    return said
+
+
 def test_heartbeats_that_come_back_keep_the_lease() -> None:
     with meeting() as (worker, outcome):
         worker.admit()
         channel, _ = outcome.get(timeout=60)
         happened = attended(channel, lease=5.0)
         for _ in range(4):
-            worker.send(worker.receive())
-        worker.send({"say": "pause"})
-        assert happened.get(timeout=60) == {"say": "pause"}
+            worker.send(heartbeat(worker))
+        worker.send(PauseCommand())
+        assert happened.get(timeout=60) == PauseCommand()
 
 
 def test_a_task_that_hears_nothing_leaves_before_its_lease_is_over() -> None:
@@ -174,10 +216,10 @@ def test_a_task_that_hears_nothing_leaves_before_its_lease_is_over() -> None:
         assert happened.get(timeout=60) == "leave"
         assert not channel.holds(5.0)
         # A worker that was frozen reads it when it runs again.
-        while (said := worker.receive())["say"] == "beat":
+        while isinstance(said := worker.receive(), TaskHeartbeat):
             pass
-        assert said["say"] == "lost"
-        assert said["reason"].startswith("No heartbeat of the worker for ")
+        assert isinstance(said, LostReport)
+        assert said.reason.startswith("No heartbeat of the worker for ")
         assert happened.get(timeout=60) == "end"
 
 
@@ -207,13 +249,13 @@ def test_a_task_that_has_hung_up_hears_its_worker_out() -> None:
 
         thread = threading.Thread(target=attend)
         thread.start()
-        channel.send({"say": "done"})
+        channel.send(DoneReport())
         channel.close()
-        while (said := worker.receive())["say"] == "beat":
+        while isinstance(said := worker.receive(), TaskHeartbeat):
             pass
-        assert said == {"say": "done"}
-        worker.send({"say": "pause"})
-        assert happened.get(timeout=60) == {"say": "pause"}
+        assert said == DoneReport()
+        worker.send(PauseCommand())
+        assert happened.get(timeout=60) == PauseCommand()
         worker.socket.shutdown(socket.SHUT_RDWR)
         thread.join()
         assert channel._socket.fileno() == -1
@@ -229,8 +271,8 @@ def test_a_process_of_many_tasks_may_have_many_descriptors() -> None:
             high = fcntl.fcntl(channel._socket.fileno(), fcntl.F_DUPFD_CLOEXEC, 1500)
             channel._socket._socket = socket.socket(fileno=high)
             happened = attended(channel, lease=5.0)
-            worker.send(worker.receive())
-            worker.send({"say": "pause"})
-            assert happened.get(timeout=60) == {"say": "pause"}
+            worker.send(heartbeat(worker))
+            worker.send(PauseCommand())
+            assert happened.get(timeout=60) == PauseCommand()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)

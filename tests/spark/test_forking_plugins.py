@@ -15,8 +15,9 @@ import pytest
 
 from penstock.spark import task
 from penstock.spark.channel import TaskChannel
+from penstock.spark.messages.task import DoneReport, LogReport, TaskSubmission
 from penstock.spark.run.task_link import LogRelay
-from support.spark.meeting import meeting
+from support.spark.meeting import WHO, meeting
 
 
 def forked(work: Callable[[], object]) -> int:
@@ -50,8 +51,11 @@ def test_what_a_forked_process_logs_breaks_nothing(capfd: pytest.CaptureFixture[
         try:
             assert os.read(reading, 1) == b"!"
             relay.handle(logging.LogRecord("plugin", logging.WARNING, "x.py", 1, "all well", (), None))
-            channel.send({"say": "done"})
-            assert [worker.receive().get("text") for _ in range(2)] == ["all well", None]
+            channel.send(DoneReport())
+            line = worker.receive()
+            assert isinstance(line, LogReport)
+            assert line.text == "all well"
+            assert worker.receive() == DoneReport()
         finally:
             joined(child)
             channel._socket.close()
@@ -89,7 +93,7 @@ def test_processes_of_a_plugin_end_with_the_task(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(task, "end_with_parent", lambda parent: None)
     monkeypatch.setattr(task, "host_task", host_task)
-    task.host({}, ())
+    task.host(TaskSubmission(("", 0), "", "", WHO), ())
     try:
         assert wait([child.sentinel], timeout=60), "it lives on"
     finally:

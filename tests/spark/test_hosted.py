@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 
@@ -26,6 +27,7 @@ from penstock.core.model.tasks import (
 )
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.channel import RefusedError, TaskChannel
+from penstock.spark.messages.task import TaskIdentity
 from penstock.spark.run.gate import NotConfirmedError
 from penstock.spark.tls import identity
 from support.kafka.client import Kafka
@@ -189,11 +191,11 @@ def test_only_the_expected_attempt_of_the_expected_run_is_admitted_and_only_once
     hosted.run(one)
     hosted.events.until(TaskRunning, id_of(one))
     address, key = hosted.address, hosted.runs[id_of(one)].key
-    who = {"connector": one.connector, "task": 0, "run": 3, "attempt": 0, "host": "h", "pid": 1}
+    who = TaskIdentity(one.connector, 0, 3, 0, "h", 1)
 
-    def refusal(key: str = key, **different: object) -> str:
+    def refusal(key: str = key, **different: Any) -> str:
         with pytest.raises(RefusedError) as refused:
-            TaskChannel.connect(address, identity().fingerprint, key, who | different)
+            TaskChannel.connect(address, identity().fingerprint, key, msgspec.structs.replace(who, **different))
         return str(refused.value)
 
     assert "has been admitted already" in refusal()

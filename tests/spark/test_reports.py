@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from penstock.core.model.tasks import TaskFailed, TaskId
+from penstock.spark.messages.task import FailedReport
 from penstock.spark.run.reports import TaskReports
 
 
 def test_a_failure_is_logged_with_its_trace_as_a_line_of_the_task(caplog: pytest.LogCaptureFixture) -> None:
     delivered: list[Any] = []
     reports = TaskReports(TaskId("orders", 2), 7, delivered.append)
-    reports.heard({"say": "failed", "trace": "java.lang.IllegalStateException: no\n\tat a line\n"})
+    reports.heard(FailedReport("java.lang.IllegalStateException: no\n\tat a line\n"))
     assert delivered == [TaskFailed(TaskId("orders", 2), 7, "java.lang.IllegalStateException: no\n\tat a line\n")]
     (line,) = caplog.records
     assert line.levelname == "ERROR"

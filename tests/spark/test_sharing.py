@@ -14,7 +14,7 @@ import pytest
 
 from penstock.api.errors import ConfigError
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
-from penstock.spark.channel import Message
+from penstock.spark.messages.task import HostCommand, TaskIdentity, TaskSubmission, WorkerMessage
 from penstock.spark.run import sharing
 from penstock.spark.run.sharing import Company, TaskProcesses
 from penstock.spark.run.task_process import TaskProcess
@@ -31,13 +31,13 @@ class Application:
 
     def __init__(self) -> None:
         self.jobs: dict[str, asyncio.Future[JobEnd]] = {}
-        self.payloads: dict[str, Message] = {}
+        self.submissions: dict[str, TaskSubmission] = {}
         self.cancelled: list[str] = []
         self.killed: list[str] = []
 
-    def submit(self, group: str, description: str, payload: Message, query: bool) -> asyncio.Future[JobEnd]:
+    def submit(self, group: str, description: str, task: TaskSubmission, query: bool) -> asyncio.Future[JobEnd]:
         job = self.jobs[group] = asyncio.get_running_loop().create_future()
-        self.payloads[group] = payload
+        self.submissions[group] = task
         return job
 
     def admitted(self, group: str) -> None: ...
@@ -51,10 +51,14 @@ class Application:
 
 class Channel:
     def __init__(self) -> None:
-        self.sent: list[Message] = []
+        self.sent: list[WorkerMessage] = []
 
-    def send(self, message: Message) -> None:
+    def send(self, message: WorkerMessage) -> None:
         self.sent.append(message)
+
+
+def submission(connector: str = "c", task: int = 0, shared: bool = False) -> TaskSubmission:
+    return TaskSubmission(("h", 1), "f" * 64, "k" * 64, TaskIdentity(connector, task, 1), shared=shared)
 
 
 def of(worker: Mapping[str, str], connector: Mapping[str, str], **more: Any) -> Company | None:
@@ -92,39 +96,39 @@ def test_who_comes_into_which_process() -> None:
         driver: Any = Application()
         processes = TaskProcesses(driver)
         pair, others = Company("m:Task", 2), Company("m:Other", 2)
-        jobs = {g: processes.submit(g, g, {"who": g}, pair) for g in ("a", "b", "c")}
-        processes.submit("other", "other", {"who": "other"}, others)
-        processes.submit("alone", "alone", {"who": "alone"}, None)
-        assert driver.payloads == {
-            "a": {"who": "a", "shared": True},
-            "c": {"who": "c", "shared": True},
-            "other": {"who": "other", "shared": True},
-            "alone": {"who": "alone"},
+        jobs = {g: processes.submit(g, g, submission(g), pair) for g in ("a", "b", "c")}
+        processes.submit("other", "other", submission("other"), others)
+        processes.submit("alone", "alone", submission("alone"), None)
+        assert driver.submissions == {
+            "a": submission("a", shared=True),
+            "c": submission("c", shared=True),
+            "other": submission("other", shared=True),
+            "alone": submission("alone"),
         }
         # One that waits may go; the second waits for the first, which brings it.
-        processes.submit("x", "x", {"who": "x"}, pair)
-        assert "x" not in driver.payloads
+        processes.submit("x", "x", submission("x"), pair)
+        assert "x" not in driver.submissions
         processes.leave("x")
         a, b, d = Channel(), Channel(), Channel()
         processes.admitted("a", a)  # type: ignore[arg-type]
         assert a.sent == []  # the answer to its admission comes first
         await asyncio.sleep(0)
-        assert a.sent == [{"say": "host", "group": "b", "payload": {"who": "b"}}]
+        assert a.sent == [HostCommand("b", submission("b"))]
         assert not processes.has_others("a")
         # The first goes before the second has come: that starts again, in a process of others or its own.
         assert not processes.hung_up("a").open
         processes.leave("a")
         assert (await jobs["b"]).again
-        jobs["b"] = processes.submit("b", "b", {"who": "b"}, pair)
-        assert "b" not in driver.payloads
+        jobs["b"] = processes.submit("b", "b", submission("b"), pair)
+        assert "b" not in driver.submissions
         c = Channel()
         processes.admitted("c", c)  # type: ignore[arg-type]
         processes.admitted("b", b)  # type: ignore[arg-type]
         # There is room when one has gone, whoever it is.
         assert processes.hung_up("c").carrier == "b"
         processes.leave("c")
-        processes.submit("d", "d", {"who": "d"}, pair)
-        assert b.sent == [{"say": "host", "group": "d", "payload": {"who": "d"}}]
+        processes.submit("d", "d", submission("d"), pair)
+        assert b.sent == [HostCommand("d", submission("d"))]
         # One that has not come can't take the process along; one that is there does.
         processes.cancel("d")
         assert driver.cancelled == []
@@ -144,20 +148,20 @@ def test_without_a_limit_only_further_tasks_of_many_share() -> None:
         processes = TaskProcesses(driver, many=2)
         by_default, pair = Company("m:Task", 2, wanted=False), Company("m:Task", 2)
         for group in "abcd":  # b begins a process of its own, although a's might have room
-            processes.submit(group, group, {"who": group}, by_default)
-        assert driver.payloads == {"a": {"who": "a"}, "b": {"who": "b"}, "c": {"who": "c", "shared": True}}
+            processes.submit(group, group, submission(group), by_default)
+        assert driver.submissions == {"a": submission("a"), "b": submission("b"), "c": submission("c", shared=True)}
         assert not processes.has_others("a")
         # One that asks for it shares at once, with those alone that ask for as much.
         for group in "ef":
-            processes.submit(group, group, {"who": group}, pair)
-        assert list(driver.payloads) == ["a", "b", "c", "e"]
+            processes.submit(group, group, submission(group), pair)
+        assert list(driver.submissions) == ["a", "b", "c", "e"]
         # As soon as there are few again a task is alone.
         for group in "bcdef":
             processes.leave(group)
-        processes.submit("g", "g", {"who": "g"}, by_default)
-        processes.submit("h", "h", {"who": "h"}, by_default)
-        assert driver.payloads["g"] == {"who": "g"}
-        assert driver.payloads["h"] == {"who": "h", "shared": True}
+        processes.submit("g", "g", submission("g"), by_default)
+        processes.submit("h", "h", submission("h"), by_default)
+        assert driver.submissions["g"] == submission("g")
+        assert driver.submissions["h"] == submission("h", shared=True)
 
     asyncio.run(story())
 
@@ -167,12 +171,12 @@ def test_a_process_that_does_not_begin_is_no_loss_of_those_that_wait_for_it() ->
         driver: Any = Application()
         processes = TaskProcesses(driver)
         pair = Company("m:Task", 2)
-        first, second = (processes.submit(g, g, {}, pair) for g in "ab")
+        first, second = (processes.submit(g, g, submission(), pair) for g in "ab")
         driver.jobs["a"].set_result(JobEnd("it can't be started"))
         assert (await first).error == "it can't be started"
         assert (await second).again
         # Those that wait when Spark ends start again when there is another one.
-        third, fourth = (processes.submit(g, g, {}, pair) for g in "ab")
+        third, fourth = (processes.submit(g, g, submission(), pair) for g in "ab")
         driver.jobs["a"].set_result(JobEnd("gone", driver_died=True))
         assert (await third).driver_died
         assert (await fourth).driver_died
@@ -203,8 +207,8 @@ def test_spark_is_killed_only_when_none_of_its_processes_comes_twice(monkeypatch
 
         trio = Company("m:Task", 3)
         for group in ("a", "b", "c"):
-            processes.submit(group, group, {}, trio)
-        processes.submit("alone", "alone", {}, None)
+            processes.submit(group, group, submission(), trio)
+        processes.submit("alone", "alone", submission(), None)
         waiting = asyncio.create_task(looks("b"))
         assert await asyncio.gather(looks("a"), looks("alone")) == [3, 3]
         assert driver.killed == [], "they were asked for at the same time"
@@ -230,7 +234,7 @@ def test_a_task_that_can_not_be_begun_where_it_was_brought_does_not_wait_for_eve
         driver: Any = Application()
         processes = TaskProcesses(driver)
         trio, a, b = Company("m:Task", 3), Channel(), Channel()
-        _, second, third = (processes.submit(g, g, {}, trio) for g in "abc")
+        _, second, third = (processes.submit(g, g, submission(), trio) for g in "abc")
         processes.admitted("a", a)  # type: ignore[arg-type]
         await asyncio.sleep(0)
         processes.not_begun("another", "b", "too late")
@@ -279,12 +283,12 @@ look()
 
 
 def test_why_a_task_could_not_begin_is_told() -> None:
-    def run(payload: Message) -> None:
-        raise ConnectionRefusedError(payload["who"]["task"])
+    def run(submission: TaskSubmission) -> None:
+        raise ConnectionRefusedError(submission.identity.task)
 
     threads, failures = TaskThreads(run), list[Exception]()
     for task in range(2):
-        threads.begin({"who": {"connector": "c", "task": task}}, failures.append)
+        threads.begin(submission(task=task), failures.append)
     threads.wait()
     assert sorted(each.args for each in failures) == [(0,), (1,)]
 

@@ -58,7 +58,7 @@ def run(hosted: Hosted, spec: TaskSpec) -> psutil.Process:
     """The task's process, when it runs."""
     hosted.run(spec)
     hosted.events.until(TaskRunning, id_of(spec))
-    return psutil.Process(hosted.runs[id_of(spec)]._admitted.result().who["pid"])
+    return psutil.Process(hosted.runs[id_of(spec)]._admitted.result().who.pid)
 
 
 def lost(hosted: Hosted, spec: TaskSpec, process: psutil.Process) -> TaskLost:

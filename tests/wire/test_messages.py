@@ -9,16 +9,16 @@ import pytest
 from penstock.wire.messages import Message, MessageCodec, MessageError
 
 
-class Opened(Message):
+class Opened(Message, frozen=True):
     name: str
     places: tuple[str, ...] = ()
 
 
-class Measured(Message):
+class Measured(Message, frozen=True):
     values: dict[str, Any]
 
 
-class Closed(Message, tag="closed"):
+class Closed(Message, frozen=True, tag="closed"):
     pass
 
 
@@ -42,6 +42,20 @@ def test_a_message_arrives_unchanged(message: Any) -> None:
 
 def test_defaults_are_not_sent() -> None:
     assert CODEC.encode(Opened("a")) == b'{"type":"Opened","name":"a"}'
+
+
+def test_values_of_subclasses_arrive_as_plain_ones() -> None:
+    class Name(str):
+        def __str__(self) -> str:
+            return "another"
+
+    class Share(float):
+        pass
+
+    found = CODEC.decode(CODEC.encode(Measured({"name": Name("n"), "share": Share(0.5), "bad": ["\udc80", Name("m")]})))
+    assert found == Measured({"name": "n", "share": 0.5, "bad": ["\udc80", "m"]})
+    with pytest.raises(TypeError, match="a value of type object is none of JSON's"):
+        CODEC.encode(Measured({"x": object()}))
 
 
 def test_keys_become_texts_as_in_json() -> None:

@@ -14,23 +14,26 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
-from penstock.spark.channel import (
-    LIMIT,
-    STRANGER_LIMIT,
-    Message,
-    MessageDecoder,
-    RefusedError,
-    decode,
-    encode,
-    keep_alive,
-    nonce,
-    proof,
-    proves,
+from penstock.spark.channel import LIMIT, STRANGER_LIMIT, RefusedError, keep_alive, nonce, proof, proves
+from penstock.spark.messages.task import (
+    ADMISSIONS,
+    FROM_TASK,
+    FROM_WORKER,
+    IDENTITIES,
+    PRESENTATIONS,
+    Admission,
+    AdmissionAnswer,
+    AdmittedTask,
+    Challenge,
+    Refusal,
+    TaskHeartbeat,
+    TaskIdentity,
+    TaskReport,
+    WorkerMessage,
 )
 from penstock.spark.tls import Identity
-from penstock.wire.framing import frame_size
+from penstock.wire.framing import FrameDecoder, frame, read_frame
+from penstock.wire.messages import MessageError
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +53,7 @@ sslproto.SSLProtocol.max_size = 1 << 15
 class Link:
     """The channel to one admitted task."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, who: Message) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, who: TaskIdentity) -> None:
         self._reader, self._writer = reader, writer
         self.who = who
         self.heard = asyncio.get_running_loop().time()
@@ -58,17 +61,17 @@ class Link:
         self._grace: float | None = None
         self._abandoned = False
 
-    def send(self, message: Message) -> None:
+    def send(self, message: WorkerMessage) -> None:
         if not self._writer.is_closing():
-            self._writer.write(encode(message))
+            self._writer.write(frame(FROM_WORKER.encode(message)))
 
     def abandon(self) -> None:
         """Let its lease run out: the process, which nothing else here can reach, ends by then."""
         self._abandoned = True
 
-    async def messages(self, lease: float) -> AsyncIterator[Message]:
+    async def messages(self, lease: float) -> AsyncIterator[TaskReport]:
         """What the task says, until the channel closes. Raises TimeoutError when the lease runs out."""
-        coming: asyncio.Queue[Message | None] = asyncio.Queue()
+        coming: asyncio.Queue[TaskReport | None] = asyncio.Queue()
         reading = asyncio.create_task(self._read(coming))
         try:
             while (message := await self._next(coming, lease)) is not None:
@@ -77,24 +80,28 @@ class Link:
             reading.cancel()
             self._writer.close()
 
-    async def _read(self, coming: asyncio.Queue[Message | None]) -> None:
+    async def _read(self, coming: asyncio.Queue[TaskReport | None]) -> None:
         # Ahead of the answers: one to a process that has ended breaks the connection, and what was not read is gone.
         # Heartbeats, which are most of what idle tasks say, are answered here and renew the lease without a timer each.
-        frames = MessageDecoder(LIMIT)
+        frames = FrameDecoder(LIMIT)
         try:
             while data := await self._reader.read(1 << 16):
-                for message in frames.feed(data):
-                    if message["say"] != "beat":
+                for body in frames.feed(data):
+                    message = FROM_TASK.decode(body)
+                    if not isinstance(message, TaskHeartbeat):
                         coming.put_nowait(message)
                     elif not self._abandoned:
                         self.heard, self._grace = asyncio.get_running_loop().time(), None
                         self.send(message)
+        except MessageError as error:
+            log.error("Run %d of task %s-%d has sent an invalid message; its channel is closed: %s",
+                      self.who.run, self.who.connector, self.who.task, error)  # fmt: skip
         except OSError:
             pass
         finally:
             coming.put_nowait(None)
 
-    async def _next(self, coming: asyncio.Queue[Message | None], lease: float) -> Message | None:
+    async def _next(self, coming: asyncio.Queue[TaskReport | None], lease: float) -> TaskReport | None:
         while True:
             heard = self.heard
             try:
@@ -109,11 +116,6 @@ class Link:
                 self._grace = asyncio.get_running_loop().time() + GRACE
 
 
-async def receive(reader: asyncio.StreamReader, limit: int) -> Message:
-    header = await reader.readexactly(4)
-    return decode(await reader.readexactly(frame_size(header, limit)))
-
-
 @dataclass(slots=True)
 class Reception:
     """Takes the connections of tasks: admits each or refuses it.
@@ -123,11 +125,11 @@ class Reception:
     """
 
     identity: Identity
-    key_of: Callable[[Message], str | None]
-    ready: Callable[[Message], asyncio.Future[Any] | None]
+    key_of: Callable[[TaskIdentity], str | None]
+    ready: Callable[[TaskIdentity], asyncio.Future[Any] | None]
     """Awaited before the admission, whatever its outcome."""
-    admit: Callable[[Message, Link], Message]
-    """Returns the message for the task, or raises RefusedError."""
+    admit: Callable[[TaskIdentity, Link], AdmittedTask]
+    """Returns what the task runs with, or raises RefusedError."""
     _strangers: dict[asyncio.Task[None], None] = field(default_factory=dict)
     _known: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -198,9 +200,9 @@ class Reception:
             except RefusedError as refusal:
                 log.info("Refused %s: %s", who, refusal)
                 raise
-            writer.write(encode({"admitted": admitted, "proof": shown}))
+            _write(writer, Admission(shown, admitted))
         except RefusedError as refusal:
-            writer.write(encode({"refused": str(refusal)}))
+            _write(writer, Refusal(str(refusal)))
             writer.close()
         except (OSError, asyncio.IncompleteReadError):
             writer.close()
@@ -213,26 +215,22 @@ class Reception:
 
 
 async def _presented(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key_of: Callable[[Message], str | None]
-) -> tuple[Message, str]:
-    """Who it is, and the proof that this is its worker. Raises RefusedError if it can't prove who it is."""
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key_of: Callable[[TaskIdentity], str | None]
+) -> tuple[TaskIdentity, str]:
+    """Return who it is, and the proof that this is its worker. Raises RefusedError if it can't prove who it is."""
     async with asyncio.timeout(PATIENCE):
         challenge = nonce()
-        writer.write(encode({"challenge": challenge}))
-        said = await receive(reader, STRANGER_LIMIT)
-    presented, theirs = str(said.get("who")), str(said.get("nonce"))
-    who = _identity(presented)
-    key = key_of(who)
-    if key is None or not proves(said.get("proof"), proof(key, "task", challenge, theirs, presented)):
-        raise RefusedError("this worker does not expect this task, or it does not know its key")
-    return who, proof(key, "worker", theirs, challenge, presented)
-
-
-def _identity(presented: str) -> dict[str, Any]:
+        _write(writer, Challenge(challenge))
+        said = PRESENTATIONS.decode(await read_frame(reader, STRANGER_LIMIT))
     try:
-        who = orjson.loads(presented)
-    except orjson.JSONDecodeError:
-        who = None
-    if not isinstance(who, dict):
-        raise RefusedError("it does not say who it is")
-    return who
+        who = IDENTITIES.decode(said.identity.encode("utf-8", "replace"))
+    except MessageError:
+        raise RefusedError("it does not say who it is") from None
+    key = key_of(who)
+    if key is None or not proves(said.proof, proof(key, "task", challenge, said.nonce, said.identity)):
+        raise RefusedError("this worker does not expect this task, or it does not know its key")
+    return who, proof(key, "worker", said.nonce, challenge, said.identity)
+
+
+def _write(writer: asyncio.StreamWriter, answer: AdmissionAnswer) -> None:
+    writer.write(frame(ADMISSIONS.encode(answer)))

@@ -1,4 +1,4 @@
-"""The channel between a task and its worker: JSON messages over TLS, each preceded by its length.
+"""The channel between a task and its worker: messages (``spark.messages.task``) in frames over TLS.
 
 The task knows its worker by the certificate. Both sides first prove that they know the key of this run of the task.
 Nothing is ever unpickled.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
-import json
+import logging
 import os
 import secrets
 import select
@@ -21,16 +21,32 @@ import threading
 import time
 import traceback
 import weakref
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import assert_never
 
-import orjson
-
-from penstock.java.jackson import compact
+from penstock.spark.messages.task import (
+    ADMISSIONS,
+    FROM_TASK,
+    FROM_WORKER,
+    IDENTITIES,
+    PRESENTATIONS,
+    Admission,
+    AdmissionAnswer,
+    AdmittedTask,
+    Challenge,
+    LostReport,
+    Presentation,
+    Refusal,
+    TaskHeartbeat,
+    TaskIdentity,
+    TaskMessage,
+    WorkerCommand,
+)
 from penstock.spark.tls import SecuredConnection
-from penstock.wire.framing import FrameDecoder, frame, frame_size
+from penstock.wire.framing import HEADER_BYTES, FrameDecoder, frame, frame_size
+from penstock.wire.messages import MessageError
 
-Message = dict[str, Any]
+log = logging.getLogger(__name__)
 
 LIMIT = 256 * 1024 * 1024
 """Bytes of one message at most: the offsets of a source may be many."""
@@ -53,35 +69,6 @@ class RefusedError(Exception):
     """The worker does not want this process; its message says why. It has to end without having done anything."""
 
 
-def encode(message: Message) -> bytes:
-    try:
-        body = orjson.dumps(message)
-    except TypeError:  # halves of surrogate pairs, as in the name of a file that is no UTF-8
-        body = json.dumps(message).encode()
-    return frame(body)
-
-
-class MessageDecoder:
-    """Cuts a stream of bytes into messages."""
-
-    def __init__(self, limit: int = LIMIT) -> None:
-        self._frames = FrameDecoder(limit)
-
-    def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that are complete now. Raises ConnectionError for what is no message."""
-        return map(decode, self._frames.feed(data))
-
-
-def decode(body: bytes) -> Message:
-    try:
-        message = compact.decode(body)
-    except ValueError as error:
-        raise ConnectionError(f"not a message: {error}") from None
-    if not isinstance(message, dict):
-        raise ConnectionError("not a message: JSON, but no object")
-    return message
-
-
 def beat_after(now: float, every: float) -> float:
     """When the next heartbeat is due. Those of the tasks of a machine are at common moments, so that its worker wakes
     up for several of them at a time.
@@ -94,13 +81,17 @@ def nonce() -> str:
     return secrets.token_hex(32)
 
 
-def proof(key: str, side: str, theirs: str, ours: str, who: str) -> str:
-    """What only one that knows the key can say; ``side`` keeps a proof from being sent back as one's own."""
-    return hmac.new(bytes.fromhex(key), "\n".join((side, theirs, ours, who)).encode(), "sha256").hexdigest()
+def proof(key: str, side: str, theirs: str, ours: str, identity: str) -> str:
+    """Return a text that only a process that knows the key can make.
+
+    ``side`` keeps a proof from being sent back as the other side's own.
+    """
+    text = "\n".join((side, theirs, ours, identity))
+    return hmac.new(bytes.fromhex(key), text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
 
 
-def proves(claimed: object, expected: str) -> bool:
-    return isinstance(claimed, str) and hmac.compare_digest(claimed.encode(), expected.encode())
+def proves(claimed: str, expected: str) -> bool:
+    return hmac.compare_digest(claimed.encode("utf-8", "surrogatepass"), expected.encode())
 
 
 def keep_alive(connection: socket.socket) -> None:
@@ -117,7 +108,7 @@ class TaskChannel:
 
     def __init__(self, connection: SecuredConnection, renewed: float) -> None:
         self._socket = connection
-        self._frames = MessageDecoder()
+        self._frames = FrameDecoder(LIMIT)
         self._sending = threading.Lock()
         self._renewed = renewed
         self._given_up = False
@@ -125,47 +116,48 @@ class TaskChannel:
 
     @classmethod
     def connect(
-        cls, address: tuple[str, int], fingerprint: str, key: str, who: Message, timeout: float = 10.0
-    ) -> tuple[TaskChannel, Message]:
-        """Present oneself, and again when the worker asks again: it may have something to do first. The answer is what
-        it said at admission. Raises RefusedError, OSError.
+        cls, address: tuple[str, int], fingerprint: str, key: str, identity: TaskIdentity, timeout: float = 10.0
+    ) -> tuple[TaskChannel, AdmittedTask]:
+        """Present oneself, again when the worker asks again (it may have something to do first), and be admitted.
 
-        ``fingerprint`` is that of the worker's certificate.
+        ``fingerprint`` is that of the worker's certificate. Raises RefusedError, OSError.
         """
         plain = socket.create_connection(address, timeout)
         try:
             keep_alive(plain)
             connection = SecuredConnection(plain, fingerprint)
             channel = cls(connection, time.monotonic())
-            presented, expected = orjson.dumps(who).decode(), nonce()
-            answer = channel._receive()
-            while "challenge" in answer:
-                challenge, ours = answer["challenge"], nonce()
-                said = {"who": presented, "nonce": ours, "proof": proof(key, "task", challenge, ours, presented)}
+            presented, expected = IDENTITIES.encode(identity).decode(), nonce()
+            while isinstance(answer := channel._answer(), Challenge):
+                challenge, ours = answer.nonce, nonce()
+                said = Presentation(presented, ours, proof(key, "task", challenge, ours, presented))
                 expected = proof(key, "worker", ours, challenge, presented)
                 channel._renewed = time.monotonic()
-                connection.sendall(encode(said))
+                connection.sendall(frame(PRESENTATIONS.encode(said)))
                 connection.settimeout(ADMISSION)
-                answer = channel._receive()
-            if "refused" in answer:
-                raise RefusedError(answer["refused"])
-            if not proves(answer.get("proof"), expected):
-                raise RefusedError(
-                    f"{address[0]}:{address[1]} is not the worker of this task: it does not know its key"
-                )
+            match answer:
+                case Refusal():
+                    raise RefusedError(answer.reason)
+                case Admission():
+                    if not proves(answer.proof, expected):
+                        raise RefusedError(
+                            f"{address[0]}:{address[1]} is not the worker of this task: it does not know its key"
+                        )
+                case _:
+                    assert_never(answer)
             connection.settimeout(None)
         except BaseException:
             plain.close()
             raise
-        return channel, answer["admitted"]
+        return channel, answer.task
 
-    def send(self, message: Message) -> None:
+    def send(self, message: TaskMessage) -> None:
         """Blocks while the worker does not read. What can't be sent is lost, and ``attend`` sees that the worker is
         gone.
         """
         if self._given_up:
             return
-        data = encode(message)
+        data = frame(FROM_TASK.encode(message))
         with self._sending, contextlib.suppress(OSError):
             self._socket.sendall(data)
 
@@ -190,7 +182,7 @@ class TaskChannel:
         return time.monotonic() - self._renewed < lease * LEAVE_AT
 
     def attend(
-        self, obey: Callable[[Message], None], leave: Callable[[], None], end: Callable[[], None], lease: float
+        self, obey: Callable[[WorkerCommand], None], leave: Callable[[], None], end: Callable[[], None], lease: float
     ) -> None:
         """Pass on what the worker says until the process ends.
 
@@ -206,7 +198,7 @@ class TaskChannel:
             self._socket.close()
 
     def _attend(
-        self, obey: Callable[[Message], None], leave: Callable[[], None], end: Callable[[], None], lease: float
+        self, obey: Callable[[WorkerCommand], None], leave: Callable[[], None], end: Callable[[], None], lease: float
     ) -> None:
         every = min(BEAT, lease / 6)
         next_beat, left = 0.0, False
@@ -214,12 +206,12 @@ class TaskChannel:
             now = time.monotonic()
             if now >= next_beat:
                 next_beat = beat_after(now, every)
-                self._say_now({"say": "beat", "at": now})
+                self._say_now(TaskHeartbeat(now))
             silence = now - self._renewed
             if silence >= lease * LEAVE_AT and not left:
                 left = True
                 reason = f"No heartbeat of the worker for {silence:.1f} s: one of the two was frozen or cut off"
-                self._say_now({"say": "lost", "reason": reason}, lease / 20)
+                self._say_now(LostReport(reason), lease / 20)
                 leave()
             if silence >= lease * EXIT_AT:
                 end()
@@ -230,11 +222,15 @@ class TaskChannel:
                 continue
             try:
                 data = self._socket.recv_now(1 << 16)
-                for message in self._frames.feed(data or b""):
-                    if message["say"] == "beat":
-                        self._renewed = message["at"]
+                for body in self._frames.feed(data or b""):
+                    message = FROM_WORKER.decode(body)
+                    if isinstance(message, TaskHeartbeat):
+                        self._renewed = message.at
                     else:
                         obey(message)
+            except MessageError as error:
+                log.error("The worker has sent an invalid message; the task ends: %s", error)
+                data = None
             except OSError:
                 data = None
             if data is None:
@@ -243,12 +239,12 @@ class TaskChannel:
                 time.sleep(max(0.0, self._renewed + lease * EXIT_AT - time.monotonic()))
                 end()
 
-    def _say_now(self, message: Message, patience: float = 0.0) -> None:
+    def _say_now(self, message: TaskMessage, patience: float = 0.0) -> None:
         # Does not wait for a worker that does not read: the lease may run out meanwhile.
         if self._sending.acquire(timeout=patience):
             try:
                 if self._ready(select.POLLOUT, patience):
-                    self._socket.sendall(encode(message))
+                    self._socket.sendall(frame(FROM_TASK.encode(message)))
             except OSError:
                 pass
             finally:
@@ -260,9 +256,8 @@ class TaskChannel:
         poll.register(self._socket, event)
         return bool(poll.poll(seconds * 1000))
 
-    def _receive(self) -> Message:
-        header = self._exactly(4)
-        return decode(self._exactly(frame_size(header, LIMIT)))
+    def _answer(self) -> AdmissionAnswer:
+        return ADMISSIONS.decode(self._exactly(frame_size(self._exactly(HEADER_BYTES), LIMIT)))
 
     def _exactly(self, size: int) -> bytes:
         data = bytearray()

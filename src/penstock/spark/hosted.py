@@ -27,7 +27,9 @@ from penstock.embedded import EmbeddedError
 from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link, Reception
-from penstock.spark.channel import Message, RefusedError
+from penstock.spark.channel import RefusedError
+from penstock.spark.messages.driver import SampleSource, SourceSampled
+from penstock.spark.messages.task import AdmittedTask, LogLevelCommand, TaskIdentity
 from penstock.spark.run.gate import Gate
 from penstock.spark.run.hosted_run import HostedRun, Shared
 from penstock.spark.run.sharing import MANY, TaskProcesses
@@ -105,9 +107,10 @@ class HostedTasks:
         """Set a logger's level, as Python names or numbers it, in the tasks that run and in those to come."""
         self._call(self._log_level, logger, level)
 
-    def sample(self, spec: TaskSpec, limit: int, seconds: float) -> concurrent.futures.Future[Message]:
-        """Records of a source whose task is a query, as ``query.host.Queries.sample`` answers; starts the application
-        of queries if there is none. ``seconds``: how long to wait for records, once that runs.
+    def sample(self, spec: TaskSpec, limit: int, seconds: float) -> concurrent.futures.Future[SourceSampled]:
+        """Read records of a source whose task is a query; start the application of queries if there is none.
+
+        ``seconds``: how long to wait for records, once that runs.
         """
         return asyncio.run_coroutine_threadsafe(self._sample(spec, limit, seconds), self._loop)
 
@@ -168,20 +171,19 @@ class HostedTasks:
         reception = Reception(own, self._key_of, self._ready, self._admit)
         self._serving = self._loop.create_task(reception.serve(listening))
 
-    def _key_of(self, who: Message) -> str | None:
+    def _key_of(self, who: TaskIdentity) -> str | None:
         run = self._runs.get(_id(who))
         return run.key or None if run is not None else None
 
-    def _ready(self, who: Message) -> asyncio.Future[Any] | None:
+    def _ready(self, who: TaskIdentity) -> asyncio.Future[Any] | None:
         run = self._runs.get(_id(who))
         return run.ready() if run is not None else None
 
-    def _admit(self, who: Message, link: Link) -> Message:
+    def _admit(self, who: TaskIdentity, link: Link) -> AdmittedTask:
         run = self._runs.get(_id(who))
         if run is None:
             raise RefusedError(f"task {_id(who)} is not run by this worker")
-        spec = run.admit(who, link)
-        return {"spec": spec.to_json(), "lease": self.settings.lease, "levels": self._levels}
+        return AdmittedTask(run.admit(who, link), self.settings.lease, dict(self._levels))
 
     def _run(self, spec: TaskSpec, gate: Gate | None) -> None:
         id = TaskId(spec.connector, spec.task)
@@ -197,15 +199,15 @@ class HostedTasks:
             self._driving.add(self._loop.create_task(driver.keep()))
         return self._queries
 
-    async def _sample(self, spec: TaskSpec, limit: int, seconds: float) -> Message:
+    async def _sample(self, spec: TaskSpec, limit: int, seconds: float) -> SourceSampled:
+        group = f"preview-{uuid.uuid4()}"
         try:
             jars = await in_thread(self.settings.query_jars)
         except EmbeddedError as error:
-            return {"error": str(error)}
+            return SourceSampled(group, error=str(error))
         driver = self._driver_of_queries().driver
         await asyncio.shield(driver.up)
-        payload = {"spec": spec.to_json(), "limit": limit, "seconds": seconds, "jars": jars}
-        return await driver.sample(f"preview-{uuid.uuid4()}", payload)
+        return await driver.sample(SampleSource(group, spec, limit, seconds, jars))
 
     async def _live(self, run: HostedRun, before: HostedRun | None) -> None:
         if before is not None:
@@ -228,7 +230,7 @@ class HostedTasks:
     def _log_level(self, logger: str, level: int | str) -> None:
         self._levels[logger] = level
         for run in self._runs.values():
-            run.send({"say": "level", "name": logger, "level": level})
+            run.send(LogLevelCommand(logger, level))
 
     async def _close(self, timeout: float) -> None:
         deadline = self._loop.time() + timeout
@@ -256,5 +258,5 @@ class HostedTasks:
         return None
 
 
-def _id(who: Message) -> TaskId:
-    return TaskId(str(who.get("connector")), who["task"] if isinstance(who.get("task"), int) else -1)
+def _id(who: TaskIdentity) -> TaskId:
+    return TaskId(who.connector, who.task)

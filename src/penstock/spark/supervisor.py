@@ -14,13 +14,38 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import assert_never
+
+import msgspec
 
 from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady
-from penstock.spark.admission import receive
-from penstock.spark.channel import LIMIT, Message, encode
+from penstock.spark.channel import LIMIT
+from penstock.spark.messages.driver import (
+    COMMANDS,
+    EVENTS,
+    CancelJob,
+    DriverCommand,
+    DriverEnding,
+    DriverEvent,
+    DriverPong,
+    JavaStarted,
+    JobEnded,
+    PingDriver,
+    SampleSource,
+    ShowTotals,
+    SourceSampled,
+    SparkStarted,
+    StartSpark,
+    StopSpark,
+    SubmitQuery,
+    SubmitTask,
+)
+from penstock.spark.messages.task import TaskSubmission
 from penstock.spark.run.process import Process
 from penstock.spark.settings import environment
 from penstock.spark.slots import slots
+from penstock.wire.framing import frame, read_frame
+from penstock.wire.messages import MessageError
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +92,7 @@ class DriverSupervisor:
         """Done when ``state`` has changed; replaced by then."""
         self._deliver = deliver
         self._jobs: dict[str, asyncio.Future[JobEnd]] = {}
-        self._samples: dict[str, asyncio.Future[Message]] = {}
+        self._samples: dict[str, asyncio.Future[SourceSampled]] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._java: Process | None = None
@@ -75,6 +100,8 @@ class DriverSupervisor:
         self._closing = False
         self._killed = ""
         """Why it was killed, in this life of it."""
+        self._reason = ""
+        """Why it ends, as it says itself, in this life of it."""
         self._waited_for: set[str] = set()
         """The job groups that it has been asked to start or to cancel, and has not yet."""
         self._answered = 0
@@ -119,23 +146,21 @@ class DriverSupervisor:
                 job.set_result(JobEnd(reason, driver_died=True))
             self._jobs.clear()
             for group in list(self._samples):
-                self._sampled(group, {"error": reason})
+                self._sampled(SourceSampled(group, error=reason))
             self._waited_for.clear()
             await asyncio.sleep(pause)
 
-    def submit(self, group: str, description: str, payload: Message, query: bool = False) -> asyncio.Future[JobEnd]:
+    def submit(self, group: str, description: str, task: TaskSubmission, query: bool = False) -> asyncio.Future[JobEnd]:
         """Only while ``up`` is done. The future gets a result whatever happens. A ``query`` runs in the driver."""
         job = self._jobs[group] = asyncio.get_running_loop().create_future()
         self._waited_for.add(group)
-        self._say(
-            {"do": "query" if query else "submit", "group": group, "description": description, "payload": payload}
-        )
+        self._send(SubmitQuery(group, task) if query else SubmitTask(group, description, task))
         return job
 
-    def sample(self, group: str, payload: Message) -> asyncio.Future[Message]:
-        """Only while ``up`` is done: as ``query.host.Queries.sample``. The future gets a result whatever happens."""
-        sample = self._samples[group] = asyncio.get_running_loop().create_future()
-        self._say({"do": "sample", "group": group, "payload": payload})
+    def sample(self, request: SampleSource) -> asyncio.Future[SourceSampled]:
+        """Only while ``up`` is done. The future gets a result whatever happens."""
+        sample = self._samples[request.group] = asyncio.get_running_loop().create_future()
+        self._send(request)
         return sample
 
     def admitted(self, group: str) -> None:
@@ -146,12 +171,12 @@ class DriverSupervisor:
     def cancel(self, group: str) -> None:
         if group in self._jobs:
             self._waited_for.add(group)
-            self._say({"do": "cancel", "group": group})
+            self._send(CancelJob(group))
 
     def show(self, group: str, values: Mapping[str, float]) -> None:
         """Show totals with the job of this group, if Spark's UI is on."""
         if self.conf["spark.ui.enabled"] == "true" and group in self._jobs:
-            self._say({"do": "counts", "group": group, "values": dict(values)})
+            self._send(ShowTotals(group, dict(values)))
 
     def kill(self, reason: str) -> None:
         """End Spark by force, with all that runs on it; then it is started again."""
@@ -163,7 +188,7 @@ class DriverSupervisor:
     async def close(self, timeout: float) -> None:
         """End Spark: asked for, after ``timeout`` seconds by force."""
         self._closing = True
-        self._say({"do": "stop"})
+        self._send(StopSpark())
         if self._child is not None:
             try:
                 await asyncio.to_thread(self._child.wait, timeout)
@@ -187,7 +212,7 @@ class DriverSupervisor:
         while True:
             if self._answered == asked:
                 asked, silent = asked + 1, 0
-                self._say({"do": "ping", "number": asked})
+                self._send(PingDriver(asked))
             await asyncio.sleep(PING)
             silent += self._answered != asked
             starting += 1
@@ -219,29 +244,14 @@ class DriverSupervisor:
         finally:
             theirs.close()
         reader, self._writer = await asyncio.open_connection(sock=ours)
-        self._say({"do": "start", "conf": dict(self.conf), "warm_up": not self._queries})
-        reason = ""
+        self._send(StartSpark(dict(self.conf), warm_up=not self._queries))
+        self._reason = ""
         watching = asyncio.get_running_loop().create_task(self._watch())
         try:
             while True:
-                message = await receive(reader, LIMIT)
-                match message["say"]:
-                    case "java":
-                        self._java = Process.open(message["pid"])
-                    case "ready":
-                        self.up.set_result(None)
-                        self._deliver(SparkReady(slots(self.conf), self._queries))
-                    case "pong":
-                        self._answered = message["number"]
-                        if "java" in message:
-                            self._deliver(SparkFigures(message["java"], self._queries))
-                    case "ended" if message["group"] in self._jobs:
-                        self._waited_for.discard(message["group"])
-                        self._jobs.pop(message["group"]).set_result(JobEnd(message["error"]))
-                    case "sampled":
-                        self._sampled(message["group"], message)
-                    case "died":
-                        reason = message["reason"]
+                self._heard(EVENTS.decode(await read_frame(reader, LIMIT)))
+        except MessageError as error:
+            self._reason = f"Spark's driver has sent an invalid message: {error}."
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -256,10 +266,32 @@ class DriverSupervisor:
         if self._queries or self._killed:
             await ending
         self._java_ending = ending
-        return self._killed or reason or f"Spark's driver (process {self._child.pid}) {_ended(code)}."
+        return self._killed or self._reason or f"Spark's driver (process {self._child.pid}) {_ended(code)}."
 
-    def _sampled(self, group: str, answer: Message) -> None:
-        sample = self._samples.pop(group)
+    def _heard(self, event: DriverEvent) -> None:
+        match event:
+            case JavaStarted():
+                self._java = Process.open(event.pid)
+            case SparkStarted():
+                self.up.set_result(None)
+                self._deliver(SparkReady(slots(self.conf), self._queries))
+            case DriverPong():
+                self._answered = event.number
+                if event.java is not None:
+                    self._deliver(SparkFigures(msgspec.to_builtins(event.java), self._queries))
+            case JobEnded():
+                if (job := self._jobs.pop(event.group, None)) is not None:
+                    self._waited_for.discard(event.group)
+                    job.set_result(JobEnd(event.error))
+            case SourceSampled():
+                self._sampled(event)
+            case DriverEnding():
+                self._reason = event.reason
+            case _:
+                assert_never(event)
+
+    def _sampled(self, answer: SourceSampled) -> None:
+        sample = self._samples.pop(answer.group)
         if not sample.done():  # nobody waits for it any more
             sample.set_result(answer)
 
@@ -272,9 +304,9 @@ class DriverSupervisor:
     def _ending(self) -> bool:
         return self._closing
 
-    def _say(self, message: Message) -> None:
+    def _send(self, command: DriverCommand) -> None:
         if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(encode(message))
+            self._writer.write(frame(COMMANDS.encode(command)))
 
 
 def _ended(code: int) -> str:

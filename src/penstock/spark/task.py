@@ -20,6 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.shipped import is_shipping, unpack
 from penstock.hosts.python import process
@@ -34,7 +36,17 @@ from penstock.pipeline.task import (
 from penstock.pipeline.trace import stack, trace
 from penstock.plugins import Plugins
 from penstock.plugins.jars import JavaSettings, task_classes
-from penstock.spark.channel import Message, RefusedError, TaskChannel
+from penstock.spark.channel import RefusedError, TaskChannel
+from penstock.spark.messages.task import (
+    AdmittedTask,
+    DoneReport,
+    FailedReport,
+    HostCommand,
+    LostReport,
+    NotHostedReport,
+    TaskSubmission,
+    WaitingReport,
+)
 from penstock.spark.parent import end_with_parent
 from penstock.spark.run.stall_watch import watch_stalls
 from penstock.spark.run.task_link import ChannelHost, LogRelay, Steering
@@ -60,21 +72,21 @@ class TaskFailedError(Exception):
     """Lets Spark show the job as failed."""
 
 
-def host(payload: Message, _rows: Iterable[Any]) -> Iterator[Any]:
+def host(submission: TaskSubmission, _rows: Iterable[Any]) -> Iterator[Any]:
     """What Spark calls; returns when the task has ended. Raises TaskFailedError if it failed."""
     # Spark kills its Python processes by a signal to their group, which a connector may have left.
     end_with_parent(int(os.environ[FORKED_FROM]) if FORKED_FROM in os.environ else None)
     attempt = _attempt()
     try:
-        if payload.get("shared"):
+        if submission.shared:
             inherit_task()
-            threads = TaskThreads(lambda payload: host_task(payload, attempt, threads))
+            threads = TaskThreads(lambda submission: host_task(submission, attempt, threads))
             failures: list[Exception] = []
-            threads.begin(payload, failures.append)
+            threads.begin(submission, failures.append)
             threads.wait()
             if failures:
                 raise failures[0]
-        elif failed := host_task(payload, attempt):
+        elif failed := host_task(submission, attempt):
             raise TaskFailedError(failed)
         return iter(())
     finally:
@@ -83,18 +95,17 @@ def host(payload: Message, _rows: Iterable[Any]) -> Iterator[Any]:
             child.kill()
 
 
-def host_task(payload: Message, attempt: int, threads: TaskThreads | None = None) -> str | None:
+def host_task(submission: TaskSubmission, attempt: int, threads: TaskThreads | None = None) -> str | None:
     """Returns the first line of its failure when it has ended. ``threads``: where other tasks of the process are."""
-    who = {**payload["who"], "attempt": attempt, "host": socket.gethostname(), "pid": os.getpid()}
+    who = msgspec.structs.replace(submission.identity, attempt=attempt, host=socket.gethostname(), pid=os.getpid())
     try:
-        worker = tuple(payload["address"]), payload["fingerprint"]
-        channel, admitted = TaskChannel.connect(*worker, payload["key"], who)
+        channel, admitted = TaskChannel.connect(submission.address, submission.fingerprint, submission.key, who)
     except RefusedError as refusal:
         print(f"{who} was not admitted and ends: {refusal}", file=sys.stderr)
         return None
-    spec = TaskSpec.from_json(admitted["spec"])
+    spec = admitted.spec
     steer = Steering(TaskControl(pausing=spec.paused))
-    steer.control.leased = lambda: channel.holds(admitted["lease"])
+    steer.control.leased = lambda: channel.holds(admitted.lease)
     relay, over = LogRelay(channel), threading.Event()
     if threads is not None:
         steer.host_another = functools.partial(_host_another, threads, channel)
@@ -106,7 +117,7 @@ def host_task(payload: Message, attempt: int, threads: TaskThreads | None = None
             # What is left of it are cycles: clients of Kafka among them, whose threads and connections end now.
             steer.control.on_stop = None
             gc.collect()
-        channel.send({"say": "done"})
+        channel.send(DoneReport())
         return failed
     finally:
         if threads is not None:
@@ -115,12 +126,11 @@ def host_task(payload: Message, attempt: int, threads: TaskThreads | None = None
             channel.close()
 
 
-def _host_another(threads: TaskThreads, channel: TaskChannel, message: Message) -> None:
+def _host_another(threads: TaskThreads, channel: TaskChannel, command: HostCommand) -> None:
     def failed(error: Exception) -> None:
-        reason = f"{type(error).__name__}: {error}"
-        channel.send({"say": "not begun", "group": message["group"], "reason": reason})
+        channel.send(NotHostedReport(command.group, f"{type(error).__name__}: {error}"))
 
-    threads.begin(message["payload"], failed)
+    threads.begin(command.task, failed)
 
 
 @functools.cache
@@ -150,7 +160,9 @@ def probe(_rows: Iterable[Any]) -> Iterator[str]:
     return iter([socket.gethostname()])
 
 
-def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, steer: Steering, over: threading.Event) -> str | None:
+def _run(
+    spec: TaskSpec, admitted: AdmittedTask, channel: TaskChannel, steer: Steering, over: threading.Event
+) -> str | None:
     """Run an admitted task to its end; returns the first line of its failure. When it is ``over``, its channel may end
     without the process.
     """
@@ -158,11 +170,11 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, steer: Steerin
     for name, value in spec.variables.items():
         os.environ.setdefault(name, value)
     logging.getLogger().setLevel(logging.INFO)
-    for name, level in admitted["levels"].items():
+    for name, level in admitted.levels.items():
         logging.getLogger(name).setLevel(level)
     leave = functools.partial(_unless, over, steer.leave)
     end = functools.partial(_unless, over, lambda: os._exit(CONTACT_LOST))
-    attending = (steer.obey, leave, end, admitted["lease"])
+    attending = (steer.obey, leave, end, admitted.lease)
     threading.Thread(target=channel.attend, args=attending, name="channel", daemon=True).start()
     host = ChannelHost(channel, steer)
     watched: threading.Event | None = None
@@ -178,14 +190,14 @@ def _run(spec: TaskSpec, admitted: Message, channel: TaskChannel, steer: Steerin
             process.close_all()
     except FencedError as error:
         if not control.aborted:
-            channel.send({"say": "lost", "reason": str(error)})
+            channel.send(LostReport(str(error)))
     except HostLost as lost:
         if not control.aborted:
-            channel.send({"say": "lost", "reason": str(lost), "died": lost.by_itself})
+            channel.send(LostReport(str(lost), lost.by_itself))
     except BaseException as error:
         if not control.aborted:
             text = trace(error)
-            channel.send({"say": "failed", "trace": text})
+            channel.send(FailedReport(text))
             return text.splitlines()[0]
     finally:
         host.started.set()
@@ -215,7 +227,7 @@ def _watch_start(channel: TaskChannel, host: ChannelHost, thread: int) -> None:
     if not host.started.wait(LONG_S):
         reason = f"The task has not started for {LONG_S:.0f} s. It is at\n{stack(thread)}"
         log.warning("%s", reason)
-        channel.send({"say": "waiting", "reason": reason})
+        channel.send(WaitingReport(reason))
 
 
 def named(path: str) -> Any:

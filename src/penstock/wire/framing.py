@@ -11,6 +11,10 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
 
 Bytes = bytes | bytearray | memoryview
 
@@ -36,6 +40,12 @@ def frame_size(header: Bytes, limit: int) -> int:
     if size > limit:
         raise ConnectionError(f"a message of {size} bytes is announced, the limit is {limit}")
     return size
+
+
+async def read_frame(reader: asyncio.StreamReader, limit: int) -> bytes:
+    """Return the next body of a protocol without payloads. Raises OSError, asyncio.IncompleteReadError."""
+    header = await reader.readexactly(HEADER_BYTES)
+    return await reader.readexactly(frame_size(header, limit))
 
 
 class FrameDecoder:

@@ -15,7 +15,7 @@ import msgspec
 
 from penstock.java.jackson import compact
 
-M = TypeVar("M", bound="Message")
+M = TypeVar("M", bound=msgspec.Struct)
 
 _SHOWN_BYTES = 80
 """How much an error shows of what names no message."""
@@ -23,6 +23,10 @@ _SHOWN_BYTES = 80
 
 class Message(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True, omit_defaults=True):
     """Base of all messages between processes. ``type`` is the name of the class, unless it gives another ``tag``."""
+
+
+class MessagePart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of what messages have as fields."""
 
 
 class MessageError(ConnectionError):
@@ -39,11 +43,11 @@ class MessageCodec(Generic[M]):
         encodes itself; else they stay, which only protocols without ``msgspec.Raw`` can do.
         """
         self._protocol, self._union, self._replacing = protocol, union, replace_surrogates
-        self._encoder = msgspec.json.Encoder()
+        self._encoder = msgspec.json.Encoder(enc_hook=_of_subclass)
         self._decoder: msgspec.json.Decoder[M] = msgspec.json.Decoder(union)
 
     @property
-    def classes(self) -> tuple[type[Message], ...]:
+    def classes(self) -> tuple[type[msgspec.Struct], ...]:
         """The messages of the protocol, in the order of the union."""
         is_union = isinstance(self._union, types.UnionType)
         return typing.get_args(self._union) if is_union else (self._union,)
@@ -54,7 +58,7 @@ class MessageCodec(Generic[M]):
             return self._encoder.encode(message)
         except (TypeError, UnicodeEncodeError):
             # Halves of surrogate pairs, as in the name of a file that is not UTF-8, and keys such as None.
-            return json.dumps(msgspec.to_builtins(message, str_keys=False)).encode()
+            return json.dumps(msgspec.to_builtins(message, enc_hook=_of_subclass)).encode()
 
     def decode(self, body: bytes | bytearray) -> M:
         """Return the message with this JSON. Raises MessageError."""
@@ -89,3 +93,11 @@ class MessageCodec(Generic[M]):
         if name not in known:
             return MessageError(f"{self._protocol} has no message {name[:_SHOWN_BYTES]!r}")
         return MessageError(f"invalid message {name} of {self._protocol}: {error}")
+
+
+def _of_subclass(value: Any) -> Any:
+    """Values of plugins may be of subclasses of JSON's types."""
+    for plain in (str, int, float):
+        if isinstance(value, plain):
+            return getattr(plain, f"__{plain.__name__}__")(value)
+    raise TypeError(f"a value of type {type(value).__name__} is none of JSON's: {value!r}")

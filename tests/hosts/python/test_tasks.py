@@ -37,6 +37,7 @@ from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
 from penstock.preview.process import Previews
 from penstock.preview.request import PreviewRequest
+from penstock.spark.messages.task import LogLevelCommand
 from penstock.spark.run.task_link import Steering
 from penstock.spark.task import class_of
 from support.waiting import until
@@ -95,7 +96,7 @@ def test_the_level_of_a_logger_holds_in_the_environment(plugins: Plugins) -> Non
     steering = Steering(TaskControl())
     try:
         for level in (10, 20, 40):
-            steering.obey({"say": "level", "name": "of.plugin", "level": level})
+            steering.obey(LogLevelCommand("of.plugin", level))
         until(lambda: made.poll().values == [40], "the last one", 60)
         assert made.poll().values == [40], "and it stays"
     finally:

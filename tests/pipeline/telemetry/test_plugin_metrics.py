@@ -12,7 +12,7 @@ from penstock.api.plugin_metrics import Monitorable, PluginMetrics
 from penstock.api.transform import Predicate, Transformation
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
-from penstock.spark.channel import decode, encode
+from penstock.spark.messages.task import FROM_TASK, MetricsReport
 from penstock.worker.monitoring.mbean_values import plugin_values
 from penstock.worker.monitoring.prometheus.text import PrometheusText
 
@@ -82,8 +82,9 @@ def test_whatever_plugins_add_can_be_shown() -> None:
     shard: Any = 1
     for value in (float("nan"), float("inf"), 7.0):
         plugins.of().add(f"is-{value}", "", partial(float, value), {"shard": shard})
-    reported = decode(encode({"metrics": plugins.read()})[4:])["metrics"]
-    shown = PrometheusText(lambda: plugin_values(reported)).render().decode()
+    reported = FROM_TASK.decode(FROM_TASK.encode(MetricsReport({"metrics": plugins.read()})))
+    assert isinstance(reported, MetricsReport)
+    shown = PrometheusText(lambda: plugin_values(reported.values["metrics"])).render().decode()
     assert 'kafka_connect_plugins_is_7_0{connector="c",shard="1",task="0"} 7.0' in shown
     assert "is_nan" not in shown
 

@@ -19,7 +19,7 @@ from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.telemetry.places import MOST, Places, of_source, of_topic
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 from penstock.pipeline.telemetry.stages import timed
-from penstock.spark.channel import decode, encode
+from penstock.spark.messages.task import FROM_TASK, MetricsReport
 from support.tasks.specs import SOURCE
 
 
@@ -159,7 +159,9 @@ def test_numbers_of_other_classes_are_reported_as_numbers() -> None:
             position: Any = Decimal(3)
             return [SourceProgress({"table": "t"}, position, 5)]
 
-    values = decode(encode(measured(Counting()))[4:])
+    arrived = FROM_TASK.decode(FROM_TASK.encode(MetricsReport(measured(Counting()))))
+    assert isinstance(arrived, MetricsReport)
+    values = arrived.values
     (place,) = values["penstock-places"]
     assert (place["position"], place["behind"], values["penstock-records-behind"]) == (3, 2, 2)
     assert "penstock-seconds-behind" not in values

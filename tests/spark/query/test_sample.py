@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 def sampled(hosted: HostedTasks, config: dict[str, str], limit: int = 3, seconds: float = 60.0) -> Batch | None:
     spec = sample_spec("penstock.connectors.spark_source:SparkSourceTask", config)
     answer = hosted.sample(spec, limit, seconds).result(SECONDS)
-    assert "error" not in answer, answer
-    found = answer["records"] and read(base64.b64decode(answer["records"]))
+    assert answer.error is None
+    found = None if answer.records is None else read(base64.b64decode(answer.records))
     assert found is None or isinstance(found, Batch)
     return found
 
@@ -57,6 +57,6 @@ def test_files_are_read_and_neither_deleted_nor_noted(hosted: Hosted, tmp_path: 
 def test_what_spark_cannot_read_says_why(hosted: Hosted, tmp_path: Path) -> None:
     config = {"topic": "t", "format": "rate", "checkpoint.location": str(tmp_path), "sql": "SELECT id FROM records"}
     spec = sample_spec("penstock.connectors.spark_source:SparkSourceTask", config)
-    error = hosted.sample(spec, 3, 60.0).result(SECONDS)["error"]
+    error = hosted.sample(spec, 3, 60.0).result(SECONDS).error or ""
     assert "UNRESOLVED_COLUMN" in error
     assert "`id`" in error

@@ -9,36 +9,62 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from penstock.spark.channel import Message, MessageDecoder, TaskChannel, encode, nonce, proof, proves
+from penstock.spark.channel import LIMIT, TaskChannel, nonce, proof, proves
+from penstock.spark.messages.task import (
+    ADMISSIONS,
+    FROM_TASK,
+    FROM_WORKER,
+    PRESENTATIONS,
+    Admission,
+    AdmissionAnswer,
+    AdmittedTask,
+    Challenge,
+    Presentation,
+    TaskIdentity,
+    TaskMessage,
+    WorkerMessage,
+)
 from penstock.spark.tls import identity
+from penstock.wire.framing import FrameDecoder, frame
+from support.spark.host import make_spec
 
 KEY = "ab" * 32
-WHO = {"connector": "c", "task": 0, "run": 1}
+WHO = TaskIdentity("c", 0, 1)
+ADMITTED = AdmittedTask(make_spec(), 1.0)
 
 
 class Worker:
     """The worker's end, spoken by hand."""
 
     def __init__(self, connection: socket.socket) -> None:
-        self.socket, self.frames = connection, MessageDecoder()
-        self.messages: list[Message] = []
+        self.socket, self.frames = connection, FrameDecoder(LIMIT)
+        self.bodies: list[bytes] = []
 
-    def receive(self) -> Message:
-        while not self.messages:
+    def receive(self) -> TaskMessage:
+        return FROM_TASK.decode(self._body())
+
+    def presented(self) -> Presentation:
+        return PRESENTATIONS.decode(self._body())
+
+    def _body(self) -> bytes:
+        while not self.bodies:
             data = self.socket.recv(4096)
             assert data, "the task closed the connection"
-            self.messages += self.frames.feed(data)
-        return self.messages.pop(0)
+            self.bodies += self.frames.feed(data)
+        return self.bodies.pop(0)
 
-    def send(self, message: Message) -> None:
-        self.socket.sendall(encode(message))
+    def send(self, message: WorkerMessage) -> None:
+        self.socket.sendall(frame(FROM_WORKER.encode(message)))
 
-    def admit(self, key: str = KEY) -> Message:
+    def answer(self, message: AdmissionAnswer) -> None:
+        self.socket.sendall(frame(ADMISSIONS.encode(message)))
+
+    def admit(self, key: str = KEY) -> Presentation:
         challenge = nonce()
-        self.send({"challenge": challenge})
-        said = self.receive()
-        assert proves(said["proof"], proof(KEY, "task", challenge, said["nonce"], said["who"]))
-        self.send({"admitted": {"lease": 1.0}, "proof": proof(key, "worker", said["nonce"], challenge, said["who"])})
+        self.answer(Challenge(challenge))
+        said = self.presented()
+        assert proves(said.proof, proof(KEY, "task", challenge, said.nonce, said.identity))
+        self.answer(Admission(proof(key, "worker", said.nonce, challenge, said.identity), ADMITTED))
         return said
 
 

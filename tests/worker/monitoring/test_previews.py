@@ -16,6 +16,7 @@ from penstock.hosts.python.wire import whole, write
 from penstock.pipeline.task import TaskSpec
 from penstock.plugins import Plugins
 from penstock.preview.process import Previews
+from penstock.spark.messages.driver import SourceSampled
 from penstock.worker.monitoring.previews import WorkerPreviews
 
 PLUGINS = Plugins.discover()
@@ -24,10 +25,10 @@ CONFIG = {"connector.class": "SparkSource", "topic": "t", "format": "rate", "che
 Asked = list[tuple[TaskSpec, int]]
 
 
-def previews(answer: dict[str, Any], asked: Asked) -> WorkerPreviews:
-    def sample(spec: TaskSpec, limit: int, seconds: float) -> Future[dict[str, Any]]:
+def previews(answer: SourceSampled, asked: Asked) -> WorkerPreviews:
+    def sample(spec: TaskSpec, limit: int, seconds: float) -> Future[SourceSampled]:
         asked.append((spec, limit))
-        future: Future[dict[str, Any]] = Future()
+        future: Future[SourceSampled] = Future()
         future.set_result(answer)
         return future
 
@@ -48,9 +49,9 @@ def ask(config: dict[str, str | None], patch: bool = False, poll: bool = False) 
     return Preview("known", config, patch, limit=7, poll=poll)
 
 
-def records(*values: str) -> dict[str, Any]:
+def records(*values: str) -> SourceSampled:
     batch = Batch.of("t", list(values), origin=SourceOrigin([{"query": "known"}], [{"batch": -1}]))
-    return {"records": base64.b64encode(write(whole(batch))).decode()}
+    return SourceSampled("g", base64.b64encode(write(whole(batch))).decode())
 
 
 def test_the_records_of_spark_go_through_the_chain() -> None:
@@ -60,7 +61,7 @@ def test_the_records_of_spark_go_through_the_chain() -> None:
     ((spec, limit),) = asked
     assert (spec.task_class, limit) == ("penstock.connectors.spark_source:SparkSourceTask", 7)
     assert spec.config == {**CONFIG, "name": "known", "option.rowsPerSecond": "s3cret"}
-    assert previews({"records": None}, asked).answer(ask(dict(CONFIG)))["records"] == []
+    assert previews(SourceSampled("g"), asked).answer(ask(dict(CONFIG)))["records"] == []
 
 
 def test_what_is_not_harmless_is_read_only_if_that_is_asked_for() -> None:
@@ -82,14 +83,14 @@ def test_few_wait_for_spark_at_a_time() -> None:
     def sample(*_: Any) -> Any:
         return of.answer(ask(dict(CONFIG)))
 
-    of = replace(previews({}, []), sample=sample)
+    of = replace(previews(SourceSampled("g"), []), sample=sample)
     for _ in range(2):
         with pytest.raises(Refused, match="2 previews wait for Spark, which is the most at once"):
             of.answer(ask(dict(CONFIG)))
 
 
 def test_what_spark_says_is_cleaned() -> None:
-    error = previews({"error": "no login with s3cret"}, []).answer(ask(dict(CONFIG)))["error"]
+    error = previews(SourceSampled("g", error="no login with s3cret"), []).answer(ask(dict(CONFIG)))["error"]
     assert error == {"stage": "TASK_POLL", "message": "no login with [hidden]"}
     with pytest.raises(Refused, match="not found"):
-        previews({}, []).answer(Preview("unknown", {}, True))
+        previews(SourceSampled("g"), []).answer(Preview("unknown", {}, True))

@@ -17,19 +17,40 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from penstock.spark import task
-from penstock.spark.channel import Message, MessageDecoder, encode
+from penstock.spark.channel import LIMIT
 from penstock.spark.driver.class_data import make_when_quiet, with_archive
 from penstock.spark.driver.files import DriverFiles
 from penstock.spark.driver.java_figures import java_figures
 from penstock.spark.driver.log_levels import reduce_log_levels
 from penstock.spark.driver.stage_counts import StageCounts
+from penstock.spark.messages.driver import (
+    COMMANDS,
+    EVENTS,
+    CancelJob,
+    DriverEnding,
+    DriverEvent,
+    DriverPong,
+    DriverWork,
+    JavaStarted,
+    JobEnded,
+    PingDriver,
+    SampleSource,
+    ShowTotals,
+    SparkStarted,
+    StartSpark,
+    StopSpark,
+    SubmitQuery,
+    SubmitTask,
+)
 from penstock.spark.parent import signal_from_parent
 from penstock.spark.query.host import Queries, says_stopped
 from penstock.spark.settings import start
 from penstock.spark.slots import slots
+from penstock.wire.framing import FrameDecoder, frame
+from penstock.wire.messages import MessageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -52,8 +73,8 @@ class Driver:
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self._sending = threading.Lock()
-        self._commands: queue.Queue[Message] = queue.Queue()
-        self._pings: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._commands: queue.Queue[DriverWork] = queue.Queue()
+        self._pings: queue.SimpleQueue[PingDriver] = queue.SimpleQueue()
         self._jvm: Any = None
         """Java, once Spark has started there."""
         self._files: DriverFiles | None = None
@@ -70,37 +91,44 @@ class Driver:
     def run(self) -> None:
         """Start Spark, then execute the worker's commands; never returns."""
         first = self._commands.get()
-        files = self._files = DriverFiles(first["conf"])
+        assert isinstance(first, StartSpark)
+        files = self._files = DriverFiles(first.conf)
         try:
-            self._begin(files.begin(first["conf"]), first["warm_up"])
+            self._begin(files.begin(first.conf), first.warm_up)
         except BaseException as error:
             log.exception("Spark did not start")
             self.end(f"Spark did not start: {_sentence(error).rstrip('.')}.{_advice(error, files.roots)}")
         while True:
             command = self._commands.get()
             self._wanted.set()
-            match command["do"]:
-                case "submit":
-                    threading.Thread(target=self._job, args=(command,), name=command["group"], daemon=True).start()
-                case "query":
-                    threading.Thread(target=self._query, args=(command,), name=command["group"], daemon=True).start()
-                case "sample":
-                    threading.Thread(target=self._sample, args=(command,), name=command["group"], daemon=True).start()
-                case "cancel" if not self.queries.cancel(command["group"]):
-                    self.sc.cancelJobGroup(command["group"])
-                case "counts" if self.counts is not None:
-                    self.counts.show(command["group"], command["values"])
-                case "stop":
+            match command:
+                case SubmitTask():
+                    threading.Thread(target=self._job, args=(command,), name=command.group, daemon=True).start()
+                case SubmitQuery():
+                    threading.Thread(target=self._query, args=(command,), name=command.group, daemon=True).start()
+                case SampleSource():
+                    threading.Thread(target=self._sample, args=(command,), name=command.group, daemon=True).start()
+                case CancelJob():
+                    if not self.queries.cancel(command.group):
+                        self.sc.cancelJobGroup(command.group)
+                case ShowTotals():
+                    if self.counts is not None:
+                        self.counts.show(command.group, command.values)
+                case StartSpark():
+                    self.end("Spark was to be started a second time.")
+                case StopSpark():
                     if not str(self.sc.master).startswith("local["):
                         # Unregisters from the cluster, which would replace executors of a driver that just disappears.
                         self.sc.stop()
                     self.end("Spark was stopped.")
+                case _:
+                    assert_never(command)
 
     def end(self, reason: str) -> None:
         """End Java, then this process. Called from any thread, in any state of the others."""
         self._ending.acquire()  # a second caller waits for the end
         with suppress(OSError):
-            self._say({"say": "died", "reason": reason})
+            self._send(DriverEnding(reason))
         java = self._java()
         if java is not None:
             # Java's connections to this process break now; their errors are not worth logging.
@@ -121,7 +149,7 @@ class Driver:
         self._jvm = self.sc._jvm
         java = self._java()
         assert java is not None
-        self._say({"say": "java", "pid": java.pid})
+        self._send(JavaStarted(java.pid))
         threading.Thread(target=self._watch, args=(java,), name="java", daemon=True).start()
         reduce_log_levels(self.sc)
         self.counts = StageCounts(self.sc) if conf["spark.ui.enabled"] == "true" else None
@@ -136,7 +164,7 @@ class Driver:
                 f"use an image that has it, or `spark.archives` with a packed environment and `spark.pyspark.python` "
                 f"in it ({problem})"
             )
-        self._say({"say": "ready"})
+        self._send(SparkStarted())
         if warm_up:
             threading.Thread(target=make_when_quiet, args=(conf,), name="class data", daemon=True).start()
 
@@ -154,16 +182,16 @@ class Driver:
             return _sentence(error)
         return None
 
-    def _job(self, command: Message) -> None:
+    def _job(self, command: SubmitTask) -> None:
         """One hosted task, for as long as it runs."""
         error = None
         with self._jobs_over:
-            self._jobs.add(command["group"])
+            self._jobs.add(command.group)
         try:
             # Not by an interrupt: a thread that waits for a fork would take it for the death of the forking process,
             # and Spark would end that one and with it every task that was ever forked from it.
-            self.sc.setJobGroup(command["group"], command["description"], interruptOnCancel=False)
-            self.one.mapPartitions(functools.partial(task.host, command["payload"])).collect()
+            self.sc.setJobGroup(command.group, command.description, interruptOnCancel=False)
+            self.one.mapPartitions(functools.partial(task.host, command.task)).collect()
         except Exception as problem:
             of_java = getattr(problem, "java_exception", None) is not None
             if (not of_java or says_stopped(problem)) and self._java_is_gone():
@@ -171,46 +199,54 @@ class Driver:
             error = _sentence(problem)
         finally:
             with self._jobs_over:
-                self._jobs.discard(command["group"])
+                self._jobs.discard(command.group)
                 self._jobs_over.notify_all()
         with suppress(OSError):
-            self._say({"say": "ended", "group": command["group"], "error": error})
+            self._send(JobEnded(command.group, error))
 
-    def _query(self, command: Message) -> None:
+    def _query(self, command: SubmitQuery) -> None:
         """One query task, for as long as it runs."""
-        error = self.queries.run(command["group"], command["payload"])
+        error = self.queries.run(command.group, command.task)
         if error is not None and self._java_is_gone():
             return
         with suppress(OSError):
-            self._say({"say": "ended", "group": command["group"], "error": error})
+            self._send(JobEnded(command.group, error))
 
-    def _sample(self, command: Message) -> None:
+    def _sample(self, command: SampleSource) -> None:
         """A few records of a query that is run for this alone."""
-        answer = self.queries.sample(command["payload"])
+        answer = self.queries.sample(command)
         with suppress(OSError):
-            self._say({"say": "sampled", "group": command["group"], **answer})
+            self._send(answer)
 
     def _listen(self) -> None:
-        frames = MessageDecoder()
-        with suppress(OSError):
+        frames, reason = FrameDecoder(LIMIT), "The worker is gone."
+        try:
             while data := self._socket.recv(1 << 16):
-                for message in frames.feed(data):
-                    (self._pings if message["do"] == "ping" else self._commands).put(message)
+                for body in frames.feed(data):
+                    command = COMMANDS.decode(body)
+                    if isinstance(command, PingDriver):
+                        self._pings.put(command)
+                    else:
+                        self._commands.put(command)
+        except MessageError as error:
+            reason = f"The worker has sent an invalid message: {error}."
+        except OSError:
+            pass
         with self._jobs_over:
             self._jobs_over.wait_for(lambda: not self._jobs, LEAVING_S)
-        self.end("The worker is gone.")
+        self.end(reason)
 
     def _answer_pings(self) -> None:
         while True:
             ping = self._pings.get()
             with suppress(Exception):  # Java is gone, and so is this process soon
-                figures = {}
+                figures = None
                 if self._jvm is not None:
                     if self._is_stopped() and (reason := self._end_of_java()) is not None:
                         self.end(reason)
-                    if ping["number"] % PINGS_OF_FIGURES == 0:
-                        figures = {"java": java_figures(self._jvm)}
-                self._say({"say": "pong", "number": ping["number"], **figures})
+                    if ping.number % PINGS_OF_FIGURES == 0:
+                        figures = java_figures(self._jvm)
+                self._send(DriverPong(ping.number, figures))
 
     def _watch(self, java: subprocess.Popen[bytes]) -> None:
         self.end(_ended(java, java.wait()))
@@ -243,9 +279,9 @@ class Driver:
         context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
         return getattr(getattr(context, "_gateway", None), "proc", None)
 
-    def _say(self, message: Message) -> None:
+    def _send(self, event: DriverEvent) -> None:
         with self._sending:
-            self._socket.sendall(encode(message))
+            self._socket.sendall(frame(EVENTS.encode(event)))
 
 
 def _ended(java: subprocess.Popen[bytes], code: int) -> str:

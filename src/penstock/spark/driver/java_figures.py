@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.spark.messages.driver import CollectorFigures, JavaFigures
 
-def java_figures(jvm: Any) -> dict[str, Any]:
-    """``memory`` in bytes by area, ``threads``, and of each collector how often it ran and for how many seconds."""
+
+def java_figures(jvm: Any) -> JavaFigures:
+    """Read them by Py4J. Raises what that raises if Java has ended."""
     beans = jvm.java.lang.management.ManagementFactory
     memory = beans.getMemoryMXBean()
-    return {
-        "memory": {
+    return JavaFigures(
+        memory={
             "heap": memory.getHeapMemoryUsage().getUsed(),
             "nonheap": memory.getNonHeapMemoryUsage().getUsed(),
         },
-        "threads": beans.getThreadMXBean().getThreadCount(),
-        "collections": {
-            each.getName(): [each.getCollectionCount(), each.getCollectionTime() / 1000]
+        threads=beans.getThreadMXBean().getThreadCount(),
+        collections={
+            each.getName(): CollectorFigures(each.getCollectionCount(), each.getCollectionTime() / 1000)
             for each in beans.getGarbageCollectorMXBeans()
         },
-    }
+    )

@@ -17,13 +17,17 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from penstock.api.errors import ConfigError
 from penstock.api.source import SourceTask
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.pipeline.task import FencedError, TaskSpec
 from penstock.pipeline.trace import causes, headline, trace
-from penstock.spark.channel import Message, RefusedError, TaskChannel
+from penstock.spark.channel import RefusedError, TaskChannel
+from penstock.spark.messages.driver import SampleSource, SourceSampled
+from penstock.spark.messages.task import DoneReport, FailedReport, LostReport, TaskSubmission
 from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.shared import prepare
 from penstock.spark.query.source.pausing import BetweenBatches
@@ -81,39 +85,36 @@ class Queries:
         for handler in logging.getLogger().handlers:
             handler.setLevel(logging.WARNING)
 
-    def run(self, group: str, payload: Message) -> str | None:
-        """Run a query task from its admission to its end; returns the first line of its failure, or why it was not
+    def run(self, group: str, submission: TaskSubmission) -> str | None:
+        """Run a query task from its admission to its end; return the first line of its failure, or why it was not
         admitted.
-
-        ``payload`` has the worker's address, the key, who the task is, and the jars that all queries need.
         """
-        who = {**payload["who"], "attempt": 0, "host": socket.gethostname(), "pid": os.getpid()}
+        who = msgspec.structs.replace(submission.identity, host=socket.gethostname(), pid=os.getpid())
         try:
-            worker = tuple(payload["address"]), payload["fingerprint"]
-            channel, admitted = TaskChannel.connect(*worker, payload["key"], who)
+            channel, admitted = TaskChannel.connect(submission.address, submission.fingerprint, submission.key, who)
         except RefusedError as refusal:
             log.warning("%s was not admitted: %s", who, refusal)
             return None
         except OSError as error:  # the worker, which waits for this query, hears of it by the end of the job
             return f"It was not admitted: {type(error).__name__}: {error}"
-        control = BetweenBatches(pausing=admitted["spec"]["paused"])
-        control.leased = lambda: channel.holds(admitted["lease"])
+        control = BetweenBatches(pausing=admitted.spec.paused)
+        control.leased = lambda: channel.holds(admitted.lease)
         steer = self._steers[group] = Steering(control)
         relay = LogRelay(channel)
         relay.addFilter(of_query := OfTask())
         logging.getLogger().addHandler(relay)
         # Lost contact ends the thread, not the process, which other queries share.
-        attending = (steer.obey, lambda: self.cancel(group), sys.exit, admitted["lease"])
+        attending = (steer.obey, lambda: self.cancel(group), sys.exit, admitted.lease)
         threading.Thread(target=channel.attend, args=attending, name=f"channel-{group}", daemon=True).start()
         ended = False
         try:
-            return self._run(group, admitted["spec"], payload["jars"], channel, control, of_query)
+            return self._run(group, admitted.spec, submission.jars, channel, control, of_query)
         except _JavaEndedError as error:  # the worker hears of it when the driver ends, which it does now
             ended = True
             return str(error)
         finally:
             if not ended:
-                channel.send({"say": "done"})
+                channel.send(DoneReport())
             logging.getLogger().removeHandler(relay)
             del self._steers[group]
             self._threads.pop(group, None)
@@ -141,28 +142,27 @@ class Queries:
         except Exception as error:  # Spark's Java has ended, and the query with it
             log.debug("The jobs of %s can't be cancelled: %r", group, error)
 
-    def sample(self, payload: Message) -> Message:
-        """``records`` (base64) of a source, None if there are none, or an ``error``.
-
-        ``payload`` has its ``spec``, the ``limit``, how many ``seconds`` to wait for records, and the ``jars``.
-        """
+    def sample(self, request: SampleSource) -> SourceSampled:
+        """Read a few records of a source."""
         from penstock.spark.query.sample import packed, sample
 
         if not self._sampling.acquire(blocking=False):
-            return {"error": f"{SAMPLES} previews of queries have not ended yet; try again later"}
+            busy = f"{SAMPLES} previews of queries have not ended yet; try again later"
+            return SourceSampled(request.group, error=busy)
         try:
-            spec = TaskSpec.from_json(payload["spec"])
-            batch = sample(spec, self._new_session(payload["jars"]), payload["limit"], payload["seconds"])
-            return {"records": None if batch is None else base64.b64encode(packed(batch)).decode()}
+            batch = sample(request.spec, self._new_session(request.jars), request.limit, request.seconds)
+            records = None if batch is None else base64.b64encode(packed(batch)).decode()
+            return SourceSampled(request.group, records)
         except BaseException as error:
-            return {"error": str(error) if isinstance(error, ConfigError) else headline(error)}
+            reason = str(error) if isinstance(error, ConfigError) else headline(error)
+            return SourceSampled(request.group, error=reason)
         finally:
             self._sampling.release()
 
     def _run(
         self,
         group: str,
-        document: dict[str, Any],
+        spec: TaskSpec,
         jars: Iterable[str],
         channel: TaskChannel,
         control: BetweenBatches,
@@ -173,7 +173,6 @@ class Queries:
         from penstock.spark.query.sink.writer import PipelineError
         from penstock.spark.query.source.task import run_source_query
 
-        spec = TaskSpec.from_json(document)
         # Jobs of this thread can be cancelled by this name; a streaming query has a group of its own.
         self._context.setJobGroup(group, f"Connector {spec.connector}, task {spec.task}", interruptOnCancel=True)
         ended = watch_stalls(spec, control, channel)
@@ -190,16 +189,16 @@ class Queries:
                 run(spec, session, control, to_worker, resolve, of_query.enter)
         except FencedError as error:
             if not control.aborted:
-                channel.send({"say": "lost", "reason": str(error)})
+                channel.send(LostReport(str(error)))
         except HostLost as lost:
             if not control.aborted:
-                channel.send({"say": "lost", "reason": str(lost), "died": lost.by_itself})
+                channel.send(LostReport(str(lost), lost.by_itself))
         except BaseException as error:
             if not control.aborted:
                 if _may_be_lost(error) and (reason := self._java_ended()) is not None:
                     raise _JavaEndedError(reason) from None
                 text = error.text if isinstance(error, PipelineError) else trace(error)
-                channel.send({"say": "failed", "trace": text})
+                channel.send(FailedReport(text))
                 return text.splitlines()[0]
         finally:
             ended.set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.sink.member import client_id, consumer_settings
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.channel import Message
+from penstock.spark.messages.task import GroupMemberReport
 
 
 class RunGroupMember:
@@ -15,10 +15,10 @@ class RunGroupMember:
         self._spec, self._removal = spec, removal
         self._id = ""
 
-    def heard(self, message: Message) -> None:
-        self._id = message["id"]
+    def heard(self, report: GroupMemberReport) -> None:
+        self._id = report.id
         settings = consumer_settings(self._spec)
-        if message["waits"] and settings["client.id"] == client_id(self._spec):
+        if report.waits and settings["client.id"] == client_id(self._spec):
             self._removal.replace(settings, lambda: self._id)
 
     def remove(self) -> None:

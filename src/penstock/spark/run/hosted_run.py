@@ -18,7 +18,26 @@ from penstock.embedded import EmbeddedError
 from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link
-from penstock.spark.channel import Message, RefusedError
+from penstock.spark.channel import RefusedError
+from penstock.spark.messages.task import (
+    AbortCommand,
+    CommittedOffsetsReply,
+    CommittedOffsetsRequest,
+    DoneReport,
+    FailedReport,
+    GroupMemberReport,
+    LostReport,
+    MetricsReport,
+    NotHostedReport,
+    PauseCommand,
+    ResetTopicsCommand,
+    ResumeCommand,
+    StopCommand,
+    TaskIdentity,
+    TaskReport,
+    TaskSubmission,
+    WorkerCommand,
+)
 from penstock.spark.run import reasons
 from penstock.spark.run.gate import Gate, NotConfirmedError
 from penstock.spark.run.group_member import RunGroupMember
@@ -110,20 +129,20 @@ class HostedRun:
 
     def pause(self) -> None:
         self.spec = replace(self.spec, paused=True)
-        self.send({"say": "pause"})
+        self.send(PauseCommand())
 
     def resume(self) -> None:
         self.spec = replace(self.spec, paused=False)
-        self.send({"say": "resume"})
+        self.send(ResumeCommand())
 
     def reset_topics(self) -> None:
         self.spec = replace(self.spec, known_topics=())
-        self.send({"say": "reset"})
+        self.send(ResetTopicsCommand())
 
     def stop(self, patience: float) -> None:
         if not self._stop.done():
             self._stop.set_result(None)
-            self.send({"say": "stop"})
+            self.send(StopCommand())
         if self._enforcing is None or patience == 0:
             if self._enforcing is not None:
                 self._enforcing.cancel()
@@ -138,9 +157,9 @@ class HostedRun:
         elif self._admitted.done():
             self._admitted.result().abandon()
 
-    def send(self, message: Message) -> None:
+    def send(self, command: WorkerCommand) -> None:
         if self._admitted.done():
-            self._admitted.result().send(message)
+            self._admitted.result().send(command)
 
     # What happens to it.
 
@@ -156,12 +175,12 @@ class HostedRun:
                 self._told.add_done_callback(self._decided)
         return self._told
 
-    def admit(self, who: Message, link: Link) -> TaskSpec:
+    def admit(self, who: TaskIdentity, link: Link) -> TaskSpec:
         """The process ``who`` is at the door. Raises RefusedError unless it is the one that is waited for."""
-        if who.get("run") != self.spec.run:
-            raise RefusedError(f"run {who.get('run')} of task {self.id} is over, run {self.spec.run} is expected")
-        if who.get("attempt") != 0:
-            raise RefusedError(f"attempt {who.get('attempt')} of task {self.id}: Spark started it a second time")
+        if who.run != self.spec.run:
+            raise RefusedError(f"run {who.run} of task {self.id} is over, run {self.spec.run} is expected")
+        if who.attempt != 0:
+            raise RefusedError(f"attempt {who.attempt} of task {self.id}: Spark started it a second time")
         if self._admitted.done():
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been admitted already")
         if self._stop.done():
@@ -171,7 +190,7 @@ class HostedRun:
         if self._job is None or self._job.done():
             raise RefusedError(f"the process of run {self.spec.run} of task {self.id} has been given up")
         if self._shared.settings.local and not self._query:
-            self._process.admitted(who["pid"])
+            self._process.admitted(who.pid)
         self._admitted.set_result(link)
         self._processes.admitted(self._group, link)
         return replace(self._told.result(), paused=self.spec.paused, known_topics=self.spec.known_topics)
@@ -196,11 +215,11 @@ class HostedRun:
                 offsets = await asyncio.wrap_future(self._gate.committed_offsets())
         except Exception as error:
             if self._stop.done():
-                self.send({"say": "abort"})
+                self.send(AbortCommand())
             else:
                 self._refused(error)
         else:
-            self.send({"say": "committed", "offsets": offsets})
+            self.send(CommittedOffsetsReply(offsets))
 
     async def _slot(self) -> bool:
         """Wait for a free slot of Spark, or for the stop."""
@@ -229,12 +248,11 @@ class HostedRun:
                 await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
                 continue
             self.key = secrets.token_hex(32)
-            who = {"connector": self.id.connector, "task": self.id.task, "run": self.spec.run}
-            worker = {"address": self._shared.address, "fingerprint": self._shared.fingerprint}
-            payload = {**worker, "key": self.key, "who": who, "jars": jars}
+            who = TaskIdentity(self.id.connector, self.id.task, self.spec.run)
+            submission = TaskSubmission(self._shared.address, self._shared.fingerprint, self.key, who, jars)
             company = None if self.id in self._processes.alone else Company.of(self.spec)
             job = self._job = self._processes.submit(
-                self._group, f"Connector {self.id.connector}, task {self.id.task}", payload, company, self._query
+                self._group, f"Connector {self.id.connector}, task {self.id.task}", submission, company, self._query
             )
             outcomes = _either(job, self._admitted, self._stop)
             done, _ = await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
@@ -285,10 +303,10 @@ class HostedRun:
         lease = self._shared.settings.lease
         done, lost, silent = False, False, False
         try:
-            async for message in link.messages(lease):
-                done = done or message["say"] in ("done", "failed")
-                lost = lost or message["say"] == "lost"
-                self._heard(message)
+            async for report in link.messages(lease):
+                done = done or isinstance(report, DoneReport | FailedReport)
+                lost = lost or isinstance(report, LostReport)
+                self._heard(report)
         except TimeoutError:
             silent = True
             self._processes.cancel(self._group)
@@ -324,29 +342,29 @@ class HostedRun:
         self._processes.alone.add(self.id)
         return reasons.in_company(reason)
 
-    def _heard(self, message: Message) -> None:
-        self.reports.heard(message)
-        match message["say"]:
-            case "initialized":
+    def _heard(self, report: TaskReport) -> None:
+        self.reports.heard(report)  # every kind of report; some concern the run as well
+        match report:
+            case CommittedOffsetsRequest():
                 aside = asyncio.get_running_loop().create_task(self._send_offsets())
                 self._asides.add(aside)
                 aside.add_done_callback(self._asides.discard)
-            case "lost":
+            case LostReport():
                 self.stop(self._shared.settings.graceful)  # it ends on its own, unless the connector's code hangs
-            case "member":
-                self._member.heard(message)
-            case "metrics":
+            case GroupMemberReport():
+                self._member.heard(report)
+            case MetricsReport():
                 self._process.measured()
-                totals = {name: n for name, n in message["values"].items() if name.endswith("-total")}
+                totals = {name: n for name, n in report.values.items() if name.endswith("-total")}
                 self._processes.show(self._group, totals)
-            case "not begun":
-                self._processes.not_begun(self._group, message["group"], message["reason"])
+            case NotHostedReport():
+                self._processes.not_begun(self._group, report.group, report.reason)
 
     async def _enforce_stop(self, patience: float) -> None:
         await asyncio.sleep(patience)
         if self._admitted.done():
             log.error("Graceful stop of task %s failed.", self.id)
-            self.send({"say": "abort"})
+            self.send(AbortCommand())
             if self._processes.has_others(self._group):
                 await asyncio.sleep(PATIENCE)
         self._processes.cancel(self._group)

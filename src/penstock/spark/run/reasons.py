@@ -47,4 +47,4 @@ def in_company(reason: str) -> Reason:
 
 
 def _place(link: Link) -> str:
-    return f"process {link.who.get('pid')} on {link.who.get('host')}"
+    return f"process {link.who.pid} on {link.who.host}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from penstock.core.model.tasks import (
     OffsetsReported,
@@ -19,7 +19,23 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.pipeline.trace import trace
-from penstock.spark.channel import Message
+from penstock.spark.messages.task import (
+    CommittedOffsetsRequest,
+    DoneReport,
+    FailedReport,
+    GroupMemberReport,
+    LogReport,
+    LostReport,
+    MetricsReport,
+    NotHostedReport,
+    OffsetsReport,
+    PausedReport,
+    RunningReport,
+    StalledReport,
+    TaskReport,
+    TopicReport,
+    WaitingReport,
+)
 
 log = logging.getLogger(__name__)
 
@@ -43,44 +59,47 @@ class TaskReports:
     def raised(self, error: BaseException) -> None:
         self._failed(trace(error))
 
-    def heard(self, message: Message) -> None:
-        """Called with every message of the task's process, in order; those about other things change nothing."""
+    def heard(self, report: TaskReport) -> None:
+        """Deliver what the task's process reports to the worker's loop. Called with every report, in order."""
         id, run = self._id, self._run
-        match message["say"]:
-            case "running":
-                self._deliver(TaskRunning(id, run, message.get("degraded_reason")))
-            case "stalled":
-                self._deliver(TaskStalled(id, run, message["reason"]))
-            case "waiting":
-                self.waiting(message["reason"])
-            case "paused":
+        match report:
+            case RunningReport():
+                self._deliver(TaskRunning(id, run, report.degraded_reason))
+            case StalledReport():
+                self._deliver(TaskStalled(id, run, report.reason))
+            case WaitingReport():
+                self.waiting(report.reason)
+            case PausedReport():
                 self._deliver(TaskPaused(id, run))
-            case "lost":
-                self.lost(message["reason"], died=message.get("died", False))
-            case "failed":
-                self._failed(message["trace"])
-            case "topic":
-                self._deliver(TopicSeen(id, run, message["topic"]))
-            case "offsets":
-                self._deliver(OffsetsReported(id, run, tuple((p, o) for p, o in message["offsets"])))
-            case "metrics":
-                self._deliver(TaskMetrics(id, run, message["values"]))
-            case "log":
-                self._log(message)
+            case LostReport():
+                self.lost(report.reason, died=report.died)
+            case FailedReport():
+                self._failed(report.trace)
+            case TopicReport():
+                self._deliver(TopicSeen(id, run, report.topic))
+            case OffsetsReport():
+                self._deliver(OffsetsReported(id, run, report.offsets))
+            case MetricsReport():
+                self._deliver(TaskMetrics(id, run, report.values))
+            case LogReport():
+                self._log(report)
+            case CommittedOffsetsRequest() | GroupMemberReport() | NotHostedReport() | DoneReport():
+                pass  # concern the run alone
+            case _:
+                assert_never(report)
 
     def _failed(self, trace: str) -> None:
         whose = {"connector": self._id.connector, "task": self._id.task}
         log.error("Task %s has failed\n%s", self._id, trace.rstrip(), extra=whose)
         self._deliver(TaskFailed(self._id, self._run, trace))
 
-    def _log(self, message: Message) -> None:
-        logger = logging.getLogger(message["name"])
-        if logger.isEnabledFor(message["level"]):
+    def _log(self, line: LogReport) -> None:
+        logger = logging.getLogger(line.name)
+        if logger.isEnabledFor(line.level):
             # The connector and the task are Java's `connector.context`; the thread's name is Java's as well.
-            name, level = message["name"], message["level"]
-            record = logger.makeRecord(name, level, message["path"], message["line"], message["text"], (), None)
+            record = logger.makeRecord(line.name, line.level, line.path, line.line, line.text, (), None)
             record.connector, record.task = self._id.connector, self._id.task
-            record.trace = message.get("trace")
-            record.created, record.msecs = message["created"], message["created"] % 1 * 1000
+            record.trace = line.trace
+            record.created, record.msecs = line.created, line.created % 1 * 1000
             record.threadName = f"task-thread-{self._id}"
             logger.handle(record)

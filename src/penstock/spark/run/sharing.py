@@ -15,13 +15,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import msgspec
+
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConfigError
 from penstock.core.config.processes import TASKS_PER_PROCESS
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link
-from penstock.spark.channel import Message
+from penstock.spark.messages.task import HostCommand, TaskSubmission
 from penstock.spark.supervisor import DriverSupervisor, JobEnd
 
 TICK = 2.0
@@ -71,7 +73,7 @@ class Company:
 class _Member:
     """A run of a task that is to be in the process, is there, or was until it hung up."""
 
-    payload: Message
+    submission: TaskSubmission
     job: asyncio.Future[JobEnd]
     link: Link | None = None
     """While it is there."""
@@ -117,7 +119,7 @@ class SharedProcess:
         for group, member in self.members.items():
             if link is not None and member.coming and member.carrier is None and group != self.group:
                 member.carrier = carrier
-                link.send({"say": "host", "group": group, "payload": member.payload})
+                link.send(HostCommand(group, member.submission))
 
 
 class TaskProcesses:
@@ -137,7 +139,7 @@ class TaskProcesses:
         """How often Spark was killed since then."""
 
     def submit(
-        self, group: str, description: str, payload: Message, company: Company | None, query: bool = False
+        self, group: str, description: str, submission: TaskSubmission, company: Company | None, query: bool = False
     ) -> asyncio.Future[JobEnd]:
         """As ``DriverSupervisor.submit``; ``company``: None for one that is alone."""
         self.leave(group)
@@ -145,14 +147,14 @@ class TaskProcesses:
             company = None
         process = None if company is None else next((p for p in self._of.values() if p.has_room(company)), None)
         if process is not None:
-            member = _Member(payload, asyncio.get_running_loop().create_future())
+            member = _Member(submission, asyncio.get_running_loop().create_future())
             process.members[group], self._of[group] = member, process
             process.bring()
             return member.job
         process = self._of[group] = began = SharedProcess(group, company)
-        shared = {} if company is None else {"shared": True}
-        job = self.driver.submit(group, description, {**payload, **shared}, query)
-        process.members[group] = _Member(payload, job)
+        submission = msgspec.structs.replace(submission, shared=company is not None)
+        job = self.driver.submit(group, description, submission, query)
+        process.members[group] = _Member(submission, job)
         job.add_done_callback(lambda done: _over(began, done.result()))
         return job
 

@@ -13,6 +13,7 @@ from penstock.pipeline.task import TaskControl, TaskSpec, seconds_of
 from penstock.pipeline.telemetry.plugin_calls import PluginCall, PluginCalls
 from penstock.pipeline.trace import stack
 from penstock.spark.channel import TaskChannel
+from penstock.spark.messages.task import LostReport, StalledReport
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +30,9 @@ def watch_stalls(spec: TaskSpec, control: TaskControl, channel: TaskChannel) -> 
         if reason is not None:
             log.warning("%s", reason)
         if reason is not None and spec.worker_config.get("penstock.stalled.action", "report") == "restart":
-            channel.send({"say": "lost", "reason": reason.partition(". It is at\n")[0]})
+            channel.send(LostReport(reason.partition(". It is at\n")[0]))
         else:
-            channel.send({"say": "stalled", "reason": reason})
+            channel.send(StalledReport(reason))
 
     after = seconds_of(spec, "penstock.task.stalled.after.ms", "300000")
     watch = StallWatch(control.calls, after, stalled)

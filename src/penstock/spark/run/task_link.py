@@ -8,14 +8,33 @@ import queue
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from penstock.api.errors import ConnectError
 from penstock.hosts.jvm.levels import JVMS
 from penstock.hosts.python import process
 from penstock.pipeline.task import CommittedOffsets, SourceOffsets, TaskControl
 from penstock.pipeline.telemetry.traces import current_ids
-from penstock.spark.channel import Message, TaskChannel
+from penstock.spark.channel import TaskChannel
+from penstock.spark.messages.task import (
+    AbortCommand,
+    CommittedOffsetsReply,
+    CommittedOffsetsRequest,
+    GroupMemberReport,
+    HostCommand,
+    LogLevelCommand,
+    LogReport,
+    MetricsReport,
+    OffsetsReport,
+    PauseCommand,
+    PausedReport,
+    ResetTopicsCommand,
+    ResumeCommand,
+    RunningReport,
+    StopCommand,
+    TopicReport,
+    WorkerCommand,
+)
 
 log = logging.getLogger(__name__)
 
@@ -25,30 +44,32 @@ class Steering:
 
     def __init__(self, control: TaskControl) -> None:
         self.control = control
-        self.host_another: Callable[[Message], None] = lambda message: None
-        """Starts the task of a message's payload in this process; only where tasks share it."""
+        self.host_another: Callable[[HostCommand], None] = lambda command: None
+        """Starts another task in this process; only where tasks share it."""
         self._committed: queue.SimpleQueue[CommittedOffsets | None] = queue.SimpleQueue()
 
-    def obey(self, message: Message) -> None:
-        match message["say"]:
-            case "pause":
+    def obey(self, command: WorkerCommand) -> None:
+        match command:
+            case PauseCommand():
                 self.control.pause()
-            case "resume":
+            case ResumeCommand():
                 self.control.resume()
-            case "reset":
+            case ResetTopicsCommand():
                 self.control.reset_topics()
-            case "stop":
+            case StopCommand():
                 self._aside(self.control.stop)
-            case "host":
-                self.host_another(message)
-            case "committed":
-                self._committed.put(tuple((p, o, k) for p, o, k in message["offsets"]))
-            case "abort":
+            case HostCommand():
+                self.host_another(command)
+            case CommittedOffsetsReply():
+                self._committed.put(command.offsets)
+            case AbortCommand():
                 self.leave()
-            case "level":
-                logging.getLogger(message["name"]).setLevel(message["level"])
-                JVMS.level_changed(message["name"])
-                process.OF_TASK.level_changed(message["name"])
+            case LogLevelCommand():
+                logging.getLogger(command.name).setLevel(command.level)
+                JVMS.level_changed(command.name)
+                process.OF_TASK.level_changed(command.name)
+            case _:
+                assert_never(command)
 
     def committed_offsets(self) -> CommittedOffsets:
         """Blocks until the worker has sent them. Raises ConnectError if the task is to end instead."""
@@ -82,27 +103,27 @@ class ChannelHost:
 
     def running(self, degraded_reason: str | None = None) -> None:
         self.started.set()
-        self._channel.send({"say": "running", "degraded_reason": degraded_reason})
+        self._channel.send(RunningReport(degraded_reason))
 
     def paused(self) -> None:
         self.started.set()
-        self._channel.send({"say": "paused"})
+        self._channel.send(PausedReport())
 
     def committed_offsets(self) -> CommittedOffsets:
-        self._channel.send({"say": "initialized"})
+        self._channel.send(CommittedOffsetsRequest())
         return self._steering.committed_offsets()
 
     def topic_seen(self, topic: str) -> None:
-        self._channel.send({"say": "topic", "topic": topic})
+        self._channel.send(TopicReport(topic))
 
     def group_member(self, id: str, waits: bool) -> None:
-        self._channel.send({"say": "member", "id": id, "waits": waits})
+        self._channel.send(GroupMemberReport(id, waits))
 
     def store_offsets(self, offsets: SourceOffsets) -> None:
-        self._channel.send({"say": "offsets", "offsets": offsets})
+        self._channel.send(OffsetsReport(tuple(offsets)))
 
     def metrics(self, values: dict[str, Any]) -> None:
-        self._channel.send({"say": "metrics", "values": values})
+        self._channel.send(MetricsReport(values))
 
 
 class LogRelay(logging.Handler):
@@ -120,13 +141,8 @@ class LogRelay(logging.Handler):
             if os.getpid() != self._process:  # the plugin has forked it: see ``TaskChannel.give_up``
                 print(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]", file=sys.stderr)
                 return
-            place = {
-                "trace": dict(current_ids.get()),
-                "name": record.name,
-                "level": record.levelno,
-                "line": record.lineno,
-                "path": record.pathname,
-            }
-            self._channel.send({"say": "log", "text": text, "created": record.created, **place})
+            ids = dict(current_ids.get())
+            place = record.name, record.levelno, record.pathname, record.lineno
+            self._channel.send(LogReport(text, *place, record.created, ids))
         except Exception:
             self.handleError(record)

@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from penstock.spark.channel import Message
+from penstock.spark.messages.task import TaskSubmission
 
 _own = threading.local()
 """``task``: the ``OfTask`` of the present thread."""
@@ -17,14 +17,14 @@ _own = threading.local()
 class TaskThreads:
     """The process ends when ``wait`` returns: no task runs any more."""
 
-    def __init__(self, run: Callable[[Message], object]) -> None:
-        """``run`` runs the task of a payload to its end."""
+    def __init__(self, run: Callable[[TaskSubmission], object]) -> None:
+        """``run`` runs a task to its end."""
         self._run = run
         self._changed = threading.Condition()
         self._running = 0
         self._ended = False
 
-    def begin(self, payload: Message, failed: Callable[[Exception], None]) -> None:
+    def begin(self, submission: TaskSubmission, failed: Callable[[Exception], None]) -> None:
         """Any thread may call this. Nothing happens if the process is ending: the worker sees that.
 
         ``failed`` is called, by any thread, if ``run`` raises something or can't be called.
@@ -33,10 +33,10 @@ class TaskThreads:
             if self._ended:
                 return
             self._running += 1
-        who = payload["who"]
-        name = f"task-thread-{who['connector']}-{who['task']}"
+        who = submission.identity
+        name = f"task-thread-{who.connector}-{who.task}"
         try:
-            threading.Thread(target=self._task, args=(payload, failed), name=name, daemon=True).start()
+            threading.Thread(target=self._task, args=(submission, failed), name=name, daemon=True).start()
         except RuntimeError as error:  # the system has no thread for it
             failed(error)
             self._over()
@@ -46,9 +46,9 @@ class TaskThreads:
             self._changed.wait_for(lambda: not self._running)
             self._ended = True
 
-    def _task(self, payload: Message, failed: Callable[[Exception], None]) -> None:
+    def _task(self, submission: TaskSubmission, failed: Callable[[Exception], None]) -> None:
         try:
-            self._run(payload)
+            self._run(submission)
         except Exception as error:
             failed(error)
         finally:

@@ -19,8 +19,9 @@ from penstock.plugins import Plugins
 from penstock.preview.poll import HarmfulError, harmless_tasks
 from penstock.preview.process import AT_ONCE, TIME_LIMIT_S, Previews
 from penstock.preview.request import PreviewRequest, of_letter
+from penstock.spark.messages.driver import SourceSampled
 
-Sample = Callable[[TaskSpec, int, float], "Future[dict[str, Any]]"]
+Sample = Callable[[TaskSpec, int, float], "Future[SourceSampled]"]
 """``HostedTasks.sample``."""
 
 
@@ -103,11 +104,11 @@ class WorkerPreviews:
             answer = self._sampled(spec, request)
         finally:
             self._free.release()
-        if "error" in answer:
-            return _untried(self.clean(answer["error"]))
-        return self.processes.run(replace(request, sampled=answer["records"] or ""), self.clean)
+        if answer.error is not None:
+            return _untried(self.clean(answer.error))
+        return self.processes.run(replace(request, sampled=answer.records or ""), self.clean)
 
-    def _sampled(self, spec: TaskSpec, request: PreviewRequest) -> dict[str, Any]:
+    def _sampled(self, spec: TaskSpec, request: PreviewRequest) -> SourceSampled:
         sampling = self.sample(spec, request.limit, request.seconds)
         try:
             return sampling.result(TIME_LIMIT_S)
