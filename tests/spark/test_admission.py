@@ -19,6 +19,7 @@ from penstock.spark.channel import TaskChannel
 from penstock.spark.messages.task import (
     ADMISSIONS,
     PRESENTATIONS,
+    AdmissionAnswer,
     AdmittedTask,
     Challenge,
     Presentation,
@@ -87,46 +88,35 @@ def test_random_bytes_before_and_in_tls_do_not_hinder_a_task() -> None:
         until(lambda: not place._strangers, "the end of all that is kept of them", 60)
 
 
-@pytest.mark.parametrize(
-    "who",
-    [
-        "",
-        "[]",
-        '{"connector":"c","task":0}',
-        '{"connector":"c","task":"0","run":1}',
-        '{"connector":1}',
-        "\udcff",
-        "[" * 9999,
-    ],
-)
-def test_who_does_not_say_who_it_is_is_refused(who: str) -> None:
+def answer_to(said: Presentation) -> AdmissionAnswer:
+    """What the worker says to this before it closes the connection."""
     with reception() as (address, _place), socket.create_connection(address, 30) as plain:
         secured, frames = SecuredConnection(plain, identity().fingerprint), FrameDecoder(1 << 16)
-        secured.sendall(frame(PRESENTATIONS.encode(Presentation(who, "\udcff", "\udcff"))))
-        said = [
-            ADMISSIONS.decode(body) for data in iter(lambda: secured.recv(1 << 16), b"") for body in frames.feed(data)
-        ]
-        assert isinstance(said[0], Challenge)
-        assert said[1:] == [Refusal("it does not say who it is")]
+        secured.sendall(frame(PRESENTATIONS.encode(said)))
+        heard = [body for data in iter(lambda: secured.recv(1 << 16), b"") for body in frames.feed(data)]
+        challenge, answer = map(ADMISSIONS.decode, heard)
+        assert isinstance(challenge, Challenge)
+        return answer
+
+
+@pytest.mark.parametrize(
+    "who", ["", "[]", '{"connector":"c","task":0}', '{"connector":"c","task":"0","run":1}', "\udcff", "[" * 9999]
+)
+def test_a_process_that_does_not_say_who_it_is_is_refused(who: str) -> None:
+    assert answer_to(Presentation(who, "n", "p")) == Refusal("it does not say who it is")
 
 
 def test_a_proof_of_any_text_is_refused() -> None:
-    with reception() as (address, _place), socket.create_connection(address, 30) as plain:
-        secured, frames = SecuredConnection(plain, identity().fingerprint), FrameDecoder(1 << 16)
-        who = '{"connector":"c","task":0,"run":1}'
-        secured.sendall(frame(PRESENTATIONS.encode(Presentation(who, "\udcff", "\udcff"))))
-        said = [
-            ADMISSIONS.decode(body) for data in iter(lambda: secured.recv(1 << 16), b"") for body in frames.feed(data)
-        ]
-        assert said[1:] == [Refusal("this worker does not expect this task, or it does not know its key")]
+    who = '{"connector":"c","task":0,"run":1}'
+    refusal = Refusal("this worker does not expect this task, or it does not know its key")
+    assert answer_to(Presentation(who, "\udcff", "\udcff")) == refusal
 
 
 def test_a_message_of_another_version_closes_the_channel_and_is_named(caplog: pytest.LogCaptureFixture) -> None:
     async def story() -> list[Any]:
         reader = asyncio.StreamReader()
-        reader.feed_data(
-            frame(b'{"type":"RunningReport"}') + frame(b'{"type":"RuningReport"}') + frame(b'{"type":"DoneReport"}')
-        )
+        for name in ("RunningReport", "RuningReport", "DoneReport"):
+            reader.feed_data(frame(f'{{"type":"{name}"}}'.encode()))
         writer: Any = SimpleNamespace(close=lambda: None)
         return [message async for message in Link(reader, writer, WHO).messages(60.0)]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from penstock.spark.before_fork import free_blocks
+from penstock.spark.daemon import free_blocks
 
 STATISTICS = """Small block threshold = 512, in 32 size classes.
 
@@ -28,12 +28,12 @@ def test_another_allocators_description_has_none() -> None:
 def test_what_is_made_afterwards_is_put_into_pages_of_its_own() -> None:
     """Few of the free blocks are left, and what was there before is as it was."""
     code = """
-from penstock.spark import before_fork
+from penstock.spark import daemon
 before = [object() for _ in range(100_000)]
 kept = before[::3]
 del before
-filled = before_fork.fill_free_blocks()
-left = sum(free for _, free in before_fork.free_blocks(before_fork._allocator_statistics()))
+filled = daemon.fill_free_blocks()
+left = sum(free for _, free in daemon.free_blocks(daemon._allocator_statistics()))
 print(len(kept), filled, left)
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

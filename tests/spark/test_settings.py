@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.spark.settings import HostSettings
-from penstock.spark.slots import slots
+from penstock.spark.settings import HostSettings, slots
 
 
 def test_by_default_spark_is_local_with_many_slots() -> None:

@@ -8,23 +8,24 @@ does not survive a fork. The rest is PySpark's own.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import importlib
 import importlib.util
 import os
 import pkgutil
+import re
 import select
 import signal
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-
-from penstock.spark import before_fork
 
 NEEDED = (
     "confluent_kafka",
@@ -42,6 +43,9 @@ ALONE = "PENSTOCK_FORK_WITHOUT_PLUGINS"
 """Set in the environment: plugins are left to the tasks."""
 FORK_WITH = "PENSTOCK_FORK_WITH"
 """The same: more modules to import, separated by commas."""
+
+_CLASS = re.compile(r"^ *\d+ +(?P<size>\d+) +\d+ +\d+ +(?P<free>\d+)$", re.MULTILINE)
+"""A line of CPython's table of its small blocks: class, size, pools, blocks in use, blocks available."""
 
 
 def prefer_installed_pyspark() -> None:
@@ -127,6 +131,65 @@ def import_more() -> None:
         importlib.import_module(name)
 
 
+def open_libraries() -> None:
+    """Make once what OpenSSL and librdkafka make at their first use, and would make in every task.
+
+    Neither leaves a thread behind, nor a handle that a task could use.
+    """
+    from confluent_kafka import Producer
+
+    from penstock.spark.tls import prepare
+
+    prepare()
+    # Random numbers are not the parent's: each task seeds its own.
+    Producer({"log_level": 0, "enable.random.seed": False})
+
+
+def keep_shared() -> None:
+    """Called last: the collector passes over what exists by now, and nothing is put between it."""
+    gc.collect()
+    with suppress(OSError):  # tasks run without it
+        fill_free_blocks()
+    gc.freeze()
+
+
+def fill_free_blocks() -> int:
+    """Occupy the free blocks between the small objects that exist, for good. Returns how many there were. Raises
+    OSError.
+
+    What a task makes would be put there, a few bytes to a page; so it is put together, in pages of the task's own.
+    """
+    allocate = ctypes.PYFUNCTYPE(None, ctypes.c_size_t)(("PyObject_Malloc", ctypes.pythonapi))
+    filled = 0
+    for size, free in free_blocks(_allocator_statistics()):
+        for _ in range(free):
+            allocate(size)
+        filled += free
+    return filled
+
+
+def free_blocks(statistics: str) -> Iterator[tuple[int, int]]:
+    """Sizes of blocks, and how many of them are free, in CPython's own description of its allocator; nothing if it uses
+    another.
+    """
+    for found in _CLASS.finditer(statistics):
+        yield int(found["size"]), int(found["free"])
+
+
+def _allocator_statistics() -> str:
+    """CPython prints them to standard error only. Raises OSError if there is no place for a file."""
+    with tempfile.TemporaryFile() as file:
+        stderr = os.dup(2)
+        try:
+            os.dup2(file.fileno(), 2)
+            sys._debugmallocstats()
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+        file.seek(0)
+        return file.read().decode(errors="replace")
+
+
 def report_exit_statuses() -> None:
     """Have the daemon wait for its children, where it would ignore SIGCHLD, and report their exit statuses."""
     from pyspark import daemon
@@ -186,8 +249,8 @@ def main() -> None:
     import_plugins()
     with printing_elsewhere():
         import_more()
-    before_fork.open_libraries()
-    before_fork.keep_shared()
+    open_libraries()
+    keep_shared()
     # Batches are lists of many young objects without cycles: with Python's own 700 the collector costs a third.
     gc.set_threshold(100_000, 50, 100)
     report_exit_statuses()

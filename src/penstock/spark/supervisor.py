@@ -42,8 +42,7 @@ from penstock.spark.messages.driver import (
 )
 from penstock.spark.messages.task import TaskSubmission
 from penstock.spark.run.process import Process
-from penstock.spark.settings import environment
-from penstock.spark.slots import slots
+from penstock.spark.settings import environment, slots
 from penstock.wire.framing import frame, read_frame
 from penstock.wire.messages import MessageError
 

@@ -47,8 +47,7 @@ from penstock.spark.messages.driver import (
 )
 from penstock.spark.parent import signal_from_parent
 from penstock.spark.query.host import Queries, says_stopped
-from penstock.spark.settings import start
-from penstock.spark.slots import slots
+from penstock.spark.settings import slots, start
 from penstock.wire.framing import FrameDecoder, frame
 from penstock.wire.messages import MessageError
 
