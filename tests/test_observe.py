@@ -144,7 +144,7 @@ def test_counterparts_are_modules() -> None:
 
 
 OF_OUR_OWN = {
-    *("penstock.connectors.postgres", "penstock.connectors.singer", "penstock.connectors.spark_query"),
+    *("penstock.connectors.postgres", "penstock.connectors.singer", "penstock.connectors.spark"),
     *("penstock.core.config", "penstock.observe", "penstock.pipeline.telemetry"),
 }
 """What logs and has no counterpart in Java but the packages above everything."""

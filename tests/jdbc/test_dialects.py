@@ -12,11 +12,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn, default_text
 from penstock.jdbc.dialects import DIALECTS, dialect_of
 from penstock.jdbc.dialects.base import Dialect
-from penstock.jdbc.dialects.mysql import MySql
-from penstock.jdbc.dialects.oracle import Oracle
-from penstock.jdbc.dialects.postgres import PostgreSql
-from penstock.jdbc.dialects.sqlite import Sqlite
-from penstock.jdbc.dialects.sqlserver import SqlServer
+from penstock.jdbc.dialects.databases import MySql, Oracle, PostgreSql, Sqlite, SqlServer
 from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.jdbc.statements import LedgerStatements, statement_of
 

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.embedded.jars import pinned
-from penstock.jdbc.dialects.mysql import MySql
-from penstock.jdbc.dialects.oracle import Oracle
-from penstock.jdbc.dialects.postgres import PostgreSql
+from penstock.jdbc.dialects.databases import MySql, Oracle, PostgreSql
 from penstock.jdbc.drivers import INSTALLABLE, driver_jars, missing_driver
 
 

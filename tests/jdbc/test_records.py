@@ -23,11 +23,10 @@ from penstock.api.schema import (
     decimal,
     struct,
 )
-from penstock.jdbc.columns import ColumnKind, RowShape, moment_of
+from penstock.jdbc.columns import ColumnKind, RowShape, moment_of, zone
 from penstock.jdbc.dialects import PostgreSql
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import JdbcSinkSettings, jdbc_sink_problems
-from penstock.jdbc.zones import zone
 
 KEY = struct(("id", INT32), ("region", STRING))
 VALUE = struct(("name", STRING.with_(optional=True, default="x")), ("id", INT64), ("amount", decimal(2)))

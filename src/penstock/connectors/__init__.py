@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from penstock.connectors.dlt import DltSource
 from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
-from penstock.connectors.jdbc_sink import JdbcSinkConnector
-from penstock.connectors.jdbc_source import JdbcSourceConnector
+from penstock.connectors.jdbc import JdbcSinkConnector, JdbcSourceConnector
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.postgres.connector import PostgresSource
 from penstock.connectors.singer import SingerSink, SingerSource
-from penstock.connectors.spark_sink import SparkSink
-from penstock.connectors.spark_source import SparkSource
+from penstock.connectors.spark import SparkSink, SparkSource
 
 __all__ = [
     "DltSource",

@@ -9,10 +9,10 @@ from typing import Any, Self
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
 from penstock.api.validators import ValidString, at_least
+from penstock.jdbc.columns import zone
 from penstock.jdbc.dialects import NAMES, dialect_of, dialect_of_url
 from penstock.jdbc.dialects.base import Dialect
-from penstock.jdbc.dialects.sqlserver import SqlServer
-from penstock.jdbc.zones import zone
+from penstock.jdbc.dialects.databases import SqlServer
 
 PREFIX = "connection."
 OWN = frozenset({"connection.url", "connection.user", "connection.password"})

@@ -10,7 +10,7 @@ from penstock.api.errors import ConfigError
 from penstock.jdbc.columns import ColumnKind
 from penstock.jdbc.connection import Connection, connection_problems
 from penstock.jdbc.dialects import dialect_of
-from penstock.jdbc.dialects.generic import Generic
+from penstock.jdbc.dialects.databases import Generic
 from penstock.jdbc.sink_definition import DELIVERY, EXACTLY_ONCE, JDBC_SINK_CONFIG, LEDGER
 
 COORDINATES = ("__connect_topic", "__connect_partition", "__connect_offset")

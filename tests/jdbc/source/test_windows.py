@@ -11,7 +11,7 @@ import pytest
 from penstock.api.errors import ConnectError
 from penstock.jdbc.dialects import DIALECTS
 from penstock.jdbc.dialects.base import Dialect
-from penstock.jdbc.dialects.postgres import PostgreSql
+from penstock.jdbc.dialects.databases import PostgreSql
 from penstock.jdbc.source.offsets import NANOS, TablePosition
 from penstock.jdbc.source.tables import SourceTable
 from penstock.jdbc.source.windows import Extent, Window, text_of, value_of

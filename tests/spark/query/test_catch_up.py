@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.spark.query.catch_up import FIRST, GROWTH, SECONDS, CatchUpSizes
+from penstock.spark.query.sink.query import CATCH_UP_SECONDS, FIRST_RECORDS, MAX_GROWTH, CatchUpSizes
 
 
 def test_a_batch_has_of_each_partition_what_it_is_behind_by() -> None:
-    start, ends = {"a": 10, "b": 0, "c": 7}, {"a": 10 + 3 * FIRST, "b": FIRST, "c": 7}
+    start, ends = {"a": 10, "b": 0, "c": 7}, {"a": 10 + 3 * FIRST_RECORDS, "b": FIRST_RECORDS, "c": 7}
     end = CatchUpSizes().end(start, ends)
-    assert end == {"a": 10 + 3 * FIRST // 4, "b": FIRST // 4, "c": 7}
+    assert end == {"a": 10 + 3 * FIRST_RECORDS // 4, "b": FIRST_RECORDS // 4, "c": 7}
 
 
-@pytest.mark.parametrize("ends", [{"a": FIRST, "b": 0}, {"a": 10 * FIRST}, {}])
+@pytest.mark.parametrize("ends", [{"a": FIRST_RECORDS, "b": 0}, {"a": 10 * FIRST_RECORDS}, {}])
 def test_it_is_not_for_what_is_no_more_than_a_batch_or_not_known(ends: dict[str, int]) -> None:
     assert CatchUpSizes().end({"a": 0, "b": 0}, ends) is None
 
 
 @pytest.mark.parametrize(
     ("seconds", "size"),
-    [(0.0, GROWTH * FIRST), (SECONDS / 100, GROWTH * FIRST), (SECONDS / 2, 2 * FIRST), (SECONDS, FIRST)],
+    [
+        (0.0, MAX_GROWTH * FIRST_RECORDS),
+        (CATCH_UP_SECONDS / 100, MAX_GROWTH * FIRST_RECORDS),
+        (CATCH_UP_SECONDS / 2, 2 * FIRST_RECORDS),
+        (CATCH_UP_SECONDS, FIRST_RECORDS),
+    ],
 )
 def test_batches_grow_as_their_time_allows(seconds: float, size: int) -> None:
     ahead = CatchUpSizes()
@@ -30,11 +35,11 @@ def test_batches_grow_as_their_time_allows(seconds: float, size: int) -> None:
 
 def test_they_shrink_but_not_to_nothing() -> None:
     ahead = CatchUpSizes()
-    ahead.took(2 * SECONDS)
-    assert ahead.size == FIRST // 2
+    ahead.took(2 * CATCH_UP_SECONDS)
+    assert ahead.size == FIRST_RECORDS // 2
     for _ in range(5):
-        ahead.took(10 * SECONDS)
-    assert ahead.size == FIRST // 10
+        ahead.took(10 * CATCH_UP_SECONDS)
+    assert ahead.size == FIRST_RECORDS // 10
 
 
 def test_every_record_is_in_one_batch() -> None:
@@ -43,4 +48,4 @@ def test_every_record_is_in_one_batch() -> None:
         assert all(position[each] <= end[each] <= ends[each] for each in ends)
         assert 0 < sum(end.values()) - sum(position.values()) <= ahead.size + len(ends)
         position = end
-    assert sum(ends.values()) - sum(position.values()) <= FIRST
+    assert sum(ends.values()) - sum(position.values()) <= FIRST_RECORDS

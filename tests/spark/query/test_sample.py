@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
 def sampled(hosted: HostedTasks, config: dict[str, str], limit: int = 3, seconds: float = 60.0) -> Batch | None:
-    spec = sample_spec("penstock.connectors.spark_source:SparkSourceTask", config)
+    spec = sample_spec("penstock.connectors.spark:SparkSourceTask", config)
     answer = hosted.sample(spec, limit, seconds).result(SECONDS)
     assert answer.error is None
     found = None if answer.records is None else read(base64.b64decode(answer.records))
@@ -56,7 +56,7 @@ def test_files_are_read_and_neither_deleted_nor_noted(hosted: Hosted, tmp_path: 
 
 def test_what_spark_cannot_read_says_why(hosted: Hosted, tmp_path: Path) -> None:
     config = {"topic": "t", "format": "rate", "checkpoint.location": str(tmp_path), "sql": "SELECT id FROM records"}
-    spec = sample_spec("penstock.connectors.spark_source:SparkSourceTask", config)
+    spec = sample_spec("penstock.connectors.spark:SparkSourceTask", config)
     error = hosted.sample(spec, 3, 60.0).result(SECONDS).error or ""
     assert "UNRESOLVED_COLUMN" in error
     assert "`id`" in error

@@ -146,7 +146,7 @@ class Query:
 class Sink(Query):
     """Writes ``topic`` to ``folder``."""
 
-    task_class = "penstock.connectors.spark_sink:SparkSinkTask"
+    task_class = "penstock.connectors.spark:SparkSinkTask"
 
     def __init__(self, hosted: Hosted, kafka: Kafka, topic: str, folder: Path, **config: str) -> None:
         self.folder = folder
@@ -242,7 +242,7 @@ def record(fields: list[dict[str, Any]], row: dict[str, Any] | None) -> Record:
 
 
 class JdbcSink(Sink):
-    task_class = "penstock.connectors.jdbc_sink:JdbcSinkTask"
+    task_class = "penstock.connectors.jdbc:JdbcSinkTask"
 
     def __init__(self, hosted: Hosted, kafka: Kafka, url: str, partitions: int = 1, **config: str) -> None:
         settings = {
@@ -264,7 +264,7 @@ class JdbcSink(Sink):
 class Source(Query):
     """Reads ``folder`` into ``topic``; its offsets are in a topic of its own."""
 
-    task_class = "penstock.connectors.spark_source:SparkSourceTask"
+    task_class = "penstock.connectors.spark:SparkSourceTask"
 
     def __init__(self, hosted: Hosted, kafka: Kafka, place: Path, exactly_once: bool = True, **config: str) -> None:
         self.folder, self.checkpoint, self.exactly_once = place / "in", place / "checkpoint", exactly_once
@@ -319,7 +319,7 @@ class Source(Query):
 class JdbcSource(Query):
     """Reads tables of ``url`` to topics that begin with ``prefix``; its offsets are in a topic of its own."""
 
-    task_class = "penstock.connectors.jdbc_source:JdbcSourceTask"
+    task_class = "penstock.connectors.jdbc:JdbcSourceTask"
 
     def __init__(self, hosted: Hosted, kafka: Kafka, url: str, exactly_once: bool = False, **config: str) -> None:
         self.exactly_once, self.offsets = exactly_once, kafka.create_topic()

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from penstock.api.errors import ConfigError
 from penstock.jdbc.dialects.base import Dialect
-from penstock.jdbc.dialects.derby import Derby
-from penstock.jdbc.dialects.generic import Generic
-from penstock.jdbc.dialects.mysql import MySql
-from penstock.jdbc.dialects.oracle import Oracle
-from penstock.jdbc.dialects.postgres import PostgreSql
-from penstock.jdbc.dialects.sqlite import Sqlite
-from penstock.jdbc.dialects.sqlserver import SqlServer
+from penstock.jdbc.dialects.databases import Derby, Generic, MySql, Oracle, PostgreSql, Sqlite, SqlServer
 
 DIALECTS: tuple[type[Dialect], ...] = (PostgreSql, MySql, Sqlite, Derby, SqlServer, Oracle)
 """Those of one kind of database each."""

@@ -10,10 +10,7 @@ from penstock.api.errors import ConfigError
 from penstock.jdbc.connection import Connection, connection_problems
 from penstock.jdbc.dialects import dialect_of
 from penstock.jdbc.dialects.base import Dialect
-from penstock.jdbc.dialects.oracle import Oracle
-from penstock.jdbc.dialects.postgres import PostgreSql
-from penstock.jdbc.dialects.sqlite import Sqlite
-from penstock.jdbc.dialects.sqlserver import SqlServer
+from penstock.jdbc.dialects.databases import Oracle, PostgreSql, Sqlite, SqlServer
 from penstock.jdbc.source.definition import (
     BOTH,
     BULK,

@@ -1,4 +1,6 @@
-"""Keeps what Spark's processes need of a connector's secrets out of what Spark ships to them, shows and stores.
+"""How Spark's processes get a connector's configuration, and its plugins there.
+
+The secrets in it are kept out of all that Spark ships to its processes, shows and stores.
 
 A closure only has a reference: the address of the driver's process, the fingerprint of its certificate, and a key that
 is worth nothing once the run has ended, or another one may have begun. The process of a Spark task fetches the contents
@@ -19,7 +21,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
+from penstock.hosts.jvm.tasks.task_jvm import TaskJvm, task_jvm
+from penstock.pipeline.chain import Resolve
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.parent import ends_with
 from penstock.spark.tls import identity, wrapped
@@ -203,3 +206,20 @@ def _keep_alive(connection: socket.socket) -> None:
 def _hang_up(connection: socket.socket) -> None:
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def plugins_for(safe: SafeSpec, spec: TaskSpec) -> Iterator[tuple[TaskSpec, Resolve]]:
+    """The spec as it holds on this machine, and what finds its classes. ``spec`` is what ``safe`` has.
+
+    Inside, plugins of jars find the connector's JVM on this machine, with a session for this partition alone.
+    """
+    from penstock.spark.task import plugins, resolver, with_shipped_jars
+
+    known = plugins(spec.plugin_path)
+    if not safe.jars:
+        yield spec, known.resolver(spec.connector_config)
+        return
+    here = with_shipped_jars(spec)
+    with task_jvm(here, partition=True):
+        yield here, resolver(here, known)

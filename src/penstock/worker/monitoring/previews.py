@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.api.connector import SourceConnector
-from penstock.connectors.spark_query import QueryConnector
+from penstock.connectors.spark import QueryConnector
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.secrets import restored
 from penstock.core.model.messages import Preview, Refused

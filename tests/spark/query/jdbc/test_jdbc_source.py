@@ -95,7 +95,7 @@ def test_a_few_rows_are_read_for_a_preview(spark: Hosted, tmp_path: Path) -> Non
     file = tmp_path / "app.db"
     execute(file, THINGS, things(1, 5_000))
     config = {"connection.url": f"jdbc:sqlite:{file}", "topic.prefix": "of-", "mode": "incrementing"}
-    task = "penstock.connectors.jdbc_source:JdbcSourceTask"
+    task = "penstock.connectors.jdbc:JdbcSourceTask"
     answer = spark.sample(sample_spec(task, config), 3, 60.0).result(SECONDS)
     found = read(base64.b64decode(answer.records or ""))
     assert (found.values, found.topics) == ([{"id": i, "name": f"n{i}"} for i in (1, 2, 3)], ["of-things"] * 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.spark.query.sink.settings import SinkSettings, problems
+from penstock.spark.query.sink.settings import SinkSettings, sink_problems
 
 UPSERT = {
     "format": "delta",
@@ -17,7 +17,7 @@ UPSERT = {
 
 
 def test_upserts_have_keys() -> None:
-    assert problems(UPSERT) == []
+    assert sink_problems(UPSERT) == []
     settings = SinkSettings.of(UPSERT)
     assert (settings.keys, settings.deletes) == (("id",), True)
     assert SinkSettings.of({"format": "delta", "path": "/t"}).keys is None
@@ -37,24 +37,24 @@ def test_upserts_have_keys() -> None:
     ],
 )
 def test_what_upserts_need(changed: dict[str, str], name: str, said: str) -> None:
-    ((found, sentence),) = problems(UPSERT | changed)
+    ((found, sentence),) = sink_problems(UPSERT | changed)
     assert found == name
     assert said in sentence
 
 
 @pytest.mark.parametrize("path", ["/data/t", "file:/data/t", "file:///data/t", "s3a://data/t", "hdfs://name:8020/t"])
 def test_absolute_paths_of_upserts(path: str) -> None:
-    assert problems(UPSERT | {"path": path}) == []
+    assert sink_problems(UPSERT | {"path": path}) == []
 
 
 def test_keys_of_rows_that_are_only_added() -> None:
-    found = problems(UPSERT | {"insert.mode": "insert"})
+    found = sink_problems(UPSERT | {"insert.mode": "insert"})
     assert [name for name, _ in found] == ["pk.mode", "pk.fields", "delete.enabled"]
-    assert problems({"path": "/t", "pk.mode": "none", "delete.enabled": "false"}) == []
+    assert sink_problems({"path": "/t", "pk.mode": "none", "delete.enabled": "false"}) == []
 
 
 def test_formats_have_their_guarantees_in_any_case() -> None:
     assert SinkSettings.of({"format": " Parquet", "path": "/t"}).format == "parquet"
-    assert problems(UPSERT | {"format": "Delta"}) == []
-    assert [name for name, _ in problems({"format": "JSON"})] == ["path"]
+    assert sink_problems(UPSERT | {"format": "Delta"}) == []
+    assert [name for name, _ in sink_problems({"format": "JSON"})] == ["path"]
     assert SinkSettings.of({"format": "com.example.MyFormat"}).format == "com.example.MyFormat"

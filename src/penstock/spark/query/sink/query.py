@@ -10,12 +10,13 @@ import logging
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from penstock.api.errors import ConnectError, KafkaError, RetriableError
 from penstock.pipeline.task import TaskControl
-from penstock.spark.query.catch_up import LONGEST_INTERVAL, CatchUpSizes
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.progress_report import BatchTimes
 from penstock.spark.query.sink.batches import Batches, QueryInput, QueryReport, SinkWriter
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+P = TypeVar("P")
+
+FIRST_RECORDS = 50_000
+"""Records of the first batch of a run; a query that is not further behind does not catch up."""
+CATCH_UP_SECONDS = 5.0
+"""How long a batch should take while a query catches up."""
+MAX_GROWTH = 4
+"""How many times as many records a batch may have as the one before."""
+MAX_INTERVAL = 10.0
+"""Seconds between two batches up to which a query catches up; a longer interval is chosen to get few files."""
 LOOK_SECONDS = 0.25
 """How often the loop checks the query and the control."""
 NO_TOPIC_SECONDS = 1.0
@@ -39,6 +50,36 @@ LOCAL_FILES = "fs.AbstractFileSystem.file.impl"
 each, and by default for the checksum of each as well, which scratch needs not.
 """
 WITHOUT_CHECKSUMS = "org.apache.hadoop.fs.local.RawLocalFs"
+
+
+@dataclass(slots=True)
+class CatchUpSizes:
+    """How many records a query that is behind takes at a time; ``size`` is that of the next batch.
+
+    A batch that is interrupted has to be written again as it was begun. One of everything that is there may take longer
+    than a cluster with trouble lets a query run: then it makes no progress, however often it starts. So the first
+    batches of a run are small, and those after them as large as the time that they took allows.
+    """
+
+    size: int = FIRST_RECORDS
+
+    def took(self, seconds: float) -> None:
+        """Adapt the size to how long a batch of it took."""
+        self.size = max(
+            FIRST_RECORDS // 10, min(self.size * MAX_GROWTH, int(self.size * CATCH_UP_SECONDS / max(seconds, 0.001)))
+        )
+
+    def end(self, start: Mapping[P, int], ends: Mapping[P, int]) -> dict[P, int] | None:
+        """Return where the next batch ends: each partition has its part of it, by how far behind it is. None if all
+        that is there is no more than a batch, or the end of a partition is not known.
+        """
+        if start.keys() - ends.keys():
+            return None
+        behind = {partition: max(ends[partition] - offset, 0) for partition, offset in start.items()}
+        total = sum(behind.values())
+        if total <= self.size:
+            return None
+        return {partition: start[partition] + -(-lag * self.size // total) for partition, lag in behind.items()}
 
 
 class SinkQuery:
@@ -87,7 +128,7 @@ class SinkQuery:
         False if it is time for something else: a stop, a pause, or to look up the partitions again.
         """
         pace, ahead, look = self._input.pace, CatchUpSizes(), time.monotonic() + self._input.max_age
-        while pace.interval <= LONGEST_INTERVAL and ahead.size < pace.most:
+        while pace.interval <= MAX_INTERVAL and ahead.size < pace.most:
             self._report.metrics.tick(began := time.monotonic())
             position = self._batches.position
             end = ahead.end(position, self._input.topics.ends(position))

@@ -188,7 +188,7 @@ def format_named(text: str) -> str:
     return name.casefold() if name.casefold() in _KNOWN else name
 
 
-def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
+def sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     """What settings contradict each other: the setting to blame, and a sentence."""
     path, table = (config.get("path") or "").strip(), (config.get("table") or "").strip()
     kind = format_named(config.get("format") or "parquet")
@@ -200,7 +200,7 @@ def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def key_problems(config: Mapping[str, str], kind: str) -> list[tuple[str, str]]:
-    """As ``problems``, of what changes rows by their keys."""
+    """Find the problems of settings that change rows by their keys, as ``sink_problems``."""
     given = {name: (config.get(name) or "").strip() for name in ("path", "mode", "sql", "pk.mode", "pk.fields")}
     deletes = (config.get("delete.enabled") or "").strip().casefold() == "true"
     if (config.get("insert.mode") or "").strip() != "upsert":

@@ -34,8 +34,7 @@ from penstock.pipeline.task import CommittedOffsets, SourceOffsets, TaskControl,
 from penstock.pipeline.telemetry.topic_schemas import REPORTED
 from penstock.pipeline.trace import trace
 from penstock.spark.parent import end_when_given_up
-from penstock.spark.query.plugins import plugins_for
-from penstock.spark.query.safe import SafeSpec
+from penstock.spark.query.safe import SafeSpec, plugins_for
 from penstock.spark.query.sink.rows.plan import lost_host
 
 Records = Callable[[pa.RecordBatch], Batch]

@@ -116,7 +116,7 @@ class SourceSettings:
         )
 
 
-def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
+def source_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     """What settings contradict each other: the setting to blame, and a sentence."""
     found = []
     kind = format_named(config.get("format") or "parquet")

@@ -32,8 +32,7 @@ from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.telemetry.traces import MOST, TRACES, is_on, traceparents
 from penstock.pipeline.trace import trace
-from penstock.spark.query.plugins import plugins_for
-from penstock.spark.query.safe import SafeSpec
+from penstock.spark.query.safe import SafeSpec, plugins_for
 from penstock.spark.query.sink.rows.held_letters import HeldFailures, HeldProducer
 from penstock.spark.query.sink.rows.keys import Keying, Keys
 from penstock.spark.query.sink.rows.plan import SCHEMA_COLUMN, RowPlan, RowsError, lost_host

@@ -1,19 +1,27 @@
-"""What a Delta table knows of the batches that it has."""
+"""Delta tables: the batches that a table has, and changes of its rows by their keys.
+
+A batch of changes is one MERGE, and so one version of the table. Of several records of one key in a batch the last
+counts, by its offset.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from py4j.java_gateway import JavaPackage
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import functions as f
 
+from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 from penstock.spark.query.sink.settings import SinkSettings
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
 
@@ -50,3 +58,68 @@ def batches_in_delta(session: SparkSession, settings: SinkSettings, connector: s
         for application, number in dict(transactions).items()
         if application.startswith(prefix) and OF_EPOCH.fullmatch(application.removeprefix(prefix))
     }
+
+
+CHANGES = "penstock_changes"
+"""The view of the rows to merge."""
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def latest(frame: DataFrame, keys: Iterable[str]) -> DataFrame:
+    """Return the last row of each key."""
+    row = f.max_by(f.struct(*map(quoted, frame.columns)), f.col(PLACE)).alias("row")
+    return frame.groupBy(*(f.col(quoted(name)) for name in keys)).agg(row).select("row.*")
+
+
+def merge(
+    changes: DataFrame,
+    settings: SinkSettings,
+    keys: Collection[str],
+    known: Iterable[str],
+    application: str,
+    number: int,
+) -> None:
+    """Change the table, whose columns are ``known``, unless it has this batch of the application."""
+    session = changes.sparkSession
+    changes.createOrReplaceTempView(CHANGES)
+    set_for_this = {
+        "spark.databricks.delta.write.txnAppId": application,
+        "spark.databricks.delta.write.txnVersion": str(number),
+        # Otherwise Delta may read the changes twice, and so would count them and report dead letters twice.
+        "spark.databricks.delta.merge.materializeSource": "all",
+    }
+    with _having(session, set_for_this):
+        session.sql(
+            statement(settings, keys, [name for name in changes.columns if name not in (PLACE, DELETED)], known)
+        )
+
+
+def statement(settings: SinkSettings, keys: Collection[str], columns: list[str], known: Iterable[str]) -> str:
+    """The MERGE. A row becomes what its record is: columns that are only the table's are null then."""
+    table = settings.table if settings.table is not None else f"delta.{quoted(settings.path or '')}"
+    given = {name.casefold() for name in columns}
+    sets = [f"{quoted(name)} = s.{quoted(name)}" for name in columns]
+    sets += [f"{quoted(name)} = NULL" for name in known if name.casefold() not in given]
+    evolution = "WITH SCHEMA EVOLUTION " if settings.evolution == "add" else ""
+    return (
+        f"MERGE {evolution}INTO {table} AS t USING {CHANGES} AS s "
+        f"ON {' AND '.join(f't.{quoted(name)} <=> s.{quoted(name)}' for name in keys)} "
+        f"WHEN MATCHED AND s.{DELETED} THEN DELETE "
+        f"WHEN MATCHED THEN UPDATE SET {', '.join(sets)} "
+        f"WHEN NOT MATCHED AND NOT s.{DELETED} THEN INSERT ({', '.join(map(quoted, columns))}) "
+        f"VALUES ({', '.join(f's.{quoted(name)}' for name in columns)})"
+    )
+
+
+@contextmanager
+def _having(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            session.conf.unset(name)

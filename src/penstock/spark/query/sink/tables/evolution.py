@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 
 from penstock.api.errors import ConnectError
 from penstock.spark.query.sink.settings import SinkSettings
-from penstock.spark.query.sink.tables.merge import quoted
+from penstock.spark.query.sink.tables.delta import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

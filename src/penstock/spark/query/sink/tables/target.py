@@ -15,10 +15,9 @@ from penstock.spark.query.folder import folder_of
 from penstock.spark.query.sink.progress import BatchVersion, later_of
 from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
-from penstock.spark.query.sink.tables.delta import batches_in_delta
+from penstock.spark.query.sink.tables.delta import batches_in_delta, latest, merge
 from penstock.spark.query.sink.tables.evolution import columns_of_table
 from penstock.spark.query.sink.tables.files import Files, folder_name
-from penstock.spark.query.sink.tables.merge import latest, merge
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,7 +1,8 @@
-"""Tables and queries of a database to topics by JDBC, under Confluent's names and settings.
+"""The JDBC connectors, under Confluent's names and settings: records to tables of a database, and rows to topics.
 
-Its one task is carried by Spark, as that of ``spark_source``: Spark's executors read the rows, several ranges of keys
-at a time, and the connector's transforms, converters and producer do the rest.
+Their one task is a query of Spark, as that of ``spark``'s. Of a sink Spark reads the topics, and its executors write
+the rows. Of a source Spark's executors read the rows, several ranges of keys at a time, and the connector's transforms,
+converters and producer do the rest.
 """
 
 from __future__ import annotations
@@ -9,13 +10,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.api.connector import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
+from penstock.api.connector import ConnectorTransactionBoundaries, ExactlyOnceSupport, SinkConnector, SourceConnector
+from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
-from penstock.connectors.spark_query import Query, QueryConnector
+from penstock.connectors.spark import Query, QueryConnector
 from penstock.jdbc.connection import PREFIX
+from penstock.jdbc.sink_definition import JDBC_SINK_CONFIG
+from penstock.jdbc.sink_settings import jdbc_sink_problems
 from penstock.jdbc.source.definition import BULK, JDBC_SOURCE_CONFIG
 from penstock.jdbc.source.offsets import TablePosition, check_partition
 from penstock.jdbc.source.settings import jdbc_source_problems
+
+
+class JdbcSinkTask(Query, SinkTask):
+    java_name = "io.confluent.connect.jdbc.sink.JdbcSinkTask"
+    writes = "jdbc"
+
+
+class JdbcSinkConnector(QueryConnector, SinkConnector):
+    """Writes records of topics to tables of a database by JDBC.
+
+    Its query reads all partitions. Settings ``connection.*`` that are not its own are the driver's.
+    """
+
+    java_name = "io.confluent.connect.jdbc.JdbcSinkConnector"
+    settings = JDBC_SINK_CONFIG
+    setting_prefixes = (PREFIX,)
+
+    def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        return jdbc_sink_problems(config)
+
+    def task_class(self) -> type[JdbcSinkTask]:
+        return JdbcSinkTask
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: dict[tuple[str, int], int | None]) -> bool:
+        """The group's offsets are all there is."""
+        return True
 
 
 class JdbcSourceTask(Query, SourceTask):
