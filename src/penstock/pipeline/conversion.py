@@ -7,7 +7,8 @@ used, with the worker's settings. Java: ``Worker.startTask``, ``Plugins.newConve
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -28,7 +29,7 @@ from penstock.hosts.jvm.tasks.java_steps import (
 )
 from penstock.hosts.jvm.tasks.steps import JavaStep
 from penstock.java.text import java_class_name
-from penstock.pipeline.chain import Resolve, prefixed
+from penstock.pipeline.chain import Chain, Resolve, prefixed
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.values.repeated import distinct
@@ -193,6 +194,25 @@ class Conversion:
 
     def close(self) -> None:
         _close((self.key, self.value, self.header))
+
+
+@contextmanager
+def conversion_and_chain(
+    connector: Mapping[str, str],
+    worker: Mapping[str, str],
+    resolve: Resolve,
+    metrics: MetricsOfPlugins | None = None,
+) -> Iterator[tuple[Conversion, Chain]]:
+    """Make the converters and the transforms of a connector, and close them at the end: transforms first.
+
+    Raises what a converter raises that can't be configured, and ConnectError for a transform.
+    """
+    with ExitStack() as stack:
+        conversion = Conversion.build(connector, worker, resolve, metrics)
+        stack.callback(conversion.close)
+        chain = Chain.build(connector, resolve, metrics)
+        stack.callback(chain.close)
+        yield conversion, chain
 
 
 def _close(plugins: Iterable[Converter | HeaderConverter]) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.pipeline.chain import Chain, Resolve, aliases, condition_of
-from penstock.pipeline.conversion import Conversion
+from penstock.pipeline.chain import Resolve, aliases, condition_of
+from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.errors import Step
 from penstock.pipeline.trace import headline
@@ -29,12 +29,10 @@ def steps_of(
     config: Mapping[str, str], worker: Mapping[str, str], resolve: Resolve, kind: str
 ) -> Iterator[list[TracedStep]]:
     """Those of a connector with this configuration, in order. Raises what a plugin raises that can't be configured."""
-    conversion = Conversion.build(config, worker, resolve)
-    for converter in (conversion.key, conversion.value):
-        if isinstance(converter, RegistryConverter):
-            converter.waits = False
-    chain = Chain.build(config, resolve)
-    try:
+    with conversion_and_chain(config, worker, resolve) as (conversion, chain):
+        for converter in (conversion.key, conversion.value):
+            if isinstance(converter, RegistryConverter):
+                converter.waits = False
         transforms = [
             TracedStep(step, _predicate(config, alias, resolve))
             for alias, step in zip(aliases(config, "transforms"), chain.steps, strict=True)
@@ -43,9 +41,6 @@ def steps_of(
             yield [*map(TracedStep, conversion.to_connect()), *transforms]
         else:
             yield [*transforms, *map(TracedStep, conversion.from_connect())]
-    finally:
-        chain.close()
-        conversion.close()
 
 
 def _predicate(config: Mapping[str, str], alias: str, resolve: Resolve) -> Callable[[Batch], bool] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +15,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import TaskRuntime
-from penstock.pipeline.source.sending.sender import LossPolicy, Sender
+from penstock.pipeline.source.sending.sender import MAX_BLOCK, LossPolicy, RequestLimits, Sender
 from penstock.pipeline.source.sending.topic_limits import TopicLimits
 from penstock.pipeline.source.transaction_errors import unsent
 from penstock.pipeline.task import FencedError, TaskControl
@@ -27,17 +27,21 @@ def nobody() -> Any:
     raise AssertionError("no broker is asked")
 
 
-def sending(losses: LossPolicy = LossPolicy()) -> tuple[Sender, Producer]:
+def sending(losses: LossPolicy = LossPolicy(), producer: Any = None, max_block: float = MAX_BLOCK) -> Sender:
+    """A sender with this producer, or else one that reaches no broker."""
     host, metrics = MemoryHost(), Metrics(lambda values: None, ())
     errors = ErrorHandler(ErrorSettings(), metrics, lambda seconds: False)
-    sender = Sender(TaskRuntime(TaskId("c", 0), TaskControl(), host, metrics, errors), losses)
-    producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "on_delivery": sender.failed})
-    sender.attach(producer, 1_048_576, TopicLimits(nobody, 1_000_000))
-    return sender, producer
+
+    def made(callbacks: Mapping[str, Any]) -> Any:
+        native = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "on_delivery": callbacks["on_delivery"]}
+        return Producer(native) if producer is None else producer
+
+    runtime = TaskRuntime(TaskId("c", 0), TaskControl(), host, metrics, errors)
+    return Sender(runtime, losses, made, TopicLimits(nobody, 1_000_000), RequestLimits(1_048_576, max_block))
 
 
 def test_a_partition_that_is_none_is_refused_as_in_java() -> None:
-    sender, _ = sending()
+    sender = sending()
     batch = Batch.of("t", [b"1", b"2"], partitions=[None, -1])
     with pytest.raises(
         DataError, match=r"^Invalid partition: -1\. Partition number should always be non-negative or n"
@@ -67,9 +71,8 @@ class Partitions:
 
 
 def test_a_partition_that_has_been_added_is_waited_for_as_in_java() -> None:
-    sender, _ = sending()
     producer: Any = Partitions(1, 2, 3)
-    sender.attach(producer, 1_048_576, sender.limits, 3600.0)
+    sender = sending(producer=producer, max_block=3600.0)
     sender.send(Batch.of("t", [b"1", b"2", b"3", b"4"], partitions=[0, 2, 0, 1]))
     assert producer.sent == [("t", b"1", 0), ("t", b"2", 2), ("t", b"3", 0), ("t", b"4", 1)]
 
@@ -91,9 +94,8 @@ class Full(Partitions):
 
 
 def test_each_record_is_sent_once_and_in_order_when_the_producer_is_full_now_and_then() -> None:
-    sender, _ = sending()
     producer: Any = Full()
-    sender.attach(producer, 1_048_576, sender.limits)
+    sender = sending(producer=producer)
     values = [b"%d" % i for i in range(7)]
     sender.send(Batch.of("t", values, timestamps=list(range(1, 8))))
     assert producer.sent == [("t", value, i) for i, value in enumerate(values, 1)]
@@ -101,9 +103,7 @@ def test_each_record_is_sent_once_and_in_order_when_the_producer_is_full_now_and
 
 
 def test_a_record_for_a_partition_that_its_topic_has_not_is_refused_with_javas_words() -> None:
-    sender, _ = sending()
-    producer: Any = Partitions(1, 1)
-    sender.attach(producer, 1_048_576, sender.limits, 0.0)
+    sender = sending(producer=Partitions(1, 1), max_block=0.0)
     with pytest.raises(ConnectError, match="Unrecoverable exception from producer send callback") as raised:
         sender.send(Batch.of("t", [b"1"], partitions=[5]))
     cause: Any = raised.value.__cause__
@@ -112,7 +112,8 @@ def test_a_record_for_a_partition_that_its_topic_has_not_is_refused_with_javas_w
 
 
 def test_what_has_not_arrived_is_given_up_at_the_end_and_is_no_failure() -> None:
-    sender, producer = sending()
+    sender = sending()
+    producer = sender.producer
     for value in (b"1", b"2"):
         sender.put("t", None, value)
     assert len(producer) >= 2  # besides the records, events that librdkafka may have about its connections
@@ -139,8 +140,7 @@ class Failed:
     "send", [lambda sender: sender.put("t", None, b"1"), lambda sender: sender.send(Batch.of("t", [b"1"]))]
 )
 def test_the_reason_why_a_transaction_has_failed_is_found_out(send: Callable[[Sender], None]) -> None:
-    sender, _ = sending(LossPolicy(failure=lambda error: unsent(TaskId("c", 0), error)))
-    producer: Any = Failed()
-    sender.attach(producer, 1_048_576, TopicLimits(nobody, 1_000_000))
+    losses = LossPolicy(failure=lambda error: unsent(TaskId("c", 0), error))
+    sender = sending(losses, Failed())
     with pytest.raises(FencedError, match="the brokers have not answered in time"):
         send(sender)

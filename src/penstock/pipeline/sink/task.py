@@ -13,8 +13,8 @@ from penstock.java.text import java_class_name
 from penstock.kafka.client_settings import connector_producer, max_poll_records
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.kafka.statistics import ClientStatistics
-from penstock.pipeline.chain import Chain, Resolve
-from penstock.pipeline.conversion import Conversion
+from penstock.pipeline.chain import Resolve
+from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.dead_letters import DeadLetterQueue, make_queue, queue_of
 from penstock.pipeline.errors import (
     ErrorHandler,
@@ -87,10 +87,8 @@ def run_sink_task(
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
         plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})
         metrics.plugins = lambda: [*plugins.read(), *jvm.plugin_metrics()]
-        originals.conversion = conversion = Conversion.build(connector, spec.worker_config, resolve, plugins)
-        stack.callback(conversion.close)
-        chain = Chain.build(connector, resolve, plugins)
-        stack.callback(chain.close)
+        conversion, chain = stack.enter_context(conversion_and_chain(connector, spec.worker_config, resolve, plugins))
+        originals.conversion = conversion
         if not await_start(control, host):
             return
         task = task_class()

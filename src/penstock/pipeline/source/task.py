@@ -27,8 +27,8 @@ from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
 from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
 from penstock.kafka.security.settings import Security
-from penstock.pipeline.chain import Chain, Resolve
-from penstock.pipeline.conversion import Conversion
+from penstock.pipeline.chain import Resolve
+from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.dead_letters import make_queue, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, StoppedError
 from penstock.pipeline.metrics import Metrics
@@ -41,7 +41,13 @@ from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.sending.delivery_tracking import wants_acknowledgements
-from penstock.pipeline.source.sending.sender import LONG_STATISTICS_SECONDS, STATISTICS_SECONDS, LossPolicy, Sender
+from penstock.pipeline.source.sending.sender import (
+    LONG_STATISTICS_SECONDS,
+    STATISTICS_SECONDS,
+    LossPolicy,
+    RequestLimits,
+    Sender,
+)
 from penstock.pipeline.source.sending.topic_limits import TopicLimits
 from penstock.pipeline.source.topic_creation import TopicCreator, creates_topics
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
@@ -103,10 +109,9 @@ def run_source_task(
         runtime = TaskRuntime(id, control, host, metrics, errors)
         plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})
         metrics.plugins = lambda: [*plugins.read(), *jvm.plugin_metrics()]
-        conversion = Conversion.build(spec.connector_config, spec.worker_config, resolve, plugins)
-        stack.callback(conversion.close)
-        chain = Chain.build(spec.connector_config, resolve, plugins)
-        stack.callback(chain.close)
+        conversion, chain = stack.enter_context(
+            conversion_and_chain(spec.connector_config, spec.worker_config, resolve, plugins)
+        )
         offsets = SourceTaskOffsets(spec)
         if not await_start(control, host):
             return
@@ -190,22 +195,27 @@ def _commit_policy(
 def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: LossPolicy) -> Sender:
     """The sender of the task's records, its producer made: transactional with exactly once."""
     client_id = f"connector-producer-{runtime.id}"
-    sender = Sender(runtime, losses)
-    only_errors = not wants_acknowledgements(type(task))
-    native = {"delivery.report.only.error": only_errors, "on_delivery": sender.failed}
     if spec.exactly_once:
         transactional_id = f"{spec.group_id}-{runtime.id}"
         java = transactional_producer(spec.worker_config, spec.connector_config, client_id, transactional_id)
     else:
         java = connector_producer(spec.worker_config, spec.connector_config, client_id)
-    sender.statistics.client_id = java["client.id"]
     seconds = LONG_STATISTICS_SECONDS if spec.exactly_once else STATISTICS_SECONDS
-    native |= {"stats_cb": sender.on_statistics, "statistics.interval.ms": int(seconds * 1000)}
+    native = {
+        "delivery.report.only.error": not wants_acknowledgements(type(task)),
+        "statistics.interval.ms": int(seconds * 1000),
+    }
     limits = TopicLimits(lambda: admin_like(java), producer_config(java)["batch.size"])
     most = parse_type(MAX_REQUEST_SIZE, java.get(MAX_REQUEST_SIZE, 1_048_576), ConfigType.INT)
     max_block = parse_type(MAX_BLOCK_MS, java.get(MAX_BLOCK_MS, 60_000), ConfigType.LONG) / 1000
-    sender.attach(new_producer(java, **native), most, limits, max_block)
-    return sender
+    return Sender(
+        runtime,
+        losses,
+        lambda callbacks: new_producer(java, **native, **callbacks),
+        limits,
+        RequestLimits(most, max_block),
+        java["client.id"],
+    )
 
 
 def _copies(spec: TaskSpec, id: TaskId, sender: Sender) -> OffsetCopies:

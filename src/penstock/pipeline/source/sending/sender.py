@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 from operator import length_hint
@@ -65,34 +65,44 @@ class LossPolicy:
         return self.tolerant and topic != self.must_deliver
 
 
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """``max.request.size`` in bytes, and ``max.block.ms`` in seconds."""
+
+    max_size: int
+    max_block: float = MAX_BLOCK
+
+
 class Sender:
     """Sends through one producer. Used from the loop's thread only, but for callbacks that ``commit_transaction``
     serves.
     """
 
-    def __init__(self, runtime: TaskRuntime, losses: LossPolicy) -> None:
+    def __init__(
+        self,
+        runtime: TaskRuntime,
+        losses: LossPolicy,
+        make_producer: Callable[[Mapping[str, Any]], ck.Producer],
+        limits: TopicLimits,
+        request: RequestLimits,
+        client_id: str = "",
+    ) -> None:
+        """``make_producer`` gets the callbacks that it must give the producer. ``client_id`` is shown in figures."""
         self._task, self._control, self._errors = runtime.id, runtime.control, runtime.errors
         self.losses = losses
         self._failure: ConnectError | None = None
         self._reason_known = True
         """False if the failure is that of a record whose batch was refused, perhaps because of another record."""
-        self.producer: ck.Producer
-        self._max_request_size = 0
-        self._missing: MissingPartitions
         self.lost: set[str] = set()
         """Topics of records that did not arrive, and never will."""
-        self.limits: TopicLimits
+        self.limits = limits
         self.taken = 0
         """How many records of the last batch the producer has, from the first on."""
-        self.statistics = ClientStatistics("producer", "")
+        self.statistics = ClientStatistics("producer", client_id)
         self._told = 0.0
-
-    def attach(
-        self, producer: ck.Producer, max_request_size: int, limits: TopicLimits, max_block: float = MAX_BLOCK
-    ) -> None:
-        """Called once, before all others; ``producer`` was made with ``failed`` as its callback for deliveries."""
-        self.producer, self._max_request_size, self.limits = producer, max_request_size, limits
-        self._missing = MissingPartitions(producer, max_block, self._wait)
+        self._max_request_size = request.max_size
+        self.producer = make_producer({"on_delivery": self.failed, "stats_cb": self.on_statistics})
+        self._missing = MissingPartitions(self.producer, request.max_block, self._wait)
 
     def failed(self, error: ck.KafkaError | None, message: ck.Message) -> None:
         """Called by the producer for a record that did not arrive."""

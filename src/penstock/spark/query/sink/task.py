@@ -21,8 +21,8 @@ from penstock.kafka.client_settings import connector_consumer, consumer_group
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer
 from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.groups import committed_offsets
-from penstock.pipeline.chain import Chain, Resolve
-from penstock.pipeline.conversion import Conversion
+from penstock.pipeline.chain import Resolve
+from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.dead_letters import make_queue, queue_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.metrics import Metrics
@@ -82,10 +82,7 @@ def run_sink_query(
             name = f"connector-dlq-adminclient-{spec.connector}-{spec.task}"
             make_queue(make_admin(spec.worker_config, connector, client_id=name), connector)
         # A wrong setting fails the task now, not with the first record.
-        conversion = Conversion.build(connector, spec.worker_config, resolve)
-        stack.callback(conversion.close)
-        chain = Chain.build(connector, resolve)
-        stack.callback(chain.close)
+        conversion, chain = stack.enter_context(conversion_and_chain(connector, spec.worker_config, resolve))
         source = _input(spec, connector, kind.pace, session, lambda: control.aborted, stack)
         owner = SinkOwner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
         own = str(session.sparkContext.getConf().get("spark.driver.host"))

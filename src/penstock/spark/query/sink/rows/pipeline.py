@@ -22,8 +22,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import HostLost
 from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
-from penstock.pipeline.chain import Chain
-from penstock.pipeline.conversion import Conversion
+from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.dead_letters import DeadLetterQueue, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, FailureReporter, LogReporter, Step
 from penstock.pipeline.metrics import Metrics
@@ -114,10 +113,7 @@ class Pipeline:
         connector = {**spec.connector_config, "name": spec.connector}
         id = TaskId(spec.connector, spec.task)
         metrics = Metrics(lambda _: None, ())
-        conversion = Conversion.build(connector, spec.worker_config, resolve)
-        stack.callback(conversion.close)
-        chain = Chain.build(connector, resolve)
-        stack.callback(chain.close)
+        conversion, chain = stack.enter_context(conversion_and_chain(connector, spec.worker_config, resolve))
         letters = OriginalRecords(conversion=conversion)
         settings = ErrorSettings.of(connector) if report else ErrorSettings(tolerate=True)
         queue = None
