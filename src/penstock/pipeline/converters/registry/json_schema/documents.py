@@ -23,7 +23,9 @@ class SchemaPlace:
     """The name of the document, empty for the schema itself."""
 
     def child(self, node: Any) -> SchemaPlace:
-        """A schema inside of this one. Raises DataError for JSON that is none."""
+        """A schema inside of this one; ``true`` is the empty schema. Raises DataError for JSON that is none."""
+        if node is True:
+            return SchemaPlace({}, self.document)
         if not isinstance(node, dict):
             raise DataError(f"Only JSON objects are schemas for the converter, not {node}")
         return SchemaPlace(node, self.document)

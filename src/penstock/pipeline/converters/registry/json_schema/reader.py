@@ -4,6 +4,7 @@ other keys than texts, unions, missing properties. Java: ``JsonSchemaData.toConn
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +16,8 @@ from penstock.pipeline.converters.nulls_inside import check_inside, checked, nul
 from penstock.pipeline.converters.registry.json_schema.options import has_object_keys, is_union
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema
-from penstock.pipeline.converters.scalar_nodes import Read
+from penstock.pipeline.converters.registry.mapping.variant import is_variant, to_variant
+from penstock.pipeline.converters.scalar_nodes import InexactError, Read
 
 _INTEGERS = frozenset((SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64))
 _FLOATS = frozenset((SchemaType.FLOAT32, SchemaType.FLOAT64))
@@ -40,10 +42,14 @@ class ValueReader(JsonReader):
         return super().reader(schema)
 
     def _compile(self, schema: Schema) -> Read:
+        if is_variant(schema):
+            return _read_variant
         return self._union(schema) if is_union(schema) else super()._compile(schema)
 
     def table(self, schema: Schema | None, nodes: list[Node]) -> Any:
-        return None if schema is not None and is_union(schema) else super().table(schema, nodes)
+        if schema is not None and (is_union(schema) or is_variant(schema)):
+            return None
+        return super().table(schema, nodes)
 
     def _inner(self, schema: Schema) -> None:
         """None: they are looked through once more."""
@@ -116,6 +122,24 @@ class ValueReader(JsonReader):
             return {**blank, chosen[0]: chosen[2](node)}
 
         return read
+
+
+def _read_variant(node: Node) -> dict[str, bytes]:
+    _require_exact_numbers(node)
+    return to_variant(node)
+
+
+def _require_exact_numbers(node: Node) -> None:
+    """Raise InexactError for a float: variants keep the digits of numbers with a fraction."""
+    match node:
+        case float() if math.isfinite(node):
+            raise InexactError
+        case list():
+            for item in node:
+                _require_exact_numbers(item)
+        case dict():
+            for item in node.values():
+                _require_exact_numbers(item)
 
 
 def _is_instance(schema: Schema, node: Node) -> bool:

@@ -24,6 +24,7 @@ from penstock.pipeline.converters.registry.json_schema.options import (
 from penstock.pipeline.converters.registry.json_schema.pieces import COMBINATIONS, java_name, kind, members, pieces
 from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
 from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema, SchemaParts, reference
+from penstock.pipeline.converters.registry.mapping.variant import VARIANT_FIELDS, VARIANT_NAME
 
 _TYPES = {kind.value: kind for kind in SchemaType}
 _MODERN = ("https://json-schema.org/draft/20", "http://json-schema.org/draft/20")
@@ -155,6 +156,9 @@ class _Builder:
                 return self._array(place, connect)
             case "object":
                 return self._map(place) if connect == "map" else self._struct(place)
+            case None:
+                fields = [(field.name, field.schema) for field in VARIANT_FIELDS]
+                return SchemaParts(SchemaType.STRUCT, name=VARIANT_NAME, fields=fields)
         raise DataError(f"Unsupported schema type {java_name(what)}")
 
     def _enum(self, symbols: list[Any]) -> SchemaParts:
@@ -191,8 +195,15 @@ class _Builder:
         required = place.node.get("required", ())
         for _, (name, inner) in sorted(by_index.items()):
             absent = self.options.use_optional_for_nonrequired and name not in required
-            parts.fields.append((name, self.build(place.child(inner), None, absent)))
+            parts.fields.append((name, self._property(name, place, inner, absent)))
         return parts
+
+    def _property(self, name: str, place: SchemaPlace, inner: Any, optional: bool) -> Schema:
+        """The schema of a property; an error names it."""
+        try:
+            return self.build(place.child(inner), None, optional)
+        except DataError as error:
+            raise DataError(f"Property {name}: {error}") from error
 
     def _finished(self, parts: SchemaParts, place: SchemaPlace, version: int | None, optional: bool) -> Schema:
         node = place.node

@@ -26,6 +26,7 @@ from penstock.pipeline.converters.registry.json_schema.options import (
     is_union,
 )
 from penstock.pipeline.converters.registry.json_schema.writer import ValueWriter
+from penstock.pipeline.converters.registry.mapping.variant import is_variant
 
 _NUMBERS = {
     **dict.fromkeys((SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64), "integer"),
@@ -54,7 +55,7 @@ class _Builder:
         own_id = schema.parameters.get(ID)
         if own_id is not None:
             self._ids.add(own_id)
-        if schema.type is SchemaType.STRUCT and (is_union(schema) or schema.optional):
+        if schema.type is SchemaType.STRUCT and not is_variant(schema) and (is_union(schema) or schema.optional):
             return _shown(self._one_of(schema), {}, {}, own_id, index)
         node, props = self._plain(schema)
         described: Node = {}
@@ -86,6 +87,8 @@ class _Builder:
         match schema.type:
             case kind if kind in _NUMBERS:
                 return {"type": _NUMBERS[kind]}, {CONNECT_TYPE: kind.value}
+            case SchemaType.STRUCT if is_variant(schema):
+                return {}, {}
             case SchemaType.BOOLEAN:
                 return {"type": "boolean"}, {}
             case SchemaType.STRING:

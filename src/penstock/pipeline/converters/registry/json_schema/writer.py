@@ -4,13 +4,16 @@ other keys than texts, unions, nulls where there should be none. Java: ``JsonSch
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
+from penstock.java.jackson.reading import literal_number, number
 from penstock.pipeline.converters.json_writer import JsonWriter, Write
 from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions, has_object_keys, is_union
 from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema
+from penstock.pipeline.converters.registry.mapping.variant import from_variant, is_variant
 from penstock.values.class_names import class_name
 
 
@@ -27,7 +30,9 @@ class ValueWriter(JsonWriter):
         return super().writer(schema)
 
     def _inner(self, schema: Schema | None, names: tuple[Any, ...]) -> list[Schema | None] | None:
-        return None if schema is not None and is_union(schema) else super()._inner(schema, names)
+        if schema is not None and (is_union(schema) or is_variant(schema)):
+            return None
+        return super()._inner(schema, names)
 
     def _array(self, schema: Schema) -> Write:
         write, write_item = super()._array(schema), self._item(schema.value_schema)
@@ -83,6 +88,8 @@ class ValueWriter(JsonWriter):
         return schema.default is not None and self.defaults
 
     def _struct(self, schema: Schema) -> Write:
+        if is_variant(schema):
+            return _write_variant
         write = self._union(schema) if is_union(schema) else super()._struct(schema)
         absent = [
             field.name for field in schema.fields if not field.schema.optional and not self.writes_default(field.schema)
@@ -123,3 +130,23 @@ class ValueWriter(JsonWriter):
             return None
 
         return write
+
+
+def _write_variant(value: Any) -> Any:
+    if type(value) is not dict:
+        raise DataError(f"Invalid type for Variant, expected Struct but was class {class_name(None, value)}")
+    return _spelled(from_variant(value))
+
+
+def _spelled(node: Any) -> Any:
+    """A JSON value with its numbers as Jackson writes them."""
+    match node:
+        case float():
+            return number(node)
+        case Decimal():
+            return literal_number(str(node.normalize()))
+        case list():
+            return [_spelled(item) for item in node]
+        case dict():
+            return {key: _spelled(item) for key, item in node.items()}
+    return node
