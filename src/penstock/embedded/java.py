@@ -68,7 +68,7 @@ def java() -> Java:
     """
     if own := os.environ.get("JAVA_HOME"):
         wheel = _wheel()
-        if wheel is not None and Path(own).absolute() in (wheel.launcher_home, wheel.java_home):
+        if wheel is not None and is_bundled(Path(own)):
             return _launched(wheel)
         return chosen(Path(own), "JAVA_HOME")
     on_path = shutil.which("java")
@@ -117,6 +117,18 @@ def bundled() -> Java | None:
     """The wheel's Java behind our launcher, which is written if missing; None when the wheel is not installed."""
     wheel = _wheel()
     return None if wheel is None else _launched(wheel)
+
+
+def is_bundled(where: Path) -> bool:
+    """Whether this ``JAVA_HOME`` is the wheel's, or its launcher's, which Penstock sets for the processes it starts."""
+    wheel = _wheel()
+    return wheel is not None and where.absolute() in (wheel.launcher_home, wheel.java_home)
+
+
+def bundled_version() -> int | None:
+    """The version of the wheel's Java; None when the wheel is not installed. Starts and writes nothing."""
+    wheel = _wheel()
+    return None if wheel is None else wheel.version
 
 
 def _launched(wheel: _Wheel) -> Java:

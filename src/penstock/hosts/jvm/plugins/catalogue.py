@@ -22,7 +22,7 @@ import orjson
 
 from penstock.embedded.home import EmbeddedError, folder, home
 from penstock.embedded.jars import lock, pinned
-from penstock.embedded.java import chosen, java
+from penstock.embedded.java import bundled_version, chosen, is_bundled, java
 from penstock.hosts.jvm.build import SOURCES
 from penstock.hosts.jvm.class_path import class_path
 from penstock.hosts.jvm.plugins.locations import Checksums, java_locations, write_json
@@ -139,8 +139,9 @@ def _salt(java_home: str | None) -> str:
     own.update(" ".join(jar.sha256 for jar in pinned("connect")).encode())
     named = java_home or os.environ.get("JAVA_HOME")
     found = Path(named, "bin", "java") if named else Path(shutil.which("java") or "")
-    if found.is_relative_to(home() / "java") or not found.is_file():
-        return f"{own.hexdigest()} bundled"  # processes below Spark's have its launcher as their JAVA_HOME
+    if not found.is_file() or (named and is_bundled(Path(named))):
+        # Processes below Spark's have its launcher as their JAVA_HOME.
+        return f"{own.hexdigest()} bundled {bundled_version()}"
     return f"{own.hexdigest()} {found.resolve()} {found.resolve().stat().st_mtime_ns}"
 
 
