@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support import marking
 from support.kafka.client import Kafka
 from support.machine import missing
 from support.spark.class_data import java_options
@@ -30,6 +31,7 @@ settings.load_profile("tests")
 # Of every Spark that is started here, however that comes about.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
 
+marking.watch()
 
 LOG_LINES, LOG_WIDTH = 25, 240
 
@@ -38,14 +40,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write what comes of the scenarios today into their files")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests come first, then those that need a broker, so that in the end no process waits for the long
     ones of another.
     """
+    marking.mark(items)
     slow, integration = (
         {item.path for item in items if item.get_closest_marker(marker)} for marker in ("slow", "integration")
     )
     items.sort(key=lambda item: (item.path not in slow, item.path not in integration))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    marking.begin(item)
+    yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    yield
+    marking.end()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,0 +1,56 @@
+"""Which tests need a JVM, a broker or a Spark: those with the fixtures that start one are marked ``integration`` here,
+and a test that starts a JVM without that mark fails.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+STARTING = frozenset({"bootstrap", "registry_url"})
+"""The fixtures of this folder that start a JVM. Those of others are marked where their tests are."""
+_JAVAS = frozenset({"java", "spark-submit"})
+_running: list[str] = []
+"""The node ids of the test that runs, if it is not marked; then of what it has started."""
+
+
+def mark(items: Sequence[pytest.Item]) -> None:
+    """Mark the tests that use a broker or a registry, by whatever other fixture."""
+    for item in items:
+        if not item.get_closest_marker("integration") and STARTING.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.integration)
+
+
+def begin(item: pytest.Item) -> None:
+    """Called before the fixtures of a test are made."""
+    _running[:] = [] if item.get_closest_marker("integration") else [item.nodeid]
+
+
+def end() -> None:
+    """Called after a test. Fails if it was not marked and has started a JVM."""
+    test, *started = _running or [""]
+    _running.clear()
+    if started:
+        pytest.fail(f"{test} starts a JVM ({started[0]}), so it has to be marked `integration`", pytrace=False)
+
+
+def watch() -> None:
+    """From now on, look at each process that this one starts. Called once."""
+    sys.addaudithook(_look)
+
+
+def _look(event: str, arguments: Any) -> None:
+    if event == "subprocess.Popen" and _running:
+        given = arguments[1]
+        words = [given] if isinstance(given, str | bytes | os.PathLike) else list(given)
+        if starts_java([os.fsdecode(word) for word in words]):
+            _running.append(" ".join(map(os.fsdecode, words))[:100])
+
+
+def starts_java(command: Sequence[str]) -> bool:
+    """Whether a command starts a JVM that does something, which asking for its version is not."""
+    return "-version" not in command and any(os.path.basename(word) in _JAVAS for word in command)
