@@ -103,7 +103,7 @@ def test_a_worker_starts_with_the_hardened_example(bootstrap: str, kafka: Kafka,
         def put(config: dict[str, str], **more: Any) -> httpx.Response:
             return http.put("/connectors/one/config", json=config, **more)
 
-        until(lambda: put(source).status_code in (200, 201), "the connector is created", 300)
+        until(lambda: put(source).status_code in (200, 201), "the connector is created")
         for wrong, sentence in (
             ({**source, "file": "/etc/passwd"}, "is not in the folders of `penstock.paths.allowed`"),
             ({**source, "connector.class": "FileStreamSink", "topics": "t"}, "is denied by `penstock.plugins.denied`"),
@@ -119,10 +119,8 @@ def test_a_worker_starts_with_the_hardened_example(bootstrap: str, kafka: Kafka,
             httpx.get(f"{http.base_url}/connectors")  # another trust store does not know the authority
         assert put({**source, "x": "y" * 2**20}).status_code == 413
         audit = f"{worker.name}-audit"
-        until(lambda: audit in kafka.admin.list_topics(timeout=30).topics, "the topic of the audit", 300)
-        until(
-            lambda: {"victor", "ada"} <= {line["principal"] for line in lines(kafka, audit)}, "the lines of both", 300
-        )
+        until(lambda: audit in kafka.admin.list_topics(timeout=900).topics, "the topic of the audit")
+        until(lambda: {"victor", "ada"} <= {line["principal"] for line in lines(kafka, audit)}, "the lines of both")
 
 
 def lines(kafka: Kafka, topic: str) -> list[dict[str, Any]]:

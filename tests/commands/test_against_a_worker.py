@@ -44,17 +44,17 @@ def test_a_connectors_life(run: Run, kafka: Kafka, tmp_path: Path) -> None:
     topic = kafka.create_topic()
     file.write_text(f"name=lines\nconnector.class=FileStreamSource\ntopic={topic}\nfile={lines}\ntasks.max=1\n")
     assert run("apply", "-f", str(file)).endswith("Created connector lines.\n")
-    until(lambda: run("topics", "lines") == f"{topic}\n", "the topic", 120)
-    until(lambda: "1 running" in run("status"), "the status, which another partition may tell later", 60)
+    until(lambda: run("topics", "lines") == f"{topic}\n", "the topic")
+    until(lambda: "1 running" in run("status"), "the status, which another partition may tell later")
     expected = [
         b'{"schema":{"type":"string","optional":false},"payload":"%b"}' % line for line in (b"one", b"two", b"three")
     ]
-    until(lambda: kafka.values(topic) == expected, "the lines, which are committed after the topic is told", 60)
+    until(lambda: kafka.values(topic) == expected, "the lines, which are committed after the topic is told")
 
     assert run("restart", "lines", "--include-tasks") == "Restarting connector lines and its task 0.\n"
-    until(lambda: "1 running" in run("status"), "the restart", 60)
+    until(lambda: "1 running" in run("status"), "the restart")
     assert run("stop", "lines") == "Stopped connector lines.\n"
-    until(lambda: "It has no tasks." in run("status", "lines"), "the stop", 60)
+    until(lambda: "It has no tasks." in run("status", "lines"), "the stop")
     place = {"partition": {"filename": str(lines)}, "offset": {"position": 14}}
     assert json.loads(run("get", "offsets", "lines", "-o", "json")) == {"offsets": [place]}
     assert "reset" in run("offsets", "reset", "lines")
@@ -83,5 +83,5 @@ def test_commands_show_the_worker_s_measurements(worker: WorkerProcess, run: Run
     def missing() -> set[str]:
         return set(wanted) - set(worker.http.get("/metrics").text.splitlines())
 
-    until(lambda: not missing(), "the task's report", 300)
+    until(lambda: not missing(), "the task's report")
     assert missing() == set()

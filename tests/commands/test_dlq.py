@@ -72,7 +72,7 @@ class Sink:
     def stop(self, kafka: Kafka) -> None:
         """Returns when its task is gone: until then it goes on with its old configuration."""
         self.worker.http.put(f"/connectors/{self.name}/stop").raise_for_status()
-        until(lambda: not kafka.members(f"connect-{self.name}"), "the end of its task", 300)
+        until(lambda: not kafka.members(f"connect-{self.name}"), "the end of its task")
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def sink(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> Iterator[Sink]:
     sink = Sink(worker, new_name("sink"), kafka.create_topic(), new_name("dead"), tmp_path / "out")
     sink.put(value__converter=JSON, errors__deadletterqueue__context__headers__enable="true")
     kafka.produce(sink.topic, [Record("1", partition=0), BROKEN])
-    until(lambda: sink.queue in kafka.topics() and kafka.values(sink.queue), "the dead letter", 300)
+    until(lambda: sink.queue in kafka.topics() and kafka.values(sink.queue), "the dead letter")
     yield sink
     worker.http.delete(f"/connectors/{sink.name}")
 
@@ -119,8 +119,8 @@ def test_a_dead_letter_is_shown_and_replayed_when_the_cause_is_fixed(dlq: Run, s
     sink.worker.http.put(f"/connectors/{sink.name}/resume").raise_for_status()
     said = dlq("replay", sink.name).stdout
     assert said == f"Replayed 1 record of connector {sink.name}: 1 to {sink.topic}.\n"
-    until(lambda: sink.file.read_text() == "1\n{broken\n", "the record", 300)
-    until(lambda: len(kafka.values(sink.topic)) == 3, "the end of the transaction", 60)
+    until(lambda: sink.file.read_text() == "1\n{broken\n", "the record")
+    until(lambda: len(kafka.values(sink.topic)) == 3, "the end of the transaction")
     again = kafka.read_all(sink.topic)[-1]
     assert (again.key, again.value, again.headers) == (b"k", b"{broken", (("mine", b"1"),))
 

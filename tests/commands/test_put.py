@@ -19,7 +19,7 @@ from support.rest.cluster import RestCluster, Submitted
 from support.rest.server import serve
 from support.waiting import until
 
-SECONDS = 60
+SECONDS = 900
 
 
 @pytest.fixture

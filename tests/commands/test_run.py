@@ -22,7 +22,7 @@ from penstock.trial.topics import text
 from penstock.trial.worker import LocalWorker
 from support.waiting import until
 
-SECONDS = 240
+SECONDS = 900
 
 
 class Running:

@@ -31,7 +31,7 @@ FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 JARS = Path(__file__).with_name("client.jars")
 WITH_SPARK = ("py4j-", "httpclient-", "httpcore-", "commons-codec-", "slf4j-api-", "jcl-over-slf4j-")
 OURS = ("value.format",)
-PATIENCE = 180.0
+PATIENCE = 900.0
 
 
 def play(url: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 NAME, TOPIC = "kc-source", "kc-topic"
-PATIENCE = 180.0
+PATIENCE = 900.0
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 
@@ -74,7 +74,7 @@ class Client:
 
     def run(self, *words: str) -> dict[str, Any]:
         command = [*self.command, *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
         text = done.stdout.replace(self.folder, "FOLDER").replace(self.url, "URL")
         try:
             out = json.loads(text)

@@ -25,7 +25,7 @@ from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-PATIENCE = 300.0
+PATIENCE = 900.0
 KINDS = ("config", "offset", "status")
 TAKES_OVER = {"scheduled.rebalance.max.delay.ms": "500", "task.shutdown.graceful.timeout.ms": "15000"}
 """What a worker that leaves had is given to others after the first time; five minutes by default. A sink that did not

@@ -16,7 +16,7 @@ from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-PATIENCE = 300.0
+PATIENCE = 900.0
 KINDS = ("config", "offset", "status")
 
 

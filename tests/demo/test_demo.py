@@ -41,7 +41,7 @@ def processes_of(folder: Path) -> list[str]:
     return [said for each in psutil.process_iter() if str(folder) in (said := command_of(each))]
 
 
-def wait(done: Callable[[], bool], seconds: float = 300) -> None:
+def wait(done: Callable[[], bool], seconds: float = 900) -> None:
     give_up = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < give_up
@@ -125,7 +125,7 @@ def test_nothing_outlives_a_demo_that_is_ended(tmp_path: Path, number: signal.Si
         wait(lambda: (folder / "sink.csv").exists())
         children = descendants(demo.pid)
         demo.send_signal(number)
-        assert demo.wait(300) == status
+        assert demo.wait(900) == status
     finally:
         demo.kill()
         demo.wait()

@@ -38,7 +38,7 @@ def test_a_broker_stays_until_it_is_stopped(tmp_path: Path) -> None:
         assert started.stdout == (
             f"Kafka runs on {running.bootstrap} (process {running.pid}, data and log in {tmp_path}).\n"
         )
-        until(lambda: answers(running.port), "the broker answers", 120)
+        until(lambda: answers(running.port), "the broker answers")
         assert penstock("kafka", "up", "--port", str(running.port), *where).stdout == started.stdout
         other = penstock("kafka", "up", "--port", "1", *where)
         assert (other.returncode, other.stdout) == (1, "")

@@ -43,7 +43,7 @@ class BrokerPair:
             self._stack.enter_context(self._second)
             self.bootstrap = f"{self._first.bootstrap},{self._second.bootstrap}"
             self.kafka = Kafka(self.bootstrap)
-            until(lambda: len(self.kafka.admin.list_topics(timeout=60).brokers) == 2, "the second broker", 300)
+            until(lambda: len(self.kafka.admin.list_topics(timeout=900).brokers) == 2, "the second broker")
             for name in _COORDINATORS:
                 self.create_topic(name, [2, 1], **{"cleanup.policy": "compact"})
             self._stack = self._stack.pop_all()

@@ -90,7 +90,7 @@ class Proxy:
     def _connect(self, client: socket.socket) -> None:
         self._wait_for_passage()
         try:
-            server = socket.create_connection(("127.0.0.1", self._target), timeout=60)
+            server = socket.create_connection(("127.0.0.1", self._target), timeout=900)
         except OSError:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             client.close()

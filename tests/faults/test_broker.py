@@ -55,11 +55,10 @@ def test_every_transaction_ends(tmp_path: Path) -> None:
         def ends(level: IsolationLevel) -> list[int]:
             wanted = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(PARTITIONS)}
             found = kafka.admin.list_offsets(wanted, isolation_level=level)
-            return [future.result(60).offset for future in found.values()]
+            return [future.result(900).offset for future in found.values()]
 
         until(
             lambda: ends(IsolationLevel.READ_COMMITTED) == ends(IsolationLevel.READ_UNCOMMITTED),
             "the ends of all transactions",
-            120,
         )
         assert min(ends(IsolationLevel.READ_COMMITTED)) > 0

@@ -27,7 +27,7 @@ from support.worker_process import PLAIN, QUICK_JAVA, WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-SECONDS = 600
+SECONDS = 900
 PARTITIONS = 2
 MARK = f"test.iceberg={uuid.uuid4().hex}"
 

@@ -54,7 +54,7 @@ def test_records_of_a_source_from_a_jar(worker: WorkerProcess, kafka: Kafka, tmp
     config = {"connector.class": SOURCE, "file": str(tmp_path / "in"), "topic": topic, "tasks.max": "1"}
     assert worker.http.put("/connectors/lines/config", json=config).status_code == 201
     worker.running("lines")
-    until(lambda: kafka.values(topic) == [b"one", b"two"], "the lines arrive", 300)
+    until(lambda: kafka.values(topic) == [b"one", b"two"], "the lines arrive")
     (task,) = worker.http.get("/connectors/lines/tasks").json()
     assert task["config"]["task.class"] == "org.apache.kafka.connect.file.FileStreamSourceTask"
     killed = jvms()
@@ -63,13 +63,12 @@ def test_records_of_a_source_from_a_jar(worker: WorkerProcess, kafka: Kafka, tmp
         os.kill(process.pid, signal.SIGKILL)
     with (tmp_path / "in").open("a") as file:
         file.write("three\n")
-    until(lambda: kafka.values(topic)[-1:] == [b"three"], "the task goes on in a new JVM", 300)
+    until(lambda: kafka.values(topic)[-1:] == [b"three"], "the task goes on in a new JVM")
     worker.running("lines")
     assert worker.http.put("/connectors/lines/config", json={**config, "batch.size": "7"}).status_code == 200
     until(
         lambda: worker.http.get("/connectors/lines/tasks").json()[0]["config"].get("batch.size") == "7",
         "the connector makes new configurations",
-        300,
     )
     assert worker.http.delete("/connectors/lines").status_code == 204
 
@@ -98,17 +97,17 @@ def test_metrics_of_a_connector_and_its_task(worker: WorkerProcess, kafka: Kafka
     def shown() -> set[str]:
         return set(worker.http.get("/metrics").text.splitlines())
 
-    until(lambda: wanted <= shown(), "the metrics", 120)
+    until(lambda: wanted <= shown(), "the metrics")
     assert not [line for line in shown() if line.startswith("java_lang_")]
 
     def task() -> Any:
         (health,) = worker.get("/connectors/numbers/status?penstock=true")["penstock"]["tasks"]
         return health
 
-    until(lambda: task()["seconds_behind"] == 1.5, "the lag", 60)
-    until(lambda: [place["position"] for place in task()["places"] if place["unit"] == "next"] == [100], "the end", 60)
+    until(lambda: task()["seconds_behind"] == 1.5, "the lag")
+    until(lambda: [place["position"] for place in task()["places"] if place["unit"] == "next"] == [100], "the end")
     assert worker.http.delete("/connectors/numbers").status_code == 204
-    until(lambda: 'connector="numbers"' not in worker.http.get("/metrics").text, "the end of its metrics", 60)
+    until(lambda: 'connector="numbers"' not in worker.http.get("/metrics").text, "the end of its metrics")
 
 
 def test_levels_of_loggers_hold_in_the_jvms(worker: WorkerProcess, kafka: Kafka) -> None:
@@ -122,10 +121,10 @@ def test_levels_of_loggers_hold_in_the_jvms(worker: WorkerProcess, kafka: Kafka)
 
     assert not said("task-said")
     worker.http.put("/admin/loggers/penstock.tests", json={"level": "DEBUG"}).raise_for_status()
-    until(lambda: said("task-said"), "the task's line", 60)
+    until(lambda: said("task-said"), "the task's line")
     assert not said("connector-said")
     worker.http.post("/connectors/talking/restart").raise_for_status()
-    until(lambda: said("connector-said"), "the connector's line", 60)
+    until(lambda: said("connector-said"), "the connector's line")
     worker.http.put("/admin/loggers/penstock.tests", json={"level": "INFO"}).raise_for_status()
     assert worker.http.delete("/connectors/talking").status_code == 204
 
@@ -140,8 +139,8 @@ def test_values_of_a_config_provider_from_a_jar_expire(worker: WorkerProcess, ka
         """The files that runs with different values write to."""
         return [each for each in tmp_path.iterdir() if f"\n{method} " in f"\n{each.read_text()}"]
 
-    until(lambda: len(starts("connector.start")) > 1, "the connector is restarted with another value", 120)
-    until(lambda: len(starts("start")) > 1, "its task, too", 120)
+    until(lambda: len(starts("connector.start")) > 1, "the connector is restarted with another value")
+    until(lambda: len(starts("start")) > 1, "its task, too")
     assert all(each.name.startswith("from-the-jar-journal-") for each in starts("start"))
     assert worker.http.delete("/connectors/secrets").status_code == 204
     answer = worker.http.post("/connectors", json={"name": "x", "config": {**own, "batch": "${jar:sealed:a}"}})
@@ -164,7 +163,7 @@ def test_a_sink_from_a_jar_writes_records(worker: WorkerProcess, kafka: Kafka, t
     worker.put("out", **{"connector.class": "penstock.tests.ConductSink", **own})
     out = tmp_path / "out"
     expected = f"{topic}-0@0 one\n{topic}-0@1 two\n"
-    until(lambda: out.exists() and len(out.read_text()) >= len(expected), "the sink has written", 200)
+    until(lambda: out.exists() and len(out.read_text()) >= len(expected), "the sink has written")
     assert out.read_text() == expected
     worker.running("out")
     assert worker.http.delete("/connectors/out").status_code == 204
@@ -196,18 +195,18 @@ def test_a_mirror_of_apache(worker: WorkerProcess, kafka: Kafka) -> None:
         **bytes_,
     }
     worker.put("mirror", **config)
-    until(lambda: f"a.{topic}" in kafka.topics(), "the topic is made", 300)
-    until(lambda: len(kafka.read_all(f"a.{topic}")) == len(sent), "the records arrive", 300)
+    until(lambda: f"a.{topic}" in kafka.topics(), "the topic is made")
+    until(lambda: len(kafka.read_all(f"a.{topic}")) == len(sent), "the records arrive")
     worker.running("mirror", 2)
     assert [replace(each, offset=-1) for each in kafka.read_all(f"a.{topic}")] == sent
     worker.http.post("/connectors/mirror/restart?includeTasks=true").raise_for_status()
     kafka.produce(topic, [Record(b"later", None, 0)])
-    until(lambda: kafka.values(f"a.{topic}") == [b"one", b"later", None, b""], "it goes on", 300)
+    until(lambda: kafka.values(f"a.{topic}") == [b"one", b"later", None, b""], "it goes on")
 
     def places() -> set[tuple[int, int]]:
         offsets = worker.get("/connectors/mirror/offsets")["offsets"]
         return {(each["partition"]["partition"], each["offset"]["offset"]) for each in offsets}
 
     # A commit is seen in one topic a little before it is in the other.
-    until(lambda: places() == {(0, 1), (1, 1)}, "the offsets", 60)
+    until(lambda: places() == {(0, 1), (1, 1)}, "the offsets")
     assert worker.http.delete("/connectors/mirror").status_code == 204

@@ -17,7 +17,7 @@ from penstock.http.server import RestServer
 from penstock.java import key_stores
 from support.certificates import PASSWORD, Authority, Identity, pkcs12_key_store
 
-get = partial(httpx.get, timeout=60)
+get = partial(httpx.get, timeout=900)
 LOCAL = "http://127.0.0.1:0"
 Serve = Callable[..., RestServer]
 

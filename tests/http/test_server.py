@@ -22,7 +22,7 @@ from penstock.threads import Threads
 from penstock.worker.background import Background
 from support.waiting import SECONDS, until
 
-get = partial(httpx.get, timeout=60)
+get = partial(httpx.get, timeout=900)
 LOCAL = "http://127.0.0.1:0"
 Serve = Callable[..., RestServer]
 
@@ -62,13 +62,13 @@ def test_what_every_answer_says(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}).advertised_url
     answer = get(url)
     assert set(answer.headers) == {"date", "content-type", "content-length"}
-    assert httpx.head(url, timeout=60).headers["content-length"] == answer.headers["content-length"]
-    assert httpx.head(url, timeout=60).content == b""
+    assert httpx.head(url, timeout=900).headers["content-length"] == answer.headers["content-length"]
+    assert httpx.head(url, timeout=900).content == b""
 
 
 def test_a_change_by_a_page_of_another_origin_is_refused(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}).advertised_url
-    answer = httpx.post(f"{url}/connectors/c/restart", headers={"Sec-Fetch-Site": "cross-site"}, timeout=60)
+    answer = httpx.post(f"{url}/connectors/c/restart", headers={"Sec-Fetch-Site": "cross-site"}, timeout=900)
     assert (answer.status_code, answer.json()["error_code"]) == (403, 403)
 
 
@@ -76,9 +76,9 @@ def test_location_is_where_the_client_came_in(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}, m.Reply(201, {})).advertised_url
     given = {"name": "x", "config": {}}
     headers = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "1.2.3.4"}
-    created = httpx.post(f"{url}connectors", json=given, headers=headers, timeout=60)
+    created = httpx.post(f"{url}connectors", json=given, headers=headers, timeout=900)
     assert created.headers["location"] == f"{url}connectors/x"
-    named = httpx.post(f"{url}connectors", json=given, headers={"Host": "me:1"}, timeout=60)
+    named = httpx.post(f"{url}connectors", json=given, headers={"Host": "me:1"}, timeout=900)
     assert named.headers["location"] == "http://me:1/connectors/x"
 
 
@@ -176,7 +176,7 @@ def test_other_workers_are_asked_directly(serve: Serve, monkeypatch: pytest.Monk
     monkeypatch.setenv(variable, nobody)
     leader = serve({"listeners": LOCAL}, m.Reply(200, "from the leader"))
     follower = serve({"listeners": LOCAL}, m.Elsewhere(leader.advertised_url))
-    with httpx.Client(trust_env=False, timeout=60) as client:
+    with httpx.Client(trust_env=False, timeout=900) as client:
         assert client.get(f"{follower.advertised_url}connectors").json() == "from the leader"
     outcome = call(CallLeader("GET", leader.advertised_url, ("connectors",), None, None, "HmacSHA256", token=1))
     assert outcome.error is None

@@ -56,8 +56,8 @@ def test_flights_go_through_tasks_on_two_machines_of_a_cluster(
         worker.running(connectors.SINK)
         # One slot each: no machine has both tasks. Beside a task there is the process that it was forked from.
         # The one that has checked at the start what the executors have may be about to end.
-        until(lambda: [len(each) for each in spark.python_processes()] == [2, 2], "a task on each machine", 300)
-        until(lambda: out.read_bytes().count(b"\n") >= FLIGHTS, "all flights in the sink's file", 300)
+        until(lambda: [len(each) for each in spark.python_processes()] == [2, 2], "a task on each machine")
+        until(lambda: out.read_bytes().count(b"\n") >= FLIGHTS, "all flights in the sink's file")
     assert sorted(out.read_bytes().splitlines()) == sorted((tmp_path / "flights.csv").read_bytes().splitlines())
 
 
@@ -89,7 +89,7 @@ def test_jars_reach_machines_that_do_not_have_them(
         worker.put("out", **{"connector.class": f"{FILE}SinkConnector", "file": str(out), "topics": topic})
         worker.running("in")
         worker.running("out")
-        until(lambda: out.exists() and out.read_text() == "one\ntwo\n", "the lines", 300)
+        until(lambda: out.exists() and out.read_text() == "one\ntwo\n", "the lines")
         assert len(jvms_below(there)) == 2, "one for each connector, with the class path that was sent"
     (jar,) = there.rglob("connect-file-*.jar")
     assert jar.stat().st_size == next((here / "plugins").rglob("connect-file-*.jar")).stat().st_size

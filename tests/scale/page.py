@@ -81,7 +81,7 @@ def _create(worker: WorkerProcess, connectors: int) -> None:
         statuses = [each["status"] for each in worker.get("/connectors?expand=status").values()]
         return sum([task["state"] for task in each["tasks"]] == ["RUNNING"] for each in statuses) == connectors
 
-    until(running, "all of them running", 600)
+    until(running, "all of them running")
 
 
 def _rest(worker: WorkerProcess) -> Iterator[Finding]:

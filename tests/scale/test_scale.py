@@ -98,7 +98,7 @@ def test_the_internal_topics_are_written_and_read(kafka: Kafka) -> None:
     assert rows["config topic, records"] == "9"
     assert rows["status topic, records"] == "9"
     assert rows["offset topic, records"] == "5"
-    until(lambda: not any(name.startswith("scale-") for name in kafka.topics()), "the end of its topics", 120)
+    until(lambda: not any(name.startswith("scale-") for name in kafka.topics()), "the end of its topics")
 
 
 def test_connectors_have_as_many_settings_as_real_ones() -> None:

@@ -31,4 +31,4 @@ def test_a_long_value_is_read_in_one_pass() -> None:
         "assert not has_reference('${' * 1_000_000)\n"
         "assert has_reference('${' + ':' * 1_000_000 + '}')\n"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=900).returncode == 0

@@ -18,7 +18,7 @@ from support.process_tree import alive, command, frozen
 from support.worker_process import WorkerProcess
 
 WORKERS = 3
-PATIENCE = 300.0
+PATIENCE = 900.0
 """Seconds within which a request must have been carried out, whatever is killed meanwhile."""
 TO_SETTLE = 300.0
 """Seconds within which all must run and make progress again after the last fault."""

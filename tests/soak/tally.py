@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
-READ_SECONDS = 60
+READ_SECONDS = 900
 
 
 @dataclass(slots=True)

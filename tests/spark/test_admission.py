@@ -63,7 +63,7 @@ def reception() -> Iterator[tuple[tuple[str, int], Reception]]:
 
 
 def assert_admits(address: tuple[str, int]) -> None:
-    channel, admitted = TaskChannel.connect(address, identity().fingerprint, KEY, WHO, timeout=30.0)
+    channel, admitted = TaskChannel.connect(address, identity().fingerprint, KEY, WHO, timeout=900.0)
     assert admitted == ADMITTED
     channel.close()
     channel._socket.close()
@@ -85,7 +85,7 @@ def test_random_bytes_before_and_in_tls_do_not_hinder_a_task() -> None:
                 while plain.recv(1 << 16):
                     pass
         assert_admits(address)
-        until(lambda: not place._strangers, "the end of all that is kept of them", 60)
+        until(lambda: not place._strangers, "the end of all that is kept of them")
 
 
 def answer_to(said: Presentation) -> AdmissionAnswer:

@@ -79,11 +79,11 @@ def test_a_message_of_another_version_ends_the_task_and_is_named(
 ) -> None:
     with meeting() as (worker, outcome):
         worker.admit()
-        channel, _ = outcome.get(timeout=60)
+        channel, _ = outcome.get(timeout=900)
         happened = attended(channel, lease=5.0)
         worker.socket.sendall(len(body).to_bytes(4, "big") + body)
-        assert happened.get(timeout=60) == "leave"
-        assert happened.get(timeout=60) == "end"
+        assert happened.get(timeout=900) == "leave"
+        assert happened.get(timeout=900) == "end"
     assert said in caplog.text
 
 
@@ -110,7 +110,7 @@ def test_heartbeats_of_several_tasks_are_due_together(every: float) -> None:
 def test_an_admitted_task_gets_its_answer() -> None:
     with meeting() as (worker, outcome):
         said = worker.admit()
-        channel, admitted = outcome.get(timeout=60)
+        channel, admitted = outcome.get(timeout=900)
         assert admitted == ADMITTED
         channel.send(RunningReport())
         assert worker.receive() == RunningReport()
@@ -123,7 +123,7 @@ def test_a_worker_may_ask_again_before_it_admits_a_task() -> None:
         worker.answer(Challenge(nonce()))
         first = worker.presented()
         second = worker.admit()
-        channel, admitted = outcome.get(timeout=60)
+        channel, admitted = outcome.get(timeout=900)
         assert admitted == ADMITTED
         assert first.identity == second.identity
         assert first.nonce != second.nonce
@@ -133,13 +133,13 @@ def test_a_worker_may_ask_again_before_it_admits_a_task() -> None:
 def test_an_admission_without_a_challenge_is_refused() -> None:
     with meeting() as (worker, outcome):
         worker.answer(Admission("", ADMITTED))
-        assert isinstance(outcome.get(timeout=60), RefusedError)
+        assert isinstance(outcome.get(timeout=900), RefusedError)
 
 
 def test_a_worker_that_does_not_know_the_key_is_not_believed() -> None:
     with meeting() as (worker, outcome):
         worker.admit(key="cd" * 32)
-        refused = outcome.get(timeout=60)
+        refused = outcome.get(timeout=900)
         assert isinstance(refused, RefusedError)
         assert "does not know its key" in str(refused)
 
@@ -149,7 +149,7 @@ def test_a_refusal_says_why() -> None:
         worker.answer(Challenge(nonce()))
         worker.presented()
         worker.answer(Refusal("run 1 is over"))
-        assert str(outcome.get(timeout=60)) == "run 1 is over"
+        assert str(outcome.get(timeout=900)) == "run 1 is over"
 
 
 def test_a_worker_with_another_certificate_gets_nothing() -> None:
@@ -163,7 +163,7 @@ def test_a_worker_with_another_certificate_gets_nothing() -> None:
         thread = threading.Thread(target=other)
         thread.start()
         with pytest.raises(ConnectionError, match="another certificate"):
-            TaskChannel.connect(server.getsockname(), "00" * 32, KEY, WHO, timeout=60.0)
+            TaskChannel.connect(server.getsockname(), "00" * 32, KEY, WHO, timeout=900.0)
         thread.join()
         assert not any(heard)
 
@@ -199,28 +199,28 @@ def heartbeat(worker: Worker) -> TaskHeartbeat:
 def test_heartbeats_that_come_back_keep_the_lease() -> None:
     with meeting() as (worker, outcome):
         worker.admit()
-        channel, _ = outcome.get(timeout=60)
+        channel, _ = outcome.get(timeout=900)
         happened = attended(channel, lease=5.0)
         for _ in range(4):
             worker.send(heartbeat(worker))
         worker.send(PauseCommand())
-        assert happened.get(timeout=60) == PauseCommand()
+        assert happened.get(timeout=900) == PauseCommand()
 
 
 def test_a_task_that_hears_nothing_leaves_before_its_lease_is_over() -> None:
     with meeting() as (worker, outcome):
         worker.admit()
-        channel, _ = outcome.get(timeout=60)
+        channel, _ = outcome.get(timeout=900)
         happened = attended(channel, lease=5.0)
         assert channel.holds(60.0)
-        assert happened.get(timeout=60) == "leave"
+        assert happened.get(timeout=900) == "leave"
         assert not channel.holds(5.0)
         # A worker that was frozen reads it when it runs again.
         while isinstance(said := worker.receive(), TaskHeartbeat):
             pass
         assert isinstance(said, LostReport)
         assert said.reason.startswith("No heartbeat of the worker for ")
-        assert happened.get(timeout=60) == "end"
+        assert happened.get(timeout=900) == "end"
 
 
 def test_a_task_whose_worker_is_gone_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,11 +228,11 @@ def test_a_task_whose_worker_is_gone_leaves_at_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("penstock.spark.channel.time", SimpleNamespace(monotonic=time.monotonic, sleep=slept.append))
     with meeting() as (worker, outcome):
         worker.admit()
-        channel, _ = outcome.get(timeout=60)
+        channel, _ = outcome.get(timeout=900)
         happened = attended(channel, lease=600.0)
         worker.socket.shutdown(socket.SHUT_RDWR)
         # Who hears nothing leaves after six minutes.
-        assert [happened.get(timeout=60), happened.get(timeout=60)] == ["leave", "end"]
+        assert [happened.get(timeout=900), happened.get(timeout=900)] == ["leave", "end"]
         [until_the_end] = slept
         assert 360 < until_the_end <= 540
 
@@ -241,7 +241,7 @@ def test_a_task_that_has_hung_up_hears_its_worker_out() -> None:
     happened: queue.Queue[Any] = queue.Queue()
     with meeting() as (worker, outcome):
         worker.admit()
-        channel, _ = outcome.get(timeout=60)
+        channel, _ = outcome.get(timeout=900)
 
         def attend() -> None:
             with suppress(SystemExit):
@@ -255,7 +255,7 @@ def test_a_task_that_has_hung_up_hears_its_worker_out() -> None:
             pass
         assert said == DoneReport()
         worker.send(PauseCommand())
-        assert happened.get(timeout=60) == PauseCommand()
+        assert happened.get(timeout=900) == PauseCommand()
         worker.socket.shutdown(socket.SHUT_RDWR)
         thread.join()
         assert channel._socket.fileno() == -1
@@ -267,12 +267,12 @@ def test_a_process_of_many_tasks_may_have_many_descriptors() -> None:
     try:
         with meeting() as (worker, outcome):
             worker.admit()
-            channel, _ = outcome.get(timeout=60)
+            channel, _ = outcome.get(timeout=900)
             high = fcntl.fcntl(channel._socket.fileno(), fcntl.F_DUPFD_CLOEXEC, 1500)
             channel._socket._socket = socket.socket(fileno=high)
             happened = attended(channel, lease=5.0)
             worker.send(heartbeat(worker))
             worker.send(PauseCommand())
-            assert happened.get(timeout=60) == PauseCommand()
+            assert happened.get(timeout=900) == PauseCommand()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)

@@ -88,7 +88,7 @@ def seen(pages: str, description: str) -> dict[str, str]:
             return json.load(answer)
 
     application = "/" + get("")[0]["id"]
-    deadline = time.monotonic() + 300.0
+    deadline = time.monotonic() + 900.0
     while time.monotonic() < deadline:
         for job in get(application + "/jobs?status=running"):
             if job.get("description", "").startswith(description):

@@ -40,7 +40,7 @@ def test_what_a_forked_process_logs_breaks_nothing(capfd: pytest.CaptureFixture[
     reading, writing = os.pipe()
     with meeting() as (worker, outcome):
         worker.admit()
-        channel: TaskChannel = outcome.get(timeout=60)[0]
+        channel: TaskChannel = outcome.get(timeout=900)[0]
         relay = LogRelay(channel)
 
         def work() -> None:
@@ -67,7 +67,7 @@ def test_a_forked_process_does_not_hold_the_connection_open() -> None:
     reading, writing = os.pipe()
     with meeting() as (worker, outcome):
         worker.admit()
-        channel: TaskChannel = outcome.get(timeout=60)[0]
+        channel: TaskChannel = outcome.get(timeout=900)[0]
         descriptor = channel._socket.fileno()
 
         def work() -> None:
@@ -95,6 +95,6 @@ def test_processes_of_a_plugin_end_with_the_task(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(task, "host_task", host_task)
     task.host(TaskSubmission(("", 0), "", "", WHO), ())
     try:
-        assert wait([child.sentinel], timeout=60), "it lives on"
+        assert wait([child.sentinel], timeout=900), "it lives on"
     finally:
         child.kill()

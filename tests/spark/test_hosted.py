@@ -80,7 +80,7 @@ def test_stop_ends_a_poll_that_blocks(hosted: Any, spec: Spec) -> None:
     one = spec("block")
     hosted.run(one)
     hosted.events.until(TaskRunning, id_of(one))
-    hosted.stop(id_of(one), timeout=30.0)
+    hosted.stop(id_of(one), timeout=900.0)
     assert hosted.events.until(TaskEnded, id_of(one)) == [TaskEnded(id_of(one), 1)]
 
 
@@ -135,7 +135,7 @@ def test_a_task_whose_spec_can_not_be_completed_fails(hosted: Any, spec: Spec) -
 def test_a_run_that_is_not_confirmed_is_lost(hosted: Any, spec: Spec) -> None:
     one, gate = spec(), Gate()
     hosted.run(one, gate)
-    until(lambda: gate.asked, "the process is ready", 300)
+    until(lambda: gate.asked, "the process is ready")
     gate.admission.set_exception(NotConfirmedError("it runs elsewhere"))
     assert hosted.events.until(TaskEnded, id_of(one))[-2:] == [
         TaskLost(id_of(one), 1, "it runs elsewhere"),
@@ -146,7 +146,7 @@ def test_a_run_that_is_not_confirmed_is_lost(hosted: Any, spec: Spec) -> None:
 def test_a_run_that_waits_for_its_confirmation_can_be_stopped(hosted: Any, spec: Spec) -> None:
     one, gate = spec(), Gate()
     hosted.run(one, gate)
-    until(lambda: gate.asked, "the process is ready", 300)
+    until(lambda: gate.asked, "the process is ready")
     hosted.stop(id_of(one))
     events = hosted.events.until(TaskEnded, id_of(one))
     assert not any(isinstance(event, TaskRunning | TaskLost) for event in events)
@@ -156,7 +156,7 @@ def test_offsets_are_read_when_the_tasks_producer_has_fenced_all_older_ones(host
     one, gate = spec("initialized"), Gate()
     gate.admission.set_result(one)
     hosted.run(one, gate)
-    until(lambda: gate.asked == ["admit", "committed offsets"], "the task has initialized its producer", 300)
+    until(lambda: gate.asked == ["admit", "committed offsets"], "the task has initialized its producer")
     gate.offsets.set_result((({"file": "a"}, {"position": 9}, None),))
     assert OffsetsReported(id_of(one), 1, (({"file": "a"}, {"position": 9}),)) in hosted.events.until(
         OffsetsReported, id_of(one)
@@ -170,7 +170,7 @@ def test_a_run_that_is_not_confirmed_after_its_producers_start_ends(hosted: Any,
     one, gate = spec("initialized"), Gate()
     gate.admission.set_result(one)
     hosted.run(one, gate)
-    until(lambda: len(gate.asked) == 2, "the task has initialized its producer", 300)
+    until(lambda: len(gate.asked) == 2, "the task has initialized its producer")
     if stopped:
         hosted.stop(id_of(one))
     gate.offsets.set_exception(NotConfirmedError("it runs elsewhere"))
@@ -264,4 +264,4 @@ def test_nothing_survives_a_worker_that_is_killed() -> None:
         # The driver, Java, the process that tasks are forked from, the task.
         assert len(below) >= 4
         worker.kill()
-    until(lambda: not any(map(alive, below)), "the end of all that was below the worker", 300)
+    until(lambda: not any(map(alive, below)), "the end of all that was below the worker")

@@ -103,7 +103,7 @@ def test_a_stop_while_a_task_is_being_forked_harms_no_other(hosted: Any, spec: S
         hosted.events.until(TaskWaiting, id_of(two))
         hosted.stop(id_of(two))
         hosted.events.until(TaskEnded, id_of(two))
-        until(lambda: f"{id_of(two)}/1" not in hosted.driver.groups, "the end of the Spark job", 300)
+        until(lambda: f"{id_of(two)}/1" not in hosted.driver.groups, "the end of the Spark job")
     finally:
         os.kill(daemon, signal.SIGCONT)
     hosted.run(three)

@@ -32,5 +32,5 @@ def test_a_log4j_configuration_of_the_user_stays_in_force(tmp_path: Path) -> Non
         hosted.run(make_spec(fail="on purpose"))
         hosted.events.until(TaskEnded)
         wanted = ("ERROR org.apache.spark.executor.Executor", "ERROR org.apache.spark.scheduler.TaskSetManager")
-        until(lambda: all(line in log.read_text() for line in wanted), f"{wanted} in {log}", 120)
+        until(lambda: all(line in log.read_text() for line in wanted), f"{wanted} in {log}")
     assert [line for line in wanted if line not in log.read_text()] == []

@@ -77,34 +77,34 @@ def slow_module(folder: Path, name: str, seconds: float) -> dict[str, str]:
 
 def test_a_driver_that_is_still_importing_ends_with_its_worker(tmp_path: Path) -> None:
     with child_of(STARTS_DRIVER, slow_module(tmp_path, "orjson", 600)) as (worker, driver):
-        until((tmp_path / "begun").exists, "that it imports", 300)
+        until((tmp_path / "begun").exists, "that it imports")
         worker.kill()
-        until(lambda: not alive(driver), "the end of the driver", 300)
+        until(lambda: not alive(driver), "the end of the driver")
         assert not alive(driver)
 
 
 def test_a_driver_that_is_frozen_ends_with_its_worker(tmp_path: Path) -> None:
     with child_of(STARTS_DRIVER, {}) as (worker, driver):
-        until(lambda: driver.num_threads() >= 3, "that it listens to its worker", 300)
+        until(lambda: driver.num_threads() >= 3, "that it listens to its worker")
         driver.suspend()
         worker.kill()
-        until(lambda: not alive(driver), "the end of the driver", 300)
+        until(lambda: not alive(driver), "the end of the driver")
         assert not alive(driver)
 
 
 def test_java_ends_with_its_driver_also_when_it_does_not_read_its_input(tmp_path: Path) -> None:
     with child_of(STARTS_JAVA, {}) as (driver, java):
-        until(lambda: "time.sleep(600)" in " ".join(java.cmdline()), "that the script has become Java", 300)
+        until(lambda: "time.sleep(600)" in " ".join(java.cmdline()), "that the script has become Java")
         driver.kill()
-        until(lambda: not alive(java), "the end of Java", 300)
+        until(lambda: not alive(java), "the end of Java")
         assert not alive(java)
 
 
 def test_the_process_that_tasks_are_forked_from_ends_with_java_while_it_imports(tmp_path: Path) -> None:
     with child_of(STARTS_DAEMON, slow_module(tmp_path, "orjson", 2)) as (java, daemon):
-        until((tmp_path / "begun").exists, "that it imports", 300)
+        until((tmp_path / "begun").exists, "that it imports")
         java.kill()
-        until(lambda: not alive(daemon), "the end of the process", 300)
+        until(lambda: not alive(daemon), "the end of the process")
         assert not alive(daemon)
 
 

@@ -194,5 +194,5 @@ def test_secrets_are_on_no_command_line() -> None:
         "assert context._jsc.sc().env().securityManager().isAuthenticationEnabled()\n"
         "context.stop()\n"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900, check=False)
     assert ran.returncode == 0, ran.stderr[-3000:]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from penstock.embedded.ports import free_port
 
-START_SECONDS = 300
+START_SECONDS = 900
 LOOPBACK = "127.0.0.1"
 SERVER = ("mariadbd", "mysqld")
 
@@ -60,7 +60,7 @@ class MariaDb:
     def stop(self) -> None:
         if self._server is not None:
             self._server.terminate()
-            self._server.wait(300)
+            self._server.wait(900)
             self._server = None
 
     def remove(self) -> None:

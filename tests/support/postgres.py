@@ -14,7 +14,7 @@ from penstock.embedded.ports import free_port
 from support.waiting import SECONDS, until
 
 USER = "penstock"
-START_SECONDS = 300
+START_SECONDS = 900
 LOOPBACK = "127.0.0.1"
 
 
@@ -71,7 +71,7 @@ class Postgres:
     def stop(self) -> None:
         if self._server is not None:
             self._server.send_signal(signal.SIGINT)  # it disconnects whoever is connected
-            self._server.wait(300)
+            self._server.wait(900)
             self._server = None
 
     def remove(self) -> None:

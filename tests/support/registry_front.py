@@ -65,7 +65,7 @@ class RegistryFront:
 
     def up(self) -> None:
         """On the port that it had before."""
-        front, client = self, httpx.Client(timeout=60)
+        front, client = self, httpx.Client(timeout=900)
 
         class Handler(BaseHTTPRequestHandler):
             def serve(self) -> None:

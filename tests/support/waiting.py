@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-SECONDS = 120
-"""Long enough for a machine that is busy with much else; whoever waits goes on at once when it is over."""
+SECONDS = 900
+"""Seconds after which a test gives up a wait: a bound for what hangs, not for how long something may take on a slow
+machine. Waits go on at once when they are over.
+"""
 SELDOM = 0.25
 
 
@@ -22,7 +24,7 @@ def answer(start: Callable[..., None], *arguments: Any, **options: Any) -> Any:
     return result[0] if result else None
 
 
-def until(holds: Callable[[], Any], what: str, seconds: float) -> Any:
+def until(holds: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
     """The first true value that ``holds`` returns. Raises AssertionError naming ``what`` if that takes too long."""
     began = time.monotonic()
     while not (found := holds()):

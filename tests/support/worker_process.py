@@ -108,7 +108,7 @@ class WorkerProcess:
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(300)
+        return self.process.wait(900)
 
     def kill(self) -> None:
         assert self.process is not None
@@ -136,7 +136,7 @@ class WorkerProcess:
             answer = self.http.put(f"/connectors/{name}/config", json={**PLAIN, **settings})
             return None if answer.status_code == 409 else answer
 
-        answer: httpx.Response = until(answered, f"{name} is taken", 300)
+        answer: httpx.Response = until(answered, f"{name} is taken")
         assert answer.status_code in (200, 201), answer.text
 
     def states(self, name: str) -> list[str]:
@@ -147,4 +147,4 @@ class WorkerProcess:
         return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
 
     def running(self, name: str, tasks: int = 1) -> None:
-        until(lambda: self.states(name) == ["RUNNING"] * (tasks + 1), f"{name} running: {self.states(name)}", 300)
+        until(lambda: self.states(name) == ["RUNNING"] * (tasks + 1), f"{name} running: {self.states(name)}")

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 from support.machine import missing
 from ui.sizes import WIDE
 
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=900_000)
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic")
 QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 

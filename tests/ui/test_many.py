@@ -45,7 +45,7 @@ class Served:
 
     def __enter__(self) -> str:
         self.thread.start()
-        until(lambda: self.server.started, "the server", 120)
+        until(lambda: self.server.started, "the server")
         return f"http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}/ui"
 
     def __exit__(self, *_: object) -> None:

@@ -38,7 +38,7 @@ def worker(
         worker.put("payroll-out", connector__class=SINK, file="/srv/no such folder/payroll.txt", topics=topic)
         worker.running("orders-in")
         worker.running("orders-out")
-        until(lambda: "FAILED" in worker.states("payroll-out"), "payroll-out failed", 300)
+        until(lambda: "FAILED" in worker.states("payroll-out"), "payroll-out failed")
         yield worker
 
 
@@ -79,10 +79,10 @@ def test_from_a_failure_to_running_in_six_clicks(
     picture(page, "configuration", request)
     file.fill(str(worker.folder / "payroll.txt"))
     click(page.get_by_role("button", name="Save"))
-    expect(page.locator("td .state")).to_have_text("RUNNING", timeout=120_000)
+    expect(page.locator("td .state")).to_have_text("RUNNING", timeout=900_000)
     expect(page.locator(".root")).to_have_count(0)
     assert len(clicks) == 4
-    until(lambda: "order 49" in (worker.folder / "payroll.txt").read_text(), "the records in the file", 120)
+    until(lambda: "order 49" in (worker.folder / "payroll.txt").read_text(), "the records in the file")
 
 
 def test_filter_and_groups(worker: WorkerProcess, open_page: Open) -> None:
@@ -118,7 +118,7 @@ def test_what_has_failed_is_restarted(worker: WorkerProcess, open_page: Open) ->
     name = f"broken-{uuid.uuid4().hex[:6]}"
     topic = worker.get("/connectors/orders-out/config")["topics"]
     worker.put(name, connector__class=SINK, file="/srv/no such folder/broken.txt", topics=topic)
-    until(lambda: "FAILED" in worker.states(name), f"{name} failed", 120)
+    until(lambda: "FAILED" in worker.states(name), f"{name} failed")
     page = open_page(at(worker, f"connector/{name}"))
     page.get_by_role("button", name="Restart failed").click()
     page.locator("td .state", has_text="RESTARTING").wait_for()
@@ -134,7 +134,7 @@ def test_figures_and_topics(worker: WorkerProcess, open_page: Open, request: pyt
         more.write("one more\n" * 100)
     # A record that comes after the topics are reset would tell of its topic again.
     taken = worker.folder / "out.txt"
-    until(lambda: taken.read_text().count("one more\n") >= 100, "the lines in the file", 120)
+    until(lambda: taken.read_text().count("one more\n") >= 100, "the lines in the file")
     expect(page.get_by_role("img", name="Records per second")).to_be_visible()
     expect(page.get_by_role("img", name="Records behind")).to_be_visible()
     positions = page.get_by_role("region", name="Positions")
@@ -181,7 +181,7 @@ def test_a_preview_of_a_change(worker: WorkerProcess, open_page: Open, request: 
         expect(page.locator(".settings [role=status]")).not_to_be_empty()
         field.fill(value)
     page.get_by_role("button", name="Preview").click()
-    expect(page.locator(".record").first).to_contain_text("Struct{line=order 0}", timeout=120_000)
+    expect(page.locator(".record").first).to_contain_text("Struct{line=order 0}", timeout=900_000)
     expect(page.locator(".record .right").first).to_contain_text('headers [["from","a file"]]')
     looks_right(page)
     picture(page, "preview", request, page.locator(".preview"))
@@ -189,13 +189,13 @@ def test_a_preview_of_a_change(worker: WorkerProcess, open_page: Open, request: 
 
 
 def test_a_preview_of_a_sink_begins_where_it_is_asked_to(worker: WorkerProcess, open_page: Open) -> None:
-    until(lambda: "order 49" in (worker.folder / "out.txt").read_text(), "the records in the topic", 120)
+    until(lambda: "order 49" in (worker.folder / "out.txt").read_text(), "the records in the topic")
     page = open_page(at(worker, "connector/orders-out/configuration"))
     record = page.locator(".record").first
     page.get_by_label("Records", exact=True).fill("1")
     page.get_by_label("from offset").fill("7")
     page.get_by_role("button", name="Preview").click()
-    expect(record).to_contain_text("order 7", timeout=120_000)
+    expect(record).to_contain_text("order 7", timeout=900_000)
     page.get_by_label("of partition").fill("-1")
     page.get_by_role("button", name="Preview").click()
     expect(page.locator(".preview [role=alert]")).to_contain_text("greater than or equal to 0")
@@ -204,7 +204,7 @@ def test_a_preview_of_a_sink_begins_where_it_is_asked_to(worker: WorkerProcess, 
 def test_offsets_are_altered_while_it_is_stopped(
     worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest
 ) -> None:
-    until(lambda: worker.get("/connectors/orders-in/offsets")["offsets"], "committed offsets", 120)
+    until(lambda: worker.get("/connectors/orders-in/offsets")["offsets"], "committed offsets")
     page = open_page(at(worker, "connector/orders-in/offsets"))
     expect(page.get_by_text("Stop the connector to alter")).to_be_visible()
     page.get_by_role("button", name="Stop").click()
@@ -228,7 +228,7 @@ def test_history_and_the_way_back(worker: WorkerProcess, open_page: Open, reques
     config = worker.get("/connectors/orders-in/config")
     assert worker.http.put("/connectors/orders-in/config", json={**config, "batch.size": "7"}).status_code == 200
     versions = "/penstock/v1/connectors/orders-in/history"
-    until(lambda: "batch.size" in str(worker.get(versions)["versions"][0]), "the new version", 120)
+    until(lambda: "batch.size" in str(worker.get(versions)["versions"][0]), "the new version")
     page = open_page(at(worker, "connector/orders-in/history"))
     expect(page.locator(".versions li").first).to_contain_text("batch.size")
     looks_right(page)
@@ -245,7 +245,7 @@ def test_logs_are_followed(worker: WorkerProcess, open_page: Open, request: pyte
     expect(page.locator(".log li").first).to_be_visible()
     before = page.locator(".log li").count()
     assert worker.http.post("/connectors/orders-out/restart?includeTasks=true").status_code in (202, 204)
-    expect(page.locator(".log li").nth(before)).to_be_visible(timeout=120_000)
+    expect(page.locator(".log li").nth(before)).to_be_visible(timeout=900_000)
     looks_right(page)
     picture(page, "logs", request)
     worker.running("orders-out")
@@ -272,7 +272,7 @@ def test_a_connector_is_created_and_deleted(worker: WorkerProcess, open_page: Op
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Connectors")
-    until(lambda: name not in worker.get("/connectors"), "deleted", 120)
+    until(lambda: name not in worker.get("/connectors"), "deleted")
 
 
 def test_workers_and_loggers(worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest) -> None:
@@ -309,7 +309,7 @@ def test_dead_letters_are_decoded_and_replayed(
     kafka.produce(
         topic, [Record('{"good": 1}', partition=0), Record('{"ä": ', partition=0), Record("\x00", partition=0)]
     )
-    until(lambda: queue in kafka.topics() and len(kafka.values(queue)) == 2, "the dead letters", 300)
+    until(lambda: queue in kafka.topics() and len(kafka.values(queue)) == 2, "the dead letters")
 
     page = open_page(at(worker, f"connector/{name}/dead-letters"))
     rows = page.get_by_role("region", name="Dead letters").locator("tbody tr")
@@ -321,13 +321,13 @@ def test_dead_letters_are_decoded_and_replayed(
     expect(letter).to_contain_text(f"{topic}-0-1")
     expect(letter.locator("details pre")).to_be_hidden()
     letter.get_by_role("button", name="Decode").click()
-    expect(letter).to_contain_text("Fails in VALUE_CONVERTER", timeout=120_000)
+    expect(letter).to_contain_text("Fails in VALUE_CONVERTER", timeout=900_000)
     looks_right(page)
     picture(page, "dead-letters", request)
 
     worker.put(name, **{**config, "value__converter": STRING})
     letter.get_by_role("button", name="Decode").click()
-    expect(letter.locator(".right")).to_contain_text('{"ä":', timeout=120_000)
+    expect(letter.locator(".right")).to_contain_text('{"ä":', timeout=900_000)
     letter.get_by_role("button", name="Replay this record").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text(f"1 to {topic}")
@@ -338,7 +338,7 @@ def test_dead_letters_are_decoded_and_replayed(
     dialog.get_by_role("button", name="Replay").click()
     expect(rows.filter(has_text="replayed")).to_have_count(2)
     expect(page.get_by_role("button", name="Replay all")).to_have_count(0)
-    until(lambda: len(kafka.values(topic)) == 5, "both in their topic again", 120)
+    until(lambda: len(kafka.values(topic)) == 5, "both in their topic again")
     worker.http.delete(f"/connectors/{name}")
 
 

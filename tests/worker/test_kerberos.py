@@ -95,8 +95,8 @@ def test_records_of_a_source_and_of_sinks(
     spark = {"connector.class": "penstock.connectors.SparkSink", "format": "text", "path": str(tmp_path / "rows")}
     worker.put(f"{topic}-spark", **spark, topics=topic)
     out = tmp_path / "out"
-    until(lambda: out.exists() and out.read_text() == "one\ntwo\n", "the lines are in the file", 300)
-    until(lambda: _text(tmp_path / "rows") == ["one", "two"], "the lines are where Spark writes", 300)
+    until(lambda: out.exists() and out.read_text() == "one\ntwo\n", "the lines are in the file")
+    until(lambda: _text(tmp_path / "rows") == ["one", "two"], "the lines are where Spark writes")
     assert f"{CONNECT} for kafka/localhost@{REALM}" in kdc.log
     assert f"other@{REALM} for" not in kdc.log  # though its key is the first in the file
 

@@ -93,14 +93,14 @@ def test_an_exception_ends_the_worker_with_its_trace(
     waiting = loop.submit(ListConnectors())
     with caplog.at_level(logging.CRITICAL):
         loop.deliver(event)
-        until(lambda: failures != [], "the loop has failed", 120)
+        until(lambda: failures != [], "the loop has failed")
     assert [str(failure) for failure in failures] == [trace]
     assert "The worker's loop has failed; the worker is stopping" in caplog.text
     assert f"ValueError: {trace}" in caplog.text
     loop.deliver("after")
     late = loop.submit(ListConnectors())
     for answer in (waiting, late):
-        reply = answer.result(10)
+        reply = answer.result(900)
         assert isinstance(reply, Reply)
         assert (reply.status, reply.body["message"]) == (500, "The worker has failed and is stopping")
     assert loop.shut_down(10) is False
@@ -113,7 +113,7 @@ def test_what_can_not_be_asked_is_logged_without_its_configuration(
     herder = Faulty()
     loop = started(herder, failures)
     loop.deliver("validate")
-    until(lambda: any(isinstance(each, Completed) for each in herder.handled), "the outcome", 120)
+    until(lambda: any(isinstance(each, Completed) for each in herder.handled), "the outcome")
     assert "The worker could not carry out Validate" in caplog.text
     assert "can't start new thread" in caplog.text
     assert "canary-7f3a" not in caplog.text
@@ -146,6 +146,6 @@ def test_a_plugin_that_exits_ends_neither_the_loop_nor_the_server() -> None:
     )
     answer: Future[Any] = Future()
     local.answer(ValidateConfig("C", {"connector.class": "C"}, False), answer)
-    for error in (outcomes.get(timeout=60).error, answer.exception(60)):
+    for error in (outcomes.get(timeout=900).error, answer.exception(900)):
         assert isinstance(error, ConnectError)
         assert str(error) == "The plugin has raised SystemExit: 2"

@@ -229,7 +229,7 @@ def given_up(
             timeout=0.2,
         )
         background.do(ask)
-        until(lambda: bool(outcomes), "the ask is given up", 120)
+        until(lambda: bool(outcomes), "the ask is given up")
         go.set()
     return [str(outcome.error) for outcome in outcomes]
 

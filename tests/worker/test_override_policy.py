@@ -27,11 +27,11 @@ def test_a_stricter_policy_holds_for_connectors_that_there_are(bootstrap: str, k
         worker.put("sink", **sink, **letters, **{"producer.override.acks": "1"})
         # Without a dead letter queue its tasks have no admin client.
         worker.put("quiet", **sink, **{"admin.override.bootstrap.servers": "127.0.0.1:1"})
-        until(lambda: all(len(worker.states(each)) == 2 for each in ("source", "sink", "quiet")), "their tasks", 300)
+        until(lambda: all(len(worker.states(each)) == 2 for each in ("source", "sink", "quiet")), "their tasks")
     worker = WorkerProcess(bootstrap, tmp_path, **worker.settings, connector__client__config__override__policy="None")
     with worker:
-        until(lambda: worker.states("source") == ["FAILED", "FAILED"], "the source's failure", 300)
-        until(lambda: worker.states("sink") == ["RUNNING", "FAILED"], "the failure of the sink's task", 300)
+        until(lambda: worker.states("source") == ["FAILED", "FAILED"], "the source's failure")
+        until(lambda: worker.states("sink") == ["RUNNING", "FAILED"], "the failure of the sink's task")
         worker.running("quiet")
         for name in ("source", "sink"):
             trace = worker.get(f"/connectors/{name}/status")["tasks"][0]["trace"]

@@ -23,7 +23,7 @@ print(came)
 
 
 def test_signals_that_come_while_others_are_waited_for_do_not_stop_it():
-    run = subprocess.run([sys.executable, "-c", STORM], capture_output=True, text=True, timeout=120, check=True)
+    run = subprocess.run([sys.executable, "-c", STORM], capture_output=True, text=True, timeout=900, check=True)
     assert int(run.stdout) > 100
 
 
@@ -51,7 +51,7 @@ process.run(Path("worker.properties"), True)
 
 
 def test_a_signal_ends_a_worker_whose_first_connector_takes_long_to_validate():
-    run = subprocess.run([sys.executable, "-c", WAITING], capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run([sys.executable, "-c", WAITING], capture_output=True, text=True, timeout=900, check=False)
     assert (run.returncode, run.stdout) == (0, "stopped\n"), run.stderr
 
 

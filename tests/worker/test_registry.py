@@ -26,7 +26,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext  # 
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-SECONDS = 300
+SECONDS = 900
 COMMIT_SECONDS = 3
 SMT = "org.apache.kafka.connect.transforms."
 LINE = struct(("line", STRING), name="org.example.Line")

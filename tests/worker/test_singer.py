@@ -16,7 +16,7 @@ from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-PATIENCE = 180.0
+PATIENCE = 900.0
 SOURCES = Path(__file__).parents[1] / "connectors" / "singer"
 SHOP = SOURCES.parent / "dlt" / "shop.py"
 JSON = {

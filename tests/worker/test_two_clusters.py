@@ -57,22 +57,22 @@ def test_a_connector_moves_to_a_second_cluster_without_gap_or_repeat(
     with WorkerProcess(kafka.bootstrap, tmp_path, **settings) as worker:
         shared = worker.settings["offset.storage.topic"]
         worker.put(topic, **config)
-        until(lambda: values(kafka, topic) == [b"one", b"two"], "records on the first cluster", 180)
+        until(lambda: values(kafka, topic) == [b"one", b"two"], "records on the first cluster")
         assert worker.http.put(f"/connectors/{topic}/stop").status_code == 204
-        until(lambda: worker.states(topic) == ["STOPPED"], "the connector stopped", 120)
+        until(lambda: worker.states(topic) == ["STOPPED"], "the connector stopped")
         # Its task may not have ended yet, and would send the next lines to the first cluster.
-        until(lambda: not any(kind_of(each) == "task" for each in worker.descendants()), "the end of its task", 120)
+        until(lambda: not any(kind_of(each) == "task" for each in worker.descendants()), "the end of its task")
         write(b"three", b"four")
         worker.put(topic, **config, **elsewhere, **rules, **own)
         assert worker.http.put(f"/connectors/{topic}/resume").status_code == 202
-        until(lambda: values(second, topic) == [b"three", b"four"], "records on the second cluster", 180)
+        until(lambda: values(second, topic) == [b"three", b"four"], "records on the second cluster")
         write(b"five")
-        until(lambda: values(second, topic) == [b"three", b"four", b"five"], "further records", 120)
+        until(lambda: values(second, topic) == [b"three", b"four", b"five"], "further records")
 
         its_offsets = own.get("offsets.storage.topic", shared)
-        until(lambda: positions(second, its_offsets, topic)[-1:] == [24], "offsets on the second cluster", 120)
+        until(lambda: positions(second, its_offsets, topic)[-1:] == [24], "offsets on the second cluster")
         assert 8 not in positions(second, its_offsets, topic), "what the first cluster knows stays there"
-        until(lambda: positions(kafka, shared, topic)[-1:] == [24], "their copy on the worker's cluster", 120)
+        until(lambda: positions(kafka, shared, topic)[-1:] == [24], "their copy on the worker's cluster")
         place = {"partition": {"filename": str(file)}, "offset": {"position": 24}}
         assert worker.get(f"/connectors/{topic}/offsets") == {"offsets": [place]}
         assert values(kafka, topic) == [b"one", b"two"]
@@ -83,5 +83,5 @@ def test_a_connector_moves_to_a_second_cluster_without_gap_or_repeat(
         assert answer.status_code == 202
         worker.running(topic)
         write(b"six")
-        until(lambda: b"six" in values(second, topic), "a record after a restart", 300)
+        until(lambda: b"six" in values(second, topic), "a record after a restart")
     assert values(second, topic) == [b"three", b"four", b"five", b"six"]

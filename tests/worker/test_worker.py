@@ -55,19 +55,19 @@ def pass_lines(worker: WorkerProcess, kafka: Kafka, folder: Path, name: str) -> 
     worker.put(f"{name}-out", connector__class="FileStreamSink", file=str(taken), topics=topic)
     worker.running(f"{name}-in")
     worker.running(f"{name}-out")
-    until(lambda: taken.exists() and sorted(taken.read_text().split()) == ["one", "three", "two"], "three lines", 300)
+    until(lambda: taken.exists() and sorted(taken.read_text().split()) == ["one", "three", "two"], "three lines")
     used = {f"{name}-in": {"topics": [topic]}}
-    until(lambda: worker.get(f"/connectors/{name}-in/topics") == used, "the topic, which is told apart", 120)
+    until(lambda: worker.get(f"/connectors/{name}-in/topics") == used, "the topic, which is told apart")
     return taken
 
 
 def test_a_file_goes_through_kafka_into_another(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> None:
     pass_lines(worker, kafka, tmp_path, "c")
     place = {"partition": {"filename": str(tmp_path / "in.txt")}, "offset": {"position": 14}}
-    until(lambda: worker.get("/connectors/c-in/offsets") == {"offsets": [place]}, "the source's offset", 120)
+    until(lambda: worker.get("/connectors/c-in/offsets") == {"offsets": [place]}, "the source's offset")
     with (tmp_path / "in.txt").open("a") as more:
         more.write("four\n")
-    until(lambda: "four" in (tmp_path / "out.txt").read_text(), "what was added to the file", 120)
+    until(lambda: "four" in (tmp_path / "out.txt").read_text(), "what was added to the file")
     assert sorted((tmp_path / "out.txt").read_text().split()) == ["four", "one", "three", "two"]
 
 
@@ -75,11 +75,11 @@ def test_what_tasks_and_worker_measure_reaches_a_collector(
     worker: WorkerProcess, kafka: Kafka, tmp_path: Path, collector: Collector
 ) -> None:
     pass_lines(worker, kafka, tmp_path, "seen")
-    sources = until(lambda: collector.spans("source seen-in"), "the batch of the source", 120)
-    sinks = until(lambda: collector.spans("sink seen-out"), "a batch of the sink", 120)
+    sources = until(lambda: collector.spans("source seen-in"), "the batch of the source")
+    sinks = until(lambda: collector.spans("sink seen-out"), "a batch of the sink")
     assert {span.trace_id for span in sinks} == {span.trace_id for span in sources}
     written = "kafka_connect_source_task_source_record_write_total"
-    until(lambda: written in {metric.name for metric in collector.metrics()}, "the figures of the source", 120)
+    until(lambda: written in {metric.name for metric in collector.metrics()}, "the figures of the source")
     assert f"{written}{{" in worker.http.get("/metrics").text
 
 
@@ -102,14 +102,14 @@ def test_events_say_what_connectors_read_and_write(
         return inputs, outputs
 
     records = f"kafka://{bootstrap} {topic}"
-    until(lambda: datasets("kept-in") == ([f"file {given}"], [records]), "what the source reads and writes", 120)
-    until(lambda: datasets("kept-out") == ([records], [f"file {taken}"]), "what the sink reads and writes", 120)
+    until(lambda: datasets("kept-in") == ([f"file {given}"], [records]), "what the source reads and writes")
+    until(lambda: datasets("kept-out") == ([records], [f"file {taken}"]), "what the sink reads and writes")
 
 
 def test_a_task_that_fails_says_why_and_is_brought_back_by_a_restart(worker: WorkerProcess, tmp_path: Path) -> None:
     folder = tmp_path / "later"
     worker.put("late", connector__class="FileStreamSink", file=str(folder / "out"), topics="late-topic")
-    until(lambda: worker.states("late") == ["RUNNING", "FAILED"], "the failure", 300)
+    until(lambda: worker.states("late") == ["RUNNING", "FAILED"], "the failure")
     trace = worker.get("/connectors/late/status")["tasks"][0]["trace"]
     assert str(folder / "out") in trace
     folder.mkdir()
@@ -134,11 +134,11 @@ def test_tasks_take_other_values_of_config_providers_when_their_connector_restar
     given.touch()
     reference = f"${{file:{secret}:topic}}"
     worker.put("secretive", connector__class="FileStreamSource", file=str(given), topic=reference)
-    until(lambda: arrives_in(first), "lines in the first topic", 300)
+    until(lambda: arrives_in(first), "lines in the first topic")
     for topic in others:
         secret.write_text(f"topic={topic}\n")
         assert worker.http.post("/connectors/secretive/restart").status_code == 204
-        until(lambda topic=topic: arrives_in(topic), "lines in the other topic", 120)
+        until(lambda topic=topic: arrives_in(topic), "lines in the other topic")
     assert worker.get("/connectors/secretive/tasks")[0]["config"]["topic"] == reference
     assert worker.http.delete("/connectors/secretive").status_code == 204
 
@@ -149,7 +149,7 @@ def test_a_connector_whose_own_offsets_topic_is_not_compacted_fails(
     own = kafka.create_topic()
     file = str(tmp_path / "in.txt")
     worker.put("own", connector__class="FileStreamSource", file=file, topic="x", offsets__storage__topic=own)
-    until(lambda: worker.states("own") == ["FAILED"], "the failure", 300)
+    until(lambda: worker.states("own") == ["FAILED"], "the failure")
     status = worker.get("/connectors/own/status")["connector"]
     trace = status["trace"]
     assert status["version"] == "4.3.1"
@@ -163,12 +163,12 @@ def test_no_process_is_left_of_a_worker_that_was_stopped(bootstrap: str, kafka: 
     below = worker.descendants()
     assert below
     assert worker.stop() == 0
-    until(lambda: not any(alive(each) for each in below), "everything gone", 120)
+    until(lambda: not any(alive(each) for each in below), "everything gone")
     with worker:  # it goes on where it was: what was committed at the end is not repeated
         worker.running("ended-out")
         with (tmp_path / "in.txt").open("a") as more:
             more.write("four\n")
-        until(lambda: "four" in taken.read_text(), "the line that was added", 300)
+        until(lambda: "four" in taken.read_text(), "the line that was added")
         assert sorted(taken.read_text().split()) == ["four", "one", "three", "two"]
 
 

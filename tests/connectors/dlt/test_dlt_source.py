@@ -31,7 +31,7 @@ from support.waiting import until
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 120.0
+PATIENCE = 900.0
 SHOP = Path(__file__).with_name("shop.py")
 PARTITION = {"source": "shop.py:shop"}
 

@@ -206,7 +206,7 @@ def test_a_group_that_comes_later_is_found(kafka: Kafka, bootstrap: str) -> None
     with started(MirrorCheckpointConnector(), config) as connector:
         assert connector.task_configs(1) == []
         commit(kafka, group, topic, 1)
-        assert connector.context.wanted.wait(120)
+        assert connector.context.wanted.wait(900)
         assert [task["task.assigned.groups"] for task in connector.task_configs(1)] == [group]
 
 
@@ -219,7 +219,7 @@ def test_a_topic_that_the_connector_could_not_create_is_created_by_the_broker(ka
     commit(kafka, group, topic, 5)
     config = mirror_config(bootstrap, source, target, topics=topic, emit_checkpoints_interval_seconds="1")
     with TaskRun(MirrorCheckpointTask, bootstrap, config | {"task.assigned.groups": group}):
-        eventually(lambda: f"{source}.checkpoints.internal" in kafka.admin.list_topics(timeout=30).topics)
+        eventually(lambda: f"{source}.checkpoints.internal" in kafka.admin.list_topics(timeout=900).topics)
         eventually(lambda: [(each.upstream, each.downstream) for each in checkpoints(kafka, source)] == [(5, 2)])
 
 

@@ -51,7 +51,7 @@ def contents(kafka: Kafka, topic: str) -> list[tuple[Any, ...]]:
 
 def partitions(kafka: Kafka, topic: str) -> int:
     """0 for a topic of which the broker does not know yet."""
-    found = kafka.admin.list_topics(timeout=60).topics.get(topic)
+    found = kafka.admin.list_topics(timeout=900).topics.get(topic)
     return len(found.partitions) if found else 0
 
 
@@ -88,7 +88,7 @@ def test_new_partitions_and_settings_are_found(kafka: Kafka, bootstrap: str) -> 
         ]
         resource = ConfigResource("topic", topic, incremental_configs=changes)
         kafka.admin.incremental_alter_configs([resource])[resource].result()
-        assert connector.context.wanted.wait(120)
+        assert connector.context.wanted.wait(900)
         assert [task["task.assigned.partitions"] for task in connector.task_configs(1)] == [f"{topic}-0,{topic}-1"]
         eventually(lambda: partitions(kafka, remote) == 2)
         eventually(lambda: settings(kafka, remote).get("retention.ms") == "88000")

@@ -129,7 +129,7 @@ def test_between_snapshot_and_stream_there_is_no_gap(database: Database, given_s
     threads = [threading.Thread(target=insert) for _ in range(3)]
     for thread in threads:
         thread.start()
-    until(lambda: int(postgres.rows(f"SELECT count(*) FROM {name}")[0][0]) > 20, "some rows", 60)
+    until(lambda: int(postgres.rows(f"SELECT count(*) FROM {name}")[0][0]) > 20, "some rows")
     database.start(max_batch_size="37", snapshot_fetch_size="10")
     found = database.read(lambda _: done.is_set() and not any(thread.is_alive() for thread in threads))
     total = int(postgres.rows(f"SELECT count(*) FROM {name}")[0][0])
@@ -156,7 +156,7 @@ def test_the_slot_is_confirmed_only_after_offsets_are_committed(database: Databa
         database.polled()
     assert database.confirmed() <= first.value["source"]["lsn"]
     database.commit(second)
-    until(lambda: database.polled() == [] and database.confirmed() > second.source_offset["lsn"], "confirmed", 60)
+    until(lambda: database.polled() == [] and database.confirmed() > second.source_offset["lsn"], "confirmed")
 
 
 def test_its_progress_is_that_in_the_servers_log(database: Database) -> None:
@@ -188,7 +188,7 @@ def test_a_log_of_others_is_not_kept(database: Database) -> None:
         sent.extend(database.polled())
         return database.confirmed() >= int(written[0])
 
-    until(confirmed, "confirmed", 60)
+    until(confirmed, "confirmed")
     assert sent == [], "nothing of it is the connector's"
 
 
@@ -207,7 +207,7 @@ def test_transactions_of_the_database_are_those_of_kafka(database: Database) -> 
                 assert not boundaries.asked
             return boundaries.asked
 
-        until(enough, "the end of the transaction", 60)
+        until(enough, "the end of the transaction")
         assert sum(size for size, _ in polls) == sum(sizes)
         assert [asked for _, asked in polls] == [False] * (len(polls) - 1) + [True]
         assert max(size for size, _ in polls) <= 5
@@ -261,7 +261,7 @@ def test_a_stream_that_is_not_polled_goes_on_when_the_server_has_ended_it(databa
         assert len(found) == 1
         postgres.execute(f"INSERT INTO {name} (name) SELECT 'b' FROM generate_series(1, 50);")
         streams = f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{name}' AND active"
-        until(lambda: not postgres.rows(streams), "ended by the server", 60)
+        until(lambda: not postgres.rows(streams), "ended by the server")
         found += database.read(lambda others: len(others) >= 50, beyond=RetriableError)
         assert ids(found) == list(range(1, 52))
     finally:

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 LOCK = HERE / "sdk.lock"
-PATIENCE = 120.0
+PATIENCE = 900.0
 KILLS, EACH = 10, 9
 STATE_EVERY = 7
 ROWS = 300

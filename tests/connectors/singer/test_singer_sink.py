@@ -23,7 +23,7 @@ from penstock.connectors import SingerSink
 from penstock.connectors.singer.sink_task import SingerSinkTask
 from support.waiting import until
 
-PATIENCE = 120.0
+PATIENCE = 900.0
 ORDER = s.struct(("id", s.INT64), ("note", s.OPTIONAL_STRING))
 ZERO, ONE = TopicPartition("test", 0), TopicPartition("test", 1)
 

@@ -21,7 +21,7 @@ from penstock.connectors.singer.settings import offset_of
 from penstock.connectors.singer.task import SingerSourceTask
 from support.waiting import until
 
-PATIENCE = 120.0
+PATIENCE = 900.0
 TAP = {"tap": "tap-numbers"}
 
 

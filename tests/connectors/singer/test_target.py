@@ -13,7 +13,7 @@ import pytest
 from penstock.connectors.singer.target import TargetProcess
 from support.waiting import until
 
-PATIENCE = 120.0
+PATIENCE = 900.0
 RECORD = b'{"type":"RECORD","stream":"t","record":{}}\n'
 
 

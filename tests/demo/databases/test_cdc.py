@@ -51,7 +51,7 @@ def test_a_delta_table_equals_the_postgresql_that_it_follows(tmp_path: Path) -> 
     assert found is not None
     # As many are inserted as are deleted.
     assert abs(int(found[1].replace(",", "")) - 2000) < 20
-    until(lambda: not any(str(folder) in command(each) for each in psutil.process_iter()), "the demo's end", 300)
+    until(lambda: not any(str(folder) in command(each) for each in psutil.process_iter()), "the demo's end")
     server = re.search(r"PostgreSQL of its own, 127\.0\.0\.1:(\d+)", said.stdout)
     assert server is not None
     with socket.socket() as probe:

@@ -15,7 +15,7 @@ from hosts.beside.conftest import Pair
 from support.waiting import until
 from support.worker_process import WorkerProcess
 
-SECONDS = 120
+SECONDS = 900
 
 
 def config(kind: str, topic: str, folder: Path, worker: WorkerProcess, own: Config) -> Config:

@@ -28,7 +28,7 @@ from support.worker_process import WorkerProcess
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PLUGINS = ("connect-file", "connect-mirror", "debezium-jdbc", "mongo", "iceberg")
-SECONDS = 300
+SECONDS = 900
 FILE = "org.apache.kafka.connect.file.FileStream"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 COMMON = {

@@ -18,7 +18,7 @@ from support.waiting import until
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-SECONDS = 600
+SECONDS = 900
 RECORDS = 120
 SINK = "penstock.tests.everything.DescribingSink"
 CONVERTERS = {"key.converter": JSON, "value.converter": JSON}

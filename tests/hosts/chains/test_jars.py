@@ -46,7 +46,7 @@ def test_a_jars_transform_has_metrics_of_its_own(jvm: TaskJvm) -> None:
     chain.steps[0].apply(Batch.of("t", ["a", "b"]))
     tags = {"connector": "c", "task": "0", "transformation": "mark", "text": "seen"}
     wanted = {"name": "marked-total", "description": "Records that it has marked", "tags": tags, "value": 2.0}
-    until(lambda: wanted in jvm.plugin_metrics(), "the metric", 60)
+    until(lambda: wanted in jvm.plugin_metrics(), "the metric")
     assert [each for each in jvm.plugin_metrics() if each["tags"].get("connector") == "c"] == [wanted]
 
 

@@ -18,7 +18,7 @@ from support.waiting import until
 from support.worker_process import WorkerProcess
 
 CONNECTOR = "io.debezium.connector.postgresql.PostgresConnector"
-SECONDS = 600
+SECONDS = 900
 LOGICAL = {"wal_level": "logical", "max_wal_senders": "10", "max_replication_slots": "10"}
 VARIES = frozenset({"ts_ms", "ts_us", "ts_ns", "lsn", "txId", "xmin", "sequence", "transaction_id"})
 """Fields that differ from run to run."""

@@ -124,13 +124,13 @@ def test_the_process_of_a_connector_that_is_given_up_ends(plugins: Plugins) -> N
     )
     runs = Connectors(setup, events.append, stop_timeout=1)
     runs.start("n", 1, {**CONFIG, "trouble": "stuck"}, STARTED)
-    until(lambda: ConnectorRunning("n", 1, "1.0") in events, "it runs", 60)
+    until(lambda: ConnectorRunning("n", 1, "1.0") in events, "it runs")
     made: Any = runs._runs[1].connector
     process = made._process
     runs.stop(1)
-    until(lambda: process.gone, "its process has been ended", 60)
+    until(lambda: process.gone, "its process has been ended")
     assert events[1:] == [ConnectorEnded("n", 1)]
-    until(lambda: made._process is None, "nothing is left", 60)
+    until(lambda: made._process is None, "nothing is left")
 
 
 def test_after_a_question_that_takes_too_long_another_process_answers(
@@ -184,7 +184,7 @@ def test_a_connector_whose_process_ends_starts_again(plugins: Plugins) -> None:
     made = connector(plugins)
     (config,) = made.task_configs(1)
     os.kill(int(config["process"]), signal.SIGKILL)
-    until(lambda: made.context.asked == 1, "it is started again and asks for new tasks", 60)
+    until(lambda: made.context.asked == 1, "it is started again and asks for new tasks")
     (after,) = made.task_configs(1)
     assert after["process"] != config["process"]
     assert made.context.errors == []
@@ -195,7 +195,7 @@ def test_a_connector_that_is_stopped_does_not_start_again(plugins: Plugins, monk
     monkeypatch.setattr("penstock.hosts.python.connector.PAUSES_S", (3.0,))
     made = connector(plugins)
     os.kill(int(made.task_configs(1)[0]["process"]), signal.SIGKILL)
-    until(lambda: made._process is None, "its end is seen", 60)
+    until(lambda: made._process is None, "its end is seen")
     made.stop()
     time.sleep(4)
     assert made._process is None
@@ -221,6 +221,6 @@ def test_a_connector_that_has_used_up_its_processor_time_fails(plugins: Plugins)
     made = connector(plugins, trouble="burn", **{"penstock.plugin.max.cpu.ms": "1000"})
     with pytest.raises(ConnectError, match=r"penstock\.plugin\.max\.cpu\.ms allows 1 s"):
         made.task_configs(1)
-    until(lambda: len(made.context.errors) == 1, "it is reported", 60)
+    until(lambda: len(made.context.errors) == 1, "it is reported")
     assert "used up its processor time" in str(made.context.errors[0])
     made.stop()

@@ -97,7 +97,7 @@ def test_the_level_of_a_logger_holds_in_the_environment(plugins: Plugins) -> Non
     try:
         for level in (10, 20, 40):
             steering.obey(LogLevelCommand("of.plugin", level))
-        until(lambda: made.poll().values == [40], "the last one", 60)
+        until(lambda: made.poll().values == [40], "the last one")
         assert made.poll().values == [40], "and it stays"
     finally:
         logging.getLogger("of.plugin").setLevel(logging.NOTSET)
@@ -176,7 +176,7 @@ def test_the_children_of_multiprocessing_end_with_a_task(plugins: Plugins, tmp_p
     child = int((tmp_path / "child").read_text())
     assert runs(child)
     close_all()
-    until(lambda: not runs(child), "it has been killed", 60)
+    until(lambda: not runs(child), "it has been killed")
 
 
 def runs(pid: int) -> bool:

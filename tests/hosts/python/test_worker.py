@@ -43,7 +43,7 @@ def test_plugins_come_run_side_by_side_change_and_go(worker: WorkerProcess, kafk
     worker.put("source", **{"connector.class": SOURCE, "topic": topic, "count": "4"})
     worker.put("sink", **{"connector.class": "two_sink.Sink", "topics": topic, "file": str(out)})
     lines = "".join(f"v1:{row} v2:{topic}\n" for row in range(4))
-    until(lambda: out.exists() and out.read_text() == lines, f"one major writes, another reads: {worker.log}", 300)
+    until(lambda: out.exists() and out.read_text() == lines, f"one major writes, another reads: {worker.log}")
     worker.running("source")
     worker.running("sink")
     (task,) = worker.get("/connectors/source/tasks")
@@ -53,12 +53,11 @@ def test_plugins_come_run_side_by_side_change_and_go(worker: WorkerProcess, kafk
             worker.get("/connectors/source/offsets")["offsets"] == [{"partition": {"part": "a"}, "offset": {"at": 4}}]
         ),
         "its offsets are committed",
-        300,
     )
 
     limit = {"penstock.plugin.max.memory.bytes": str(256 << 20)}
     worker.put("greedy", **{"connector.class": SOURCE, "topic": topic, "trouble": "memory", **limit})
-    until(lambda: worker.states("greedy") == ["RUNNING", "FAILED"], "the limit fails its task", 300)
+    until(lambda: worker.states("greedy") == ["RUNNING", "FAILED"], "the limit fails its task")
     said = worker.get("/connectors/greedy/status")["tasks"][0]["trace"]
     assert "The plugin needs more memory than penstock.plugin.max.memory.bytes=268435456 allows" in said
     worker.running("source")
@@ -68,12 +67,12 @@ def test_plugins_come_run_side_by_side_change_and_go(worker: WorkerProcess, kafk
     assert versions(worker)[SOURCE] == "1.1"
     worker.put("source", **{"connector.class": SOURCE, "topic": topic, "count": "6"})
     lines += "".join(f"v2:{row} v2:{topic}\n" for row in (4, 5))
-    until(lambda: out.read_text() == lines, f"the new version goes on: {worker.log}", 300)
+    until(lambda: out.read_text() == lines, f"the new version goes on: {worker.log}")
 
     for name in ("source", "sink", "greedy"):
         assert worker.http.delete(f"/connectors/{name}").status_code == 204
     for plugin in environments([str(folder)]):
         plugin.retire()
     assert SOURCE not in versions(worker)
-    until(lambda: sweep(folder) == [], "no process of them is left", 300)
+    until(lambda: sweep(folder) == [], "no process of them is left")
     assert list(folder.iterdir()) == []

@@ -86,7 +86,7 @@ def test_lines_of_all_workers_are_followed_also_after_a_restart(client: Client, 
 
 
 def test_the_head_of_what_is_followed_ends(client: Client, cluster: RestCluster) -> None:
-    with httpx.Client(timeout=60) as asking:
+    with httpx.Client(timeout=900) as asking:
         for path, status, kind in ((LOGS, 200, history.EVENTS), (LOGS.replace("lines", "no"), 404, "application/json")):
             answer = asking.head(f"{client.url}{path}/stream")
             assert (answer.status_code, answer.content) == (status, b"")
@@ -110,4 +110,4 @@ def test_so_many_follow_and_no_more(client: Client, cluster: RestCluster, monkey
         except WorkerError:
             return False
 
-    until(followed, "that there is room again", 60)
+    until(followed, "that there is room again")

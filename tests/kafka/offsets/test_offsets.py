@@ -164,7 +164,7 @@ def positions(stored: list[StoredOffset]) -> dict[str, int]:
 
 def partitions(kafka: Kafka, topic: str) -> int:
     """A broker learns of a new topic a little later than the client that created it."""
-    return len(kafka.admin.list_topics(topic, timeout=60).topics[topic].partitions)
+    return len(kafka.admin.list_topics(topic, timeout=900).topics[topic].partitions)
 
 
 A, B = {"f": "a"}, {"f": "b"}
@@ -198,14 +198,14 @@ def test_offsets_move_to_an_own_topic_as_they_change_and_are_copied_back(
     assert answer(offsets.write, connector, None) == []
     assert answer(offsets.read, {"name": "c"}) == []
     assert answer(offsets.read, connector) == []
-    until(lambda: partitions(kafka, own) == 3, "the topic with three partitions", 60)
+    until(lambda: partitions(kafka, own) == 3, "the topic with three partitions")
 
 
 @pytest.mark.integration
 def test_an_own_topic_is_made_and_must_be_compacted(worker: dict[str, str], kafka: Kafka):
     own = f"{worker['offset.storage.topic']}-own"
     ensure_own_topic(worker, {"name": "c", "offsets.storage.topic": own})
-    until(lambda: partitions(kafka, own) == 3, "the topic with three partitions", 60)
+    until(lambda: partitions(kafka, own) == 3, "the topic with three partitions")
     ensure_own_topic(worker, {"name": "c", "offsets.storage.topic": own})
     other = kafka.create_topic()
     with pytest.raises(ConfigError, match=r"but found the topic currently has 'cleanup.policy=delete'"):

@@ -159,7 +159,7 @@ def test_a_broker_takes_the_token_of_every_client() -> None:
         producer = new_producer(given)
         producer.produce("t", b"x")
         assert producer.flush(300) == 0
-        assert "t" in new_admin(given).list_topics(timeout=300).topics
+        assert "t" in new_admin(given).list_topics(timeout=900).topics
         consumer = new_consumer({**given, "group.id": "g", "auto.offset.reset": "earliest"})
         consumer.subscribe(["t"])
         message = consumer.poll(300)

@@ -143,7 +143,7 @@ def _tasks_work(settings: dict[str, str], source: dict[str, str], topic: str) ->
     consumer.commit(message, asynchronous=False)
     before = consumer.memberid()
     MemberRemoval().remove(connector_consumer(settings, sink, "c"), str(before))
-    until(lambda: consumer.memberid() != before, "the removed member joins again", 120)
+    until(lambda: consumer.memberid() != before, "the removed member joins again")
     consumer.close()
     offsets = SinkConnectorOffsets(settings)
     assert answer(lambda done: offsets.read(sink, done)) == {TopicPartition(topic, 0): 1}
@@ -238,7 +238,7 @@ def test_a_member_that_may_not_be_removed_is_named(secured: Secured, caplog: pyt
     login = secured.login("SCRAM-SHA-512", name, "PEM")
     MemberRemoval().remove(login | {"client.id": "c", "group.id": f"connect-{name}"}, "m-1")
     problem = f"Member m-1 of group connect-{name}, whose process has ended, can't be removed: GroupAuthorizationFailed"
-    until(lambda: "can't be removed" in caplog.text, problem, 120)
+    until(lambda: "can't be removed" in caplog.text, problem)
     assert problem in caplog.text
 
 
@@ -250,5 +250,5 @@ def test_a_wrong_password_is_reported(secured: Secured, caplog: pytest.LogCaptur
     with pytest.raises(KafkaException):
         new_consumer(connector_consumer(worker(login, "wrong"), {"name": "c"}, "c")).list_topics(timeout=3)
     said = "SASL authentication error: Authentication failed"
-    until(lambda: said in caplog.text, "what the clients log, on threads of their own", 60)
+    until(lambda: said in caplog.text, "what the clients log, on threads of their own")
     store.close()

@@ -74,7 +74,7 @@ def test_a_million_tiny_records_in_bounded_memory(kafka: Kafka, bootstrap: str) 
     def put_batch(self: Any, batch: Batch) -> None:
         sizes.append(len(batch))
         if len(batch):
-            go_on.wait(300)
+            go_on.wait(900)
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with TaskRun(recording(put_batch=put_batch), bootstrap, {"topics": topic}) as run:

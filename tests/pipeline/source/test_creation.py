@@ -61,7 +61,7 @@ def run(task: type[Sending], kafka: Kafka, config: dict[str, str], **spec: Any) 
 
 
 def partitions(kafka: Kafka, topic: str) -> int:
-    return len(kafka.admin.list_topics(timeout=60).topics[topic].partitions)
+    return len(kafka.admin.list_topics(timeout=900).topics[topic].partitions)
 
 
 def own_settings(kafka: Kafka, topic: str) -> dict[str, str]:

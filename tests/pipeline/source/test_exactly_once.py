@@ -64,7 +64,7 @@ def test_offsets_are_not_copied_to_their_own_topic_whose_brokers_have_other_addr
     kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
 ) -> None:
     """A copy would not be fenced, and could come after the offset of a later transaction."""
-    cluster = kafka.admin.list_topics(timeout=60).cluster_id
+    cluster = kafka.admin.list_topics(timeout=900).cluster_id
     task = scripted(records(topic, "a"), records(topic, "b", start=1))
     spec = once(offsets_topic, global_offsets_topic=offsets_topic, kafka_cluster_id=cluster)
     with TaskRun(task, bootstrap, {}, **spec) as run:

@@ -220,7 +220,7 @@ def test_topics_are_created_by_the_rules_which_the_task_may_change(kafka: Kafka,
     with TaskRun(task, bootstrap, config):
         eventually(lambda: {ruled, changed, vetoed} <= kafka.topics())
         eventually(lambda: kafka.values(vetoed) == [b"3"])
-    topics = kafka.admin.list_topics(timeout=60).topics
+    topics = kafka.admin.list_topics(timeout=900).topics
     assert [len(topics[name].partitions) for name in (ruled, changed, vetoed)] == [2, 4, 1]
 
 

@@ -202,7 +202,7 @@ def end_of(kafka: Kafka, topic: str) -> int:
     """Of a topic with one partition, the marks of transactions being counted."""
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "none"})
     try:
-        return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=60)[1]
+        return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=900)[1]
     except KafkaException:  # the consumer has not heard of the topic yet
         return 0
     finally:

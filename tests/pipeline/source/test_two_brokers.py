@@ -15,7 +15,7 @@ from support.tasks.runs import TaskRun, eventually, new_name
 
 pytestmark = pytest.mark.integration
 
-PATIENCE = 300
+PATIENCE = 900
 ONCE = {"exactly_once": True, "group_id": "two"}
 
 

@@ -20,4 +20,4 @@ def java() -> Iterator[Any]:
     yield gateway.jvm
     gateway.shutdown()
     gateway.proc.stdin.close()
-    gateway.proc.wait(30)
+    gateway.proc.wait(900)

@@ -131,7 +131,7 @@ def test_a_source_of_spark(
         found = {value["id"]: value.get("mark") for value in one.wait(3)}
         assert found == {0: None, 1: "seen", 2: None}
         if not exactly_once:  # else the transform runs in an executor
-            until(lambda: "from a thread of its own" in caplog.messages, "the line of the thread", 60)
+            until(lambda: "from a thread of its own" in caplog.messages, "the line of the thread")
 
 
 def test_a_source_of_tables(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def spark(place: Path, ui: str) -> Iterator[Hosted]:
 
 
 def read(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=900) as answer:
         return answer.read().decode()
 
 

@@ -23,7 +23,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
 
 from support.waiting import until
 
-READ_SECONDS = 120
+READ_SECONDS = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Kafka:
         """What a consumer group has committed, by topic and partition."""
         while True:
             try:
-                found = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
+                found = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(900)
                 break
             except KafkaException as error:  # a broker that is asked for the first time
                 if error.args[0].code() != KafkaError.COORDINATOR_LOAD_IN_PROGRESS:

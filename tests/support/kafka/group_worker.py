@@ -13,7 +13,7 @@ from penstock.kafka.group.member import GroupMember
 
 CONFIG = ClusterConfigSnapshot(5, {"c0": 3, "c1": 1})
 ALL = {"c0", "c1", TaskId("c0", 0), TaskId("c0", 1), TaskId("c0", 2), TaskId("c1", 0)}
-PATIENCE_S = 120.0
+PATIENCE_S = 900.0
 
 
 class Worker:

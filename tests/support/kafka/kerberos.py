@@ -99,7 +99,7 @@ class Realm:
         command = [str(shutil.which("krb5kdc", path=_PATH)), "-n"]
         server = subprocess.Popen(command, env={**os.environ, **self.environment}, stderr=subprocess.DEVNULL)
         try:
-            until(lambda: "commencing operation" in self.log, "the KDC has started", 10)
+            until(lambda: "commencing operation" in self.log, "the KDC has started")
             yield
         finally:
             server.terminate()

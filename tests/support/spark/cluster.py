@@ -20,7 +20,7 @@ from support.process_tree import command, descendants
 from support.spark.class_data import java_options
 from support.waiting import until
 
-SECONDS = 300
+SECONDS = 900
 _SMALL_JAVA = f"-XX:+UseSerialGC -Xss512k {java_options()}"
 
 _TOLD = "Telling app of decommission executors"
@@ -130,7 +130,7 @@ class SparkCluster:
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
-        process.wait(30)
+        process.wait(900)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

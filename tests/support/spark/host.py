@@ -36,7 +36,7 @@ class Events:
     def put(self, event: TaskEvent | SparkReady | SparkDied) -> None:
         self._queue.put(event)
 
-    def until(self, kind: type | tuple[type, ...], id: TaskId | None = None, timeout: float = 600.0) -> list[Any]:
+    def until(self, kind: type | tuple[type, ...], id: TaskId | None = None, timeout: float = 900.0) -> list[Any]:
         """The events of this task up to and with the first of this kind; without a task, only that one."""
         deadline = time.monotonic() + timeout
         taken = []

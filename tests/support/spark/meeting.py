@@ -77,7 +77,7 @@ def meeting(**admission: Any) -> Iterator[tuple[Worker, queue.Queue[Any]]]:
         def connect() -> None:
             try:
                 own = identity().fingerprint
-                outcome.put(TaskChannel.connect(server.getsockname(), own, KEY, WHO, timeout=60.0))
+                outcome.put(TaskChannel.connect(server.getsockname(), own, KEY, WHO, timeout=900.0))
             except Exception as error:
                 outcome.put(error)
 

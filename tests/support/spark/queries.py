@@ -19,7 +19,7 @@ from support.spark.host import Hosted, make_spec
 from support.tasks.runs import JSON, STRING, eventually, new_name
 
 PLAIN_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false", "key.converter": STRING}
-SECONDS = 300
+SECONDS = 900
 COLUMNS = "id BIGINT, name STRING"
 """Of the rows that ``make`` makes."""
 

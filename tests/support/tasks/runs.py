@@ -23,7 +23,7 @@ from support.waiting import pause
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
-SECONDS = 180
+SECONDS = 900
 """Long enough for a Java to start on a busy machine."""
 
 log = logging.getLogger(__name__)

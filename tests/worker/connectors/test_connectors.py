@@ -157,7 +157,7 @@ class Runs:
             reasons = [event.reason for event in self.of(name) if isinstance(event, ConnectorDelayed)]
             return [reason for reason in reasons if reason and reason.startswith(what)]
 
-        return str(until(told, f"the delay of {name}", 120)[0])
+        return str(until(told, f"the delay of {name}")[0])
 
 
 def made(event: Any) -> list[dict[str, str]]:
@@ -183,10 +183,10 @@ def test_a_start_that_blocks_is_logged_and_delays_no_other(runs: Runs) -> None:
     assert re.match(r"start\(\) of the connector has not returned for \d+ s\. It is at\n\tat ", reason)
     assert "\tat _block(" in reason
     runs.start("b", 2)
-    until(lambda: runs.of("b"), "b", 120)
+    until(lambda: runs.of("b"), "b")
     assert runs.of("b") == [ConnectorRunning("b", 2, "unknown")]
     Blocking.go.set()
-    until(lambda: len(runs.of("a")) == 3, "a goes on", 120)
+    until(lambda: len(runs.of("a")) == 3, "a goes on")
     assert runs.of("a")[1:] == [ConnectorDelayed("a", 1, None), ConnectorRunning("a", 1, "unknown")]
 
 
@@ -195,7 +195,7 @@ def test_a_config_provider_that_blocks_is_logged(runs: Runs) -> None:
     reason = runs.delay("a", "The resolution of the connector's configuration has not returned for")
     assert "\tat _resolve(" in reason
     Blocking.go.set()
-    until(lambda: ConnectorRunning("a", 1, "unknown") in runs.of("a"), "a goes on", 120)
+    until(lambda: ConnectorRunning("a", 1, "unknown") in runs.of("a"), "a goes on")
 
 
 def test_task_configs_that_block_are_logged(runs: Runs) -> None:
@@ -203,7 +203,7 @@ def test_task_configs_that_block_are_logged(runs: Runs) -> None:
     runs.connectors.make_task_configs(7, 1, 1)
     assert "has not returned" in runs.delay("a", "task_configs() of the connector")
     Blocking.go.set()
-    until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the tasks", 120)
+    until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the tasks")
     assert made(runs.events[-1]) == [{"of": "1", "task.class": "SourceTask"}]
 
 
@@ -212,7 +212,7 @@ def test_a_stop_that_blocks_is_logged(runs: Runs) -> None:
     runs.connectors.change_state(1, PAUSED)
     assert "has not returned" in runs.delay("a", "stop() of the connector")
     Blocking.go.set()
-    until(lambda: ConnectorPaused("a", 1, "unknown") in runs.events, "a is paused", 120)
+    until(lambda: ConnectorPaused("a", 1, "unknown") in runs.events, "a is paused")
 
 
 def test_a_connector_that_does_not_stop_in_time_leaves_its_thread_behind(
@@ -221,17 +221,17 @@ def test_a_connector_that_does_not_stop_in_time_leaves_its_thread_behind(
     runs.start("a", 1, "start")
     runs.delay("a", "start() of the connector")
     runs.connectors.stop(1)
-    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end")
     assert "Connector a did not stop in time; its thread is abandoned: start() of the connector" in caplog.text
 
 
 def test_a_connector_that_fails_at_its_stop_is_stopped_all_the_same(runs: Runs) -> None:
     runs.start("a", 1, fail="stop")
     runs.connectors.change_state(1, STOPPED)
-    until(lambda: ConnectorStopped("a", 1, "unknown") in runs.events, "a is stopped", 120)
+    until(lambda: ConnectorStopped("a", 1, "unknown") in runs.events, "a is stopped")
     runs.start("b", 2, fail="stop")
     runs.connectors.change_state(2, PAUSED)
-    until(lambda: runs.of("b")[1:], "b has failed", 120)
+    until(lambda: runs.of("b")[1:], "b has failed")
     assert runs.of("b")[1].trace.startswith("ValueError: stop fails")
     assert not [event for event in runs.of("a") if isinstance(event, ConnectorFailed)]
 
@@ -239,16 +239,16 @@ def test_a_connector_that_fails_at_its_stop_is_stopped_all_the_same(runs: Runs) 
 def test_a_connector_that_exits_ends_no_thread(runs: Runs) -> None:
     runs.start("a", 1, exit="task_configs")
     runs.connectors.make_task_configs(7, 1, 1)
-    until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the answer", 120)
+    until(lambda: [e for e in runs.events if isinstance(e, Completed)], "the answer")
     assert isinstance(runs.events[-1].error, ConnectError)
     assert str(runs.events[-1].error) == "The plugin has raised SystemExit: task_configs exits"
     runs.start("b", 2, exit="stop")
     runs.connectors.change_state(2, STOPPED)
-    until(lambda: ConnectorStopped("b", 2, "unknown") in runs.events, "b is stopped", 120)
+    until(lambda: ConnectorStopped("b", 2, "unknown") in runs.events, "b is stopped")
     runs.start("c", 3, exit="stop")
-    until(lambda: runs.of("c"), "c runs", 120)
+    until(lambda: runs.of("c"), "c runs")
     runs.connectors.stop(3)
-    until(lambda: ConnectorEnded("c", 3) in runs.events, "c has ended", 120)
+    until(lambda: ConnectorEnded("c", 3) in runs.events, "c has ended")
     assert not [event for event in runs.events if isinstance(event, ConnectorFailed)]
 
 
@@ -263,11 +263,11 @@ def test_what_has_failed_is_told_to_stop_once_unless_it_is_of_java(
     runs.connectors.start("a", 1, {"connector.class": kind, "fail": fail}, STARTED)
     if fail == "task_configs":
         runs.connectors.make_task_configs(7, 1, 1)
-    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorFailed)], "the failure", 120)
+    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorFailed)], "the failure")
     if stopped:
         runs.connectors.change_state(1, STOPPED)
     runs.connectors.stop(1)
-    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end")
     assert Noting.ends == [end]
     assert any(isinstance(e, ConnectorStopped) for e in runs.of("a")) is stopped
 
@@ -281,7 +281,7 @@ def test_what_has_failed_is_told_to_stop_once_unless_it_is_of_java(
 )
 def test_whatever_a_connector_fails_with_is_told(runs: Runs, fail: str, said: str) -> None:
     runs.connectors.start("a", 1, {"connector.class": "Noting", "fail": fail}, STARTED)
-    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorFailed)], "a has failed", 120)
+    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorFailed)], "a has failed")
     assert said in runs.of("a")[-1].trace.splitlines()[0]
 
 
@@ -289,22 +289,22 @@ def test_whatever_a_connector_fails_with_is_told(runs: Runs, fail: str, said: st
 def test_what_has_failed_is_not_to_start_again_with_another_jvm(runs: Runs, fail: str) -> None:
     Noting.ends = []
     runs.connectors.start("a", 1, {"connector.class": "OfJava", "fail": fail}, STARTED)
-    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorRunning)], "it runs", 120)
+    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorRunning)], "it runs")
     if fail == "task_configs":
         runs.connectors.make_task_configs(7, 1, 1)
-    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorFailed)], "the failure", 120)
+    until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorFailed)], "the failure")
     made = runs.connectors._runs[1].connector
     assert isinstance(made, OfJava)
     assert not made._wanted
     runs.connectors.stop(1)
-    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end")
 
 
 def test_what_was_never_started_is_not_told_to_stop(runs: Runs) -> None:
     Noting.ends = []
     runs.connectors.start("a", 1, {"connector.class": "Noting"}, PAUSED)
     runs.connectors.stop(1)
-    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end")
     assert Noting.ends == []
 
 
@@ -315,19 +315,19 @@ def test_a_connector_that_begins_as_paused_or_stopped_fails_for_what_it_could_no
     """Java: Worker.startConnector makes a SourceConnectorConfig, whatever the target state."""
     invalid = {"connector.class": "Noting", "topic.creation.groups": "g", "topic.creation.default.partitions": "1"}
     runs.connectors.start("a", 1, invalid, target)
-    until(lambda: runs.of("a"), "its failure", 120)
+    until(lambda: runs.of("a"), "its failure")
     assert isinstance(runs.of("a")[0], ConnectorFailed)
     assert "topic.creation" in runs.of("a")[0].trace
     runs.connectors.change_state(1, STOPPED)
     runs.connectors.stop(1)
-    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end", 120)
+    until(lambda: ConnectorEnded("a", 1) in runs.events, "its end")
     assert not [e for e in runs.of("a") if isinstance(e, ConnectorPaused | ConnectorStopped)]
 
 
 def test_a_config_provider_may_supply_the_number_of_tasks(runs: Runs) -> None:
     runs.start("a", 1, **{"tasks.max": "${env:3}"})
     runs.connectors.make_task_configs(7, 1, 1)
-    until(lambda: runs.events[1:], "the tasks", 120)
+    until(lambda: runs.events[1:], "the tasks")
     assert made(runs.events[1]) == [{"of": "3", "task.class": "SourceTask"}]
 
 
@@ -338,13 +338,13 @@ def test_tasks_are_known_by_the_values_that_they_were_made_of(runs: Runs, monkey
         monkeypatch.setattr(runs, "secret", password)
         runs.events.clear()
         runs.connectors.make_task_configs(7, 1, 1)
-        until(lambda: runs.events, "the tasks", 120)
+        until(lambda: runs.events, "the tasks")
         found = runs.events[0].value.resolved
         assert password.encode() not in found
         return bytes(found)
 
     runs.start("a", 1, password="${env:SECRET}")
-    until(lambda: runs.events, "a runs", 120)
+    until(lambda: runs.events, "a runs")
     one, two, three = map(digest_of, ("one", "one", "two"))
     assert one == two != three
 
@@ -353,7 +353,7 @@ def test_tasks_are_known_by_the_values_that_they_were_made_of(runs: Runs, monkey
 def test_too_many_tasks_fail_the_connector(runs: Runs, enforced: str) -> None:
     runs.start("a", 1, tasks="2", **{"tasks.max.enforce": enforced})
     runs.connectors.make_task_configs(7, 1, 1)
-    until(lambda: runs.of("a")[1:], "the failure", 120)
+    until(lambda: runs.of("a")[1:], "the failure")
     assert (
         "The connector a has generated 2 tasks, which is greater than 1, the maximum number of tasks it is configured "
         "to create. This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
@@ -366,7 +366,7 @@ def test_only_values_that_a_connector_is_started_with_make_it_start_again(runs: 
     """Else it would not while its tasks are configured more often than values expire."""
     runs.start("a", 1)
     runs.connectors.make_task_configs(7, 1, 1)
-    until(lambda: runs.events[1:], "the tasks", 120)
+    until(lambda: runs.events[1:], "the tasks")
     runs.connectors._runs[1].source_offsets()
     assert runs.started == ["a"]
 
@@ -374,5 +374,5 @@ def test_only_values_that_a_connector_is_started_with_make_it_start_again(runs: 
 def test_too_many_tasks_may_be_allowed(runs: Runs) -> None:
     runs.start("a", 1, tasks="2", **{"tasks.max.enforce": "${env:false}"})
     runs.connectors.make_task_configs(7, 1, 1)
-    until(lambda: runs.events[1:], "the tasks", 120)
+    until(lambda: runs.events[1:], "the tasks")
     assert made(runs.events[1]) == [{"of": "1", "task.class": "SourceTask"}] * 2

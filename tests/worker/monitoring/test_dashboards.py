@@ -130,7 +130,7 @@ def test_they_have_data(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
             return without_data([*STRIMZI, *OURS], series())
 
         with contextlib.suppress(AssertionError):
-            until(lambda: not missing(), "data of every expression", 300)
+            until(lambda: not missing(), "data of every expression")
         assert missing() == []
         assert {name for name, _ in series()} - known == set(), "each has its meaning"
         assert ambiguous(series()) == []

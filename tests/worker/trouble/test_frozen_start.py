@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 PLUGINS = str(Path(__file__).parents[2] / "soak" / "plugin.py")
 LOST = "Lost contact with the worker group"
 LEASE_MS = 6_000
-PATIENCE = 300
+PATIENCE = 900
 COUNTING = {
     "connector__class": "plugin.Counting",
     "topic__partitions": "1",

@@ -35,7 +35,7 @@ def told(worker: WorkerProcess, name: str, words: str, task: bool = False) -> di
         found = part(worker, name, task)
         return found if words in found.get("trace", "") else None
 
-    return cast("dict[str, Any]", until(look, f"`{words}` of {name}", 300))
+    return cast("dict[str, Any]", until(look, f"`{words}` of {name}"))
 
 
 def ask(url: str, config: dict[str, str]) -> None:
@@ -67,10 +67,10 @@ def test_what_blocks_is_logged_and_delays_nothing_else(bootstrap: str, tmp_path:
         assert blocked["trace"].startswith("The task has not started for 10 s. It is at\n")
 
         worker.put("fine", connector__class=CLASS)
-        until(lambda: worker.states("fine") == ["RUNNING"] * 2, "that another runs", 300)
+        until(lambda: worker.states("fine") == ["RUNNING"] * 2, "that another runs")
         for name in ("start", "task_configs", "task", "fine"):
             assert worker.http.delete(f"/connectors/{name}").status_code == 204
-        until(lambda: worker.get("/connectors") == [], "that all are gone", 120)
+        until(lambda: worker.get("/connectors") == [], "that all are gone")
         alone = "Connector start did not stop in time; its thread is abandoned: start() of the connector has not"
-        until(lambda: alone in worker.log.read_text(), "that it is abandoned", 300)
+        until(lambda: alone in worker.log.read_text(), "that it is abandoned")
         assert worker.stop() == 0

@@ -17,7 +17,7 @@ from support.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.integration
 
-PATIENCE = 300.0
+PATIENCE = 900.0
 
 
 def health(worker: WorkerProcess) -> tuple[int, str]:

@@ -34,10 +34,10 @@ def test_what_fails_is_restarted(bootstrap: str, tmp_path: Path) -> None:
         worker.put("never", **settings, failures="1", penstock__restart__policy="never")
 
         worker.running("connector")
-        until(lambda: worker.states("never") == ["RUNNING", "FAILED"], "that one stays FAILED", 300)
+        until(lambda: worker.states("never") == ["RUNNING", "FAILED"], "that one stays FAILED")
         failed = tmp_path / "twice-task"
-        until(lambda: failed.exists() and failed.read_bytes() == b"xx", "that it has failed twice", 120)
-        until(lambda: policy(worker, "twice").get("next_restart"), "that the second restart is due", 120)
+        until(lambda: failed.exists() and failed.read_bytes() == b"xx", "that it has failed twice")
+        until(lambda: policy(worker, "twice").get("next_restart"), "that the second restart is due")
         due = policy(worker, "twice")
         worker.running("once")
         assert policy(worker, "once") == {"restarts": 1, "next_restart": None, "reason": None}

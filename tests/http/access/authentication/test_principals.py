@@ -26,7 +26,7 @@ from penstock.http.access.listeners import RestSettingError
 from penstock.http.server import RestServer
 from support.certificates import Authority
 
-get = partial(httpx.get, timeout=60)
+get = partial(httpx.get, timeout=900)
 OIDC = "penstock.authentication.oidc."
 Serve = Callable[..., RestServer]
 
@@ -219,7 +219,7 @@ def test_a_certificate_says_who_it_is(serve: Serve, tmp_path: Path, caplog: pyte
 
     def pause(server: RestServer, name: str | None) -> int:
         url = f"{server.advertised_url}connectors/x/pause"
-        return httpx.put(url, verify=client(name), timeout=60).status_code
+        return httpx.put(url, verify=client(name), timeout=900).status_code
 
     assert pause(leader, "carl") == 202
     assert pause(leader, "eve") == 403
@@ -237,7 +237,7 @@ def test_the_header_of_workers_can_not_be_forged(serve: Serve, tmp_path: Path, o
     carl = Principal("carl", how="certificate", address="1.2.3.4")
 
     def put(path: str, header: dict[str, str]) -> int:
-        return httpx.put(f"{url}{path}", headers=header, timeout=60).status_code
+        return httpx.put(f"{url}{path}", headers=header, timeout=900).status_code
 
     right = Forwarded(lambda: b"the key").header(carl, "PUT", b"/connectors/x/pause", b"")
     assert put("connectors/x/pause", right) == 202

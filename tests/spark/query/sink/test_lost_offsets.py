@@ -24,7 +24,7 @@ GONE = "but its group has no offsets: they have expired, or have been deleted ot
 def forget(kafka: Kafka, connector: str) -> None:
     """As brokers do when offsets have expired."""
     admin, group = AdminClient({"bootstrap.servers": kafka.bootstrap}), f"connect-{connector}"
-    admin.delete_consumer_groups([group])[group].result(60)
+    admin.delete_consumer_groups([group])[group].result(900)
 
 
 class ResetSink(Sink):
@@ -80,11 +80,11 @@ def test_a_worker_lets_a_query_begin_again_whose_offsets_were_reset(
                 return False  # files on the move
             return there and kafka.committed("connect-q") == {(topic, 0): 1}
 
-        until(look, f"{count} rows", 300)
+        until(look, f"{count} rows")
 
     def stop(worker: WorkerProcess) -> None:
         assert worker.http.put("/connectors/q/stop").status_code == 204
-        until(lambda: worker.states("q") == ["STOPPED"], "the stop", 300)
+        until(lambda: worker.states("q") == ["STOPPED"], "the stop")
 
     with WorkerProcess(bootstrap, tmp_path) as worker:
         worker.put("q", **{key.replace(".", "__"): value for key, value in config.items()})
@@ -93,7 +93,7 @@ def test_a_worker_lets_a_query_begin_again_whose_offsets_were_reset(
         stop(worker)
         forget(kafka, "q")
         worker.http.put("/connectors/q/resume")
-        until(lambda: "FAILED" in worker.states("q"), "its refusal", 300)
+        until(lambda: "FAILED" in worker.states("q"), "its refusal")
         assert GONE in worker.get("/connectors/q/status")["tasks"][0]["trace"]
         stop(worker)
         assert worker.http.delete("/connectors/q/offsets").status_code == 200

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 RECORDS = int(os.environ.get("PENSTOCK_TEST_AVRO_RECORDS", "20000"))
 PARTITIONS = 2
 CHUNK = 10_000
-SECONDS = 600
+SECONDS = 900
 AVRO = "io.confluent.connect.avro.AvroConverter"
 
 OLDER = struct(
