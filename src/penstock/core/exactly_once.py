@@ -28,7 +28,7 @@ RETRY_MS = 250
 
 @dataclass(slots=True)
 class ZombieFencing:
-    """The leader's part: fences the producers of old tasks, of several requests at once for all of them."""
+    """Fencing of the producers of old tasks by the leader, once for several requests at the same time."""
 
     settings: HerderSettings
     plugins: PluginFacts
@@ -47,7 +47,7 @@ class ZombieFencing:
         return due and self.applies_to(self.state.connectors[name].config)
 
     def fence(self, name: str) -> Flow:
-        """As leader, fence the old tasks of a connector if that is due."""
+        """Fence, as leader, the old tasks of a connector if that is due."""
         yield from self.reader.read_to_end("performing zombie fencing")
         timeout_ms = self.settings.request_timeout_ms
         yield Until(lambda: name not in self._under_way, timeout_ms, f"fencing of {name}")
@@ -76,7 +76,7 @@ class ZombieFencing:
 
 @dataclass(slots=True)
 class FencingBeforeStart:
-    """Every worker's part: has old tasks fenced, here or by the leader, before the new ones start here."""
+    """Fencing by every worker: it has old tasks fenced, here or by the leader, before new ones start here."""
 
     output: Output
     work: Work
@@ -101,7 +101,7 @@ class FencingBeforeStart:
         self.output.start(self._fence_while_waited_for(name), done)
 
     def _fence_while_waited_for(self, name: str) -> Flow:
-        """The leader may change, or be unreachable for a moment: retried for as long as a request may take."""
+        """Retry for as long as a request may take: the leader may change, or be unreachable for a moment."""
         give_up_at = self.output.now + self.zombies.settings.request_timeout_ms
         while self.work.preparing(name):
             try:
@@ -130,7 +130,7 @@ class FencingBeforeStart:
         timeout_ms, state = self.zombies.settings.request_timeout_ms, self.zombies.state
 
         def is_over() -> bool:
-            """A later generation is not fenced by that request: its tasks have it fenced when they are prepared."""
+            """Whether fencing has ended. A later generation is fenced when its own tasks are prepared."""
             return name not in state.pending_fencing or self._generation(name) != position
 
         yield Until(is_over, timeout_ms, f"{name} has not been fenced.")

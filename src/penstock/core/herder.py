@@ -1,15 +1,14 @@
-"""The control plane of a worker as a pure machine: events in, actions out (Java: DistributedHerder and
-StandaloneHerder).
+"""Control plane of a worker as a pure machine: events in, actions out (Java: DistributedHerder and StandaloneHerder).
 
-The worker's loop calls ``handle(event, now)`` for one event after the other and carries out the actions in order; it
-calls with ``Tick`` when ``wake_at()`` says so. Nothing here sleeps, reads a clock, opens a socket or starts a thread.
+The worker's loop calls ``handle(event, now)`` for one event after the other and carries out the actions in order; at
+the time ``wake_at()`` it calls with ``Tick``. Nothing here sleeps, reads a clock, opens a socket or starts a thread.
 
 A request never changes state. It appends a record to the config topic, and the record changes the state when it is
 read back, here as on every other worker. What runs here follows from that state and the group's assignment
 (``work``).
 
-This file puts the subjects together and sends each event to its subject. A subject has a file and knows only the
-subjects it uses: rebalances (``group.rebalance``, ``group.catch_up``), the leader's writes (``group.leadership``),
+This file connects the subjects and sends each event to its subject. A subject has a file of its own and knows only the
+subjects that it uses: rebalances (``group.rebalance``, ``group.catch_up``), the leader's writes (``group.leadership``),
 requests that read (``requests.reads``) and change (``requests.changes``), restarts (``restart``, ``restart_policy``),
 tasks' configurations (``reconfiguration``), offsets (``offsets``), fencing (``exactly_once``), statuses (``status``).
 """
@@ -88,7 +87,10 @@ from penstock.core.work import Work
 
 
 class Herder:
-    """Others read ``state``, ``statuses``, ``membership`` and ``work``; they change by ``handle`` alone."""
+    """Herder of one worker.
+
+    Other parts of the worker read ``state``, ``statuses``, ``membership`` and ``work``; only ``handle`` changes them.
+    """
 
     def __init__(self, settings: HerderSettings, plugins: PluginFacts | None = None) -> None:
         self.settings = settings
@@ -249,7 +251,7 @@ class Herder:
                 assert_never(event)
 
     def _leave(self, stage: Stage) -> None:
-        """Events of the group that were deferred by a restart are out of date; revocations are still confirmed."""
+        """Leave the stage of a member: deferred rebalances are out of date, revocations are still confirmed."""
         if self.membership.stage is not Stage.STOPPING:
             self.membership.stage = stage
         deferred, self._deferred = self._deferred, []

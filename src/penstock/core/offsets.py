@@ -1,4 +1,4 @@
-"""Reading, altering and resetting a connector's offsets (KIP-875)."""
+"""Requests that read, alter and reset a connector's offsets (KIP-875)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OffsetRequests:
         return (yield from self._write(request.name, None))
 
     def _write(self, name: str, offsets: m.OffsetChanges | None) -> Flow:
-        """With exactly once, tasks that may still run anywhere are fenced first; else those here must have ended."""
+        """Write offsets after tasks have been fenced, with exactly once, or else after those here have ended."""
         yield from self.leadership.as_leader()
         yield from self.reader.read_to_end("modifying connector offsets")
         yield from self.leadership.no_rebalance_due()  # by then its tasks have been asked to stop
@@ -49,7 +49,7 @@ class OffsetRequests:
         return m.Reply(200, {"message": message})
 
     def _tasks_ended(self, name: str) -> Flow:
-        """Until then they may commit offsets once more."""
+        """Wait until the connector's tasks here have ended: until then they may commit offsets once more."""
 
         def ended() -> bool:
             return all(run.ended for id, run in self.work.tasks.items() if id.connector == name)

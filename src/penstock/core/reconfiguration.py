@@ -1,12 +1,12 @@
-"""A connector's tasks, made from its configuration: the connector is asked, and changes are published.
+"""Generation of a connector's task configurations: the connector is asked for them, and changes are published.
 
-Happens whenever a connector starts to run and whenever it asks for it. The leader writes the task configurations to the
-config topic; another worker sends them to the leader. Retried without end, with growing backoff, for as long as that
-run of the connector lasts.
+This happens whenever a connector starts to run and whenever it requests it. The leader writes the task configurations
+to the config topic; another worker sends them to the leader. It is retried without end, with growing backoff, for as
+long as that run of the connector lasts.
 
 Values of config providers are not in the config topic, so this worker remembers a digest of those that the tasks were
 configured with (Java: ``AppliedConnectorConfig``). A worker that does not know it, because the tasks were configured
-before it ran the connector, takes those that it sees first.
+before it ran the connector, assumes the values that it sees first.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Reconfigurations:
     leadership: Leadership
     keys: SessionKeys
     _applied: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    """By connector: the position of the commit of its tasks, and the digest of what they were made from."""
+    """Position of the commit of a connector's tasks, and the digest of what they were generated from, by connector."""
 
     def request(self, name: str) -> None:
-        """Ask the connector that runs here for its tasks; once more afterwards if it is being asked already."""
+        """Ask the connector that runs here for its tasks; if it is being asked already, ask again afterwards."""
         run = self.work.connectors.get(name)
         if run is None:
             return
@@ -55,15 +55,16 @@ class Reconfigurations:
             again = run.reconfiguration is Reconfiguration.WANTED_AGAIN
             run.reconfiguration = Reconfiguration.IDLE
             if error is not None:
-                self.output.log("ERROR", f"The tasks of connector {name} could not be configured: {_said(error)}")
+                self.output.log("ERROR", f"The tasks of connector {name} could not be configured: {_described(error)}")
             if again:
                 self.request(name)
 
         self.output.start(self._reconfigure(run), done)
 
     def committed(self, name: str) -> None:
-        """Called with every commit of tasks: an older set of configurations may have been written late, even while the
-        answer for the newer one is awaited.
+        """Ask the connector again if an older set of configurations was written late; called with every commit.
+
+        That may happen even while the answer for the newer set is awaited.
         """
         run, connector = self.work.connectors.get(name), self.state.connectors.get(name)
         if run is None or run.tasks is None or connector is None:
@@ -74,8 +75,9 @@ class Reconfigurations:
             self.request(name)
 
     def resumed(self, name: str) -> None:
-        """Called with every record that starts a connector: if the one that stopped it was read together with this one,
-        the connector has run on, and its tasks are gone.
+        """Ask the connector again if its tasks were taken back; called with every record that starts a connector.
+
+        If the record that stopped it was read together with this one, only its tasks have stopped.
         """
         run, connector = self.work.connectors.get(name), self.state.connectors.get(name)
         if run is None or run.tasks is None or connector is None:
@@ -84,7 +86,7 @@ class Reconfigurations:
             self.request(name)
 
     def forget(self, name: str) -> None:
-        """Called when a connector is deleted."""
+        """Forget a connector; called when it is deleted."""
         self._applied.pop(name, None)
 
     def _reconfigure(self, run: ConnectorRun) -> Flow:
@@ -92,7 +94,7 @@ class Reconfigurations:
         while self._is_running(run):
             try:
                 tasks = yield actions.MakeTaskConfigs(run.name, run.run, max(1, _tasks_max(run.config)))
-                if not self._is_running(run) or tasks is None:  # None: refused for good, the connector has failed
+                if not self._is_running(run) or tasks is None:  # None: refused permanently, the connector has failed
                     return
                 run.tasks = tasks
                 if self._changed(run, tasks):
@@ -102,7 +104,7 @@ class Reconfigurations:
                 self.output.log(
                     "ERROR",
                     f"The tasks of connector {run.name} could not be configured; retrying in {backoff} ms: "
-                    f"{_said(error)}",
+                    f"{_described(error)}",
                 )
             try:
                 yield Until(lambda: not self._is_running(run), backoff, "")
@@ -146,7 +148,7 @@ class Reconfigurations:
     # -- the leader
 
     def empty_stopped(self) -> None:
-        """Called on the leader: take back tasks that an earlier leader wrote for a stopped connector."""
+        """Take back tasks that an earlier leader wrote for a stopped connector; called on the leader."""
         for name, connector in self.state.connectors.items():
             if connector.task_configs and self.state.target_state(name) == STOPPED:
                 flow = self.leadership.changes.through(self._empty(name))
@@ -158,7 +160,7 @@ class Reconfigurations:
             yield from self.write(name, [])
 
     def write(self, name: str, tasks: list[dict[str, str]]) -> Flow:
-        """As leader, write and commit a connector's task configurations. Raises Refused for a stopped connector."""
+        """Write and commit, as leader, a connector's task configurations. Raises Refused for a stopped connector."""
         if tasks and self.state.target_state(name) == STOPPED:
             raise Refused(400, f"Cannot submit non-empty set of task configs for stopped connector {name}")
         records: list[ConfigTopicRecord] = [TaskConfig(TaskId(name, i), config) for i, config in enumerate(tasks)]
@@ -172,8 +174,8 @@ def _tasks_max(config: dict[str, str]) -> int:
         return 1
 
 
-def _said(error: BaseException) -> str:
-    """The message, with the place in the code for errors that are not meant as messages."""
+def _described(error: BaseException) -> str:
+    """Return the message of an error, with the place in the code for errors whose messages are not meant for users."""
     if isinstance(error, ConnectError):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,8 +1,8 @@
-"""Restarting a connector and its tasks: by a record (KIP-745), or one connector or one task directly.
+"""Restarts of a connector and its tasks by a record (KIP-745), or of one connector or one task directly.
 
-A request becomes a record of the config topic, so that every worker learns of it in its place among all changes. Each
-worker plans for itself from the state it sees then (an instance that has failed meanwhile is restarted too) and
-restarts what it runs; the leader's plan, made when it was asked, shapes the answer. A plan is computed once and never
+A request becomes a record of the config topic, so that every worker reads it in its place among all changes. Each
+worker makes a plan from the state that it sees then (an instance that has failed meanwhile is restarted too) and
+restarts what it runs; the leader's plan, made at the request, determines the answer. A plan is computed once and never
 changes.
 
 As the KIP asks, from the first stop to the last start a worker processes nothing but reads, events of connectors and
@@ -31,13 +31,13 @@ UNKNOWN = "Unknown connector: {}"
 
 
 def impact(request: RestartRequest) -> int:
-    """How much a request may restart, as Java orders several requests for one connector: the highest wins."""
+    """Return how much a request may restart; of several requests for one connector the highest wins, as in Java."""
     return 2 * (not request.only_failed) + request.include_tasks
 
 
 @dataclass(frozen=True, slots=True)
 class RestartPlan:
-    """The connector and the tasks that one request restarts, in their present state."""
+    """Connector and tasks that one request restarts, by their present state."""
 
     request: RestartRequest
     restart_connector: bool
@@ -54,7 +54,7 @@ class RestartPlan:
 
 @dataclass(slots=True)
 class Restarts:
-    """Carries out restarts of what runs on this worker, one after the other."""
+    """Restarts of the connectors and tasks that run on this worker, one after the other."""
 
     output: Output
     state: ClusterState
@@ -63,9 +63,9 @@ class Restarts:
     lane: Lane = field(default_factory=Lane)
     """While a restart is being carried out, changes and assignments wait (KIP-745)."""
     _pending: dict[str, RestartRequest] = field(default_factory=dict)
-    """Requests read and not carried out: one for each connector, that with the highest impact."""
+    """Requests that have not been carried out: for each connector the one with the highest impact."""
     _chosen: dict[str, set[int | None]] = field(default_factory=dict)
-    """Tasks, and with None connectors, that ``penstock.restart.policy`` restarts and that have not been yet."""
+    """Tasks, and with None connectors, that ``penstock.restart.policy`` is still to restart."""
 
     def add(self, request: RestartRequest) -> None:
         known = self._pending.get(request.connector)
@@ -79,7 +79,7 @@ class Restarts:
         return self.lane.busy or connector in self._pending
 
     def carry_out_next(self) -> bool:
-        """Begin with the next request, in the order of the connectors' first requests; False if there is none."""
+        """Begin the next request, in the order of the connectors' first requests; return False if there is none."""
         for name in self._pending:
             self._carry_out(self._pending.pop(name))
             return True
@@ -89,7 +89,7 @@ class Restarts:
         return False
 
     def plan_for(self, request: RestartRequest) -> RestartPlan | None:
-        """None if the connector has no status."""
+        """Return the plan for a request; None if the connector has no status."""
         connector = self.writer.statuses.connectors.get(request.connector)
         if connector is None:
             return None
@@ -124,7 +124,7 @@ class Restarts:
         self._begin(request.connector, instances)
 
     def _restart_failed(self, name: str, chosen: set[int | None]) -> None:
-        """Restart those of the chosen that run here and are still failed."""
+        """Restart the chosen instances that run here and are still failed."""
         instances = [name if task is None else TaskId(name, task) for task in sorted(chosen, key=_connector_first)]
         failed = [each for each in instances if self.work.assigned(each) and self._has_failed(each)]
         self._begin(name, failed)
@@ -153,9 +153,9 @@ class RestartRequests:
     reads: Reads
 
     def connector(self, request: m.RestartConnector) -> Flow:
-        """204 for the connector alone, whatever its state.
+        """204 for the connector alone, in any state.
 
-        Else 202 with the status in which the targeted instances say RESTARTING.
+        Otherwise 202 with the status, in which the targeted instances are RESTARTING.
         """
         yield from self.leadership.no_rebalance_due()
         if not (request.include_tasks or request.only_failed):
@@ -189,7 +189,7 @@ class RestartRequests:
         return UNKNOWN if self.settings.distributed else "Connector {} not found"
 
     def _restart_one(self, what: str | TaskId) -> Flow:
-        """By the worker that runs it: stop it, wait for that, let it start again."""
+        """Stop an instance, wait for its end and start it again, by the worker that runs it."""
 
         def bounce() -> Flow:
             if not self.work.assigned(what):
@@ -210,7 +210,7 @@ class RestartRequests:
         return m.Reply(204)
 
     def _owner(self, what: str | TaskId) -> str | None:
-        """The URL of the worker that runs it, if this worker leads; else that of the leader."""
+        """Return the URL of the worker that runs it, if this worker leads; else that of the leader."""
         membership = self.leadership.membership
         if not membership.is_leader:
             return membership.leader_url
@@ -220,7 +220,7 @@ class RestartRequests:
         return owners.tasks.get(what) if isinstance(what, TaskId) else owners.connectors.get(what)
 
     def _planned_status(self, plan: RestartPlan) -> dict[str, object]:
-        """The connector's status, with RESTARTING for what the plan restarts."""
+        """Return the connector's status, with RESTARTING for the instances that the plan restarts."""
         shown = self.reads.status(plan.request.connector)
         if plan.restart_connector:
             shown["connector"] = {**shown["connector"], "state": RESTARTING}

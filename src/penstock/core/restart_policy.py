@@ -1,13 +1,13 @@
-"""Restarts what has failed, where ``penstock.restart.policy`` says so. Not in Java, where it stays FAILED.
+"""Restarts of failed connectors and tasks by ``penstock.restart.policy``. In Java they stay FAILED.
 
 The leader decides and writes a ``PolicyRestart`` to the config topic, and every worker restarts those of its failed
 instances that the record names (``core.restart``). The schedule is Strimzi's: the first restart follows the failure at
 once, the others 2, 6, 12, 20, ... and at most 60 minutes after it. Ten minutes of health, or a new configuration of the
 connector, begin it again. ``penstock.restart.max`` of the connector limits how many there are.
 
-Nothing is kept but what the topics hold, so a new leader decides as the old one would have: when something failed is
-the timestamp of its FAILED status; how often it was restarted, and after which failure last, is in the connector's
-last ``PolicyRestart``. A failure is known by its time, so clocks that differ can't make a restart happen twice.
+All state is in the topics, so a new leader decides as the old one would have: the time of a failure is the timestamp of
+its FAILED status; the number of restarts, and the failure before the last one, are in the connector's last
+``PolicyRestart``. A failure is identified by its time, so clocks that differ cannot cause a second restart.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from penstock.core.model.tasks import TaskId
 from penstock.core.status.statuses import Statuses
 
 MINUTE_MS = 60_000
-MOST_MINUTES = 60
+MAX_MINUTES = 60
 HEALTHY_MS = 10 * MINUTE_MS
 REPEAT_MS = MINUTE_MS
-"""A restart that no worker has carried out after so long is requested again: its worker may have died meanwhile."""
+"""Time after which a restart that no worker has carried out is requested again: its worker may have died."""
 
 PERMANENT = frozenset(
     {
@@ -51,21 +51,21 @@ PERMANENT = frozenset(
         "ModuleNotFoundError",
     }
 )
-"""Errors that last until somebody acts: configuration, authorization and authentication, missing classes."""
+"""Errors that last until an operator acts: configuration, authorization and authentication, missing classes."""
 UNKNOWN_CLASS = "Failed to find any class that implements "
-"""The message, in Java and here, of the ConnectException for a class that is not installed."""
+"""Message, in Java and here, of the ConnectException for a class that is not installed."""
 NEWER_JAVA = "can't be used: it is compiled for Java "
-"""In the sentence about a class from a jar that needs a newer Java."""
+"""Part of the sentence about a class from a jar that needs a newer Java."""
 CAUSED_BY = "Caused by: "
 
 
 def delay_ms(restarts: int) -> int:
-    """From a failure to its restart, after so many restarts in a row."""
-    return min(restarts * (restarts + 1), MOST_MINUTES) * MINUTE_MS
+    """Return the time from a failure to its restart, after this many restarts in a row."""
+    return min(restarts * (restarts + 1), MAX_MINUTES) * MINUTE_MS
 
 
 def permanent_error(trace: str | None) -> str | None:
-    """The first line of the trace, or of a cause in it, that names a permanent error; None if there is none."""
+    """Return the first line of the trace, or of a cause in it, that names a permanent error; None if there is none."""
     lines = (trace or "").splitlines()
     for line in [*lines[:1], *(line for line in lines if line.startswith(CAUSED_BY))]:
         headline = line.removeprefix(CAUSED_BY)
@@ -77,35 +77,35 @@ def permanent_error(trace: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Of a connector or a task that is FAILED now; times as timestamps of the status topic."""
+    """Failure of a connector or task that is FAILED now; times are timestamps of the status topic."""
 
     failed_ms: int
     running_ms: int | None
-    """Since when it had been running; None if it never was, or if that is not known any more."""
+    """Time since which it had been running; None if it never was, or if that is no longer known."""
     trace: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What the policy has done and will do about one connector or task, for people."""
+    """Past and next restart of one connector or task by the policy, for people."""
 
     restarts: int
-    """In a row."""
+    """Number of restarts in a row."""
     next_restart_ms: int | None
     reason: str | None
 
 
 @dataclass(slots=True)
 class FailedInstances:
-    """The connectors (task None) and tasks that are FAILED, as the status topic says."""
+    """Connectors (task None) and tasks that are FAILED according to the status topic."""
 
     statuses: Statuses
     _failed: dict[str, dict[int | None, Failure]] = field(default_factory=dict)
     _running: dict[tuple[str, int | None], int] = field(default_factory=dict)
-    """Since when those that are RUNNING are."""
+    """Times since which others are RUNNING."""
 
     def read(self, record: StatusTopicRecord, now: int) -> bool:
-        """Called with every record after ``statuses`` has replayed it; whether something has failed."""
+        """Return whether an instance has failed; called with every record after ``statuses`` has replayed it."""
         if isinstance(record, TopicStatus):
             return False
         name, task = (record.name, None) if isinstance(record, ConnectorStatus) else record.id
@@ -141,42 +141,42 @@ class FailedInstances:
 
 @dataclass(slots=True)
 class RestartPolicy:
-    """A ``leadership.Duty``; every worker follows what fails, and can say what will be done about it."""
+    """Duty (``leadership.Duty``) of restarting failed instances. Every worker follows failures, to show the outlook."""
 
     settings: HerderSettings
     leadership: Leadership
     instances: FailedInstances
     _changed: bool = True
     _by_clients: dict[str, int] = field(default_factory=dict)
-    """When a client's restart request of a connector was read last: what it restarts need not be restarted twice."""
+    """Times at which a client's last restart request was read, by connector: it restarts failed instances too."""
 
     def read(self, record: StatusTopicRecord) -> None:
-        """Called with every record of the status topic after ``Statuses`` has replayed it."""
+        """Follow failures; called with every record of the status topic after ``Statuses`` has replayed it."""
         self._changed |= self.instances.read(record, self._now)
 
     def configuration_changed(self) -> None:
-        """Called when the config topic has been read further."""
+        """Note that configurations may have changed; called when the config topic has been read further."""
         self._changed = True
 
     def restart_requested(self, connector: str) -> None:
-        """Called when a client's restart request has been read."""
+        """Note a client's restart request; called when it has been read."""
         self._by_clients[connector] = self._now
 
     def forget(self, connector: str) -> None:
-        """Called when the connector has been deleted."""
+        """Forget a connector; called when it has been deleted."""
         self._by_clients.pop(connector, None)
 
     def policy_of(self, connector: str) -> RestartPolicyName:
         known = self.leadership.state.connectors.get(connector)
         return policy_in({} if known is None else known.config, self.settings.restart_policy)
 
-    def most_of(self, connector: str) -> int | None:
-        """How many restarts in a row there may be; None for any number."""
+    def max_of(self, connector: str) -> int | None:
+        """Return the largest number of restarts in a row; None for any number."""
         known = self.leadership.state.connectors.get(connector)
         return None if known is None else max_in(known.config)
 
     def outlook(self, connector: str, task: int | None) -> Outlook | None:
-        """None where the policy is ``never``. May be called from any thread."""
+        """Return the outlook of an instance; None if the policy is ``never``. May be called from any thread."""
         if self.policy_of(connector) == "never":
             return None
         failure = self.instances.failure(connector, task)
@@ -188,9 +188,9 @@ class RestartPolicy:
                 restarts, None, f"It is not restarted, because this error lasts until somebody acts: {error}"
             )
         if due is None:
-            most = self.most_of(connector)
-            if most is not None and restarts >= most:
-                return Outlook(restarts, None, f"It is not restarted any more: {RESTART_MAX} is {most}")
+            limit = self.max_of(connector)
+            if limit is not None and restarts >= limit:
+                return Outlook(restarts, None, f"It is not restarted any more: {RESTART_MAX} is {limit}")
             target = self.leadership.state.target_state(connector)
             return Outlook(restarts, None, f"It is not restarted while the connector is {target}")
         return Outlook(restarts, due, next(iter((failure.trace or "").splitlines()), None))
@@ -220,7 +220,7 @@ class RestartPolicy:
                 yield from self.leadership.append(record)
 
     def _due_now(self, name: str, failures: Mapping[int | None, Failure]) -> PolicyRestart | None:
-        """A restart of everything of this connector that is due, with the counts of the others."""
+        """Return a restart of all instances of this connector that are due, with the counts of the others."""
         now, counts = self._now, dict(self._counts(name))
         chosen = []
         for task, failure in failures.items():
@@ -238,7 +238,7 @@ class RestartPolicy:
     # -- the schedule
 
     def _due(self, name: str, task: int | None, failure: Failure) -> int | None:
-        """When it is to be restarted; None for never."""
+        """Return the time of the next restart; None for never."""
         state = self.leadership.state
         if name not in state.connectors or state.target_state(name) != STARTED or self.policy_of(name) == "never":
             return None
@@ -249,14 +249,14 @@ class RestartPolicy:
         answered = self._answer_to(name, task, failure)
         if answered is not None:
             return answered.requested_ms + REPEAT_MS
-        restarts, most = self._restarts(name, task, failure), self.most_of(name)
-        if most is not None and restarts >= most:
+        restarts, limit = self._restarts(name, task, failure), self.max_of(name)
+        if limit is not None and restarts >= limit:
             return None
         due = failure.failed_ms + delay_ms(restarts)
         return max(due, self._by_clients[name] + REPEAT_MS) if name in self._by_clients else due
 
     def _restarts(self, name: str, task: int | None, failure: Failure) -> int:
-        """How often it has been restarted in a row, up to this failure or because of it."""
+        """Return the number of restarts in a row, up to this failure or because of it."""
         last = self._counts(name).get(task)
         if last is None:
             return 0
@@ -271,7 +271,7 @@ class RestartPolicy:
         return last.count
 
     def _answer_to(self, name: str, task: int | None, failure: Failure) -> RestartCount | None:
-        """The restart that was requested because of this failure."""
+        """Return the restart that was requested because of this failure."""
         last = self._counts(name).get(task)
         return last if last is not None and last.failed_ms == failure.failed_ms else None
 

@@ -1,4 +1,4 @@
-"""Session keys: workers of a cluster sign their requests to one another (KIP-507).
+"""Session keys, with which workers of a cluster sign their requests to one another (KIP-507).
 
 The leader makes a key and writes it to the config topic, which only members of the cluster can read; it replaces a key
 that is older than ``inter.worker.key.ttl.ms``. Only requests between workers are signed (``PutTaskConfigs``,
@@ -43,7 +43,7 @@ DEFAULT_KEY_SIZES = {
 
 
 def key_bytes(algorithm: str, size: int | None) -> int:
-    """How long a key is; ``size`` is ``inter.worker.key.size``, in bits."""
+    """Return the length of a key; ``size`` is ``inter.worker.key.size``, in bits."""
     return DEFAULT_KEY_SIZES[algorithm] if size is None else (size + 7) // 8
 
 
@@ -52,7 +52,7 @@ def sign(key: bytes, algorithm: str, body: bytes) -> bytes:
 
 
 def signature_headers(key: bytes, algorithm: str, body: bytes) -> dict[str, str]:
-    """The headers to send along with this body."""
+    """Return the headers to send with this body."""
     signature = base64.b64encode(sign(key, algorithm, body)).decode()
     return {SIGNATURE_HEADER: signature, ALGORITHM_HEADER: algorithm}
 
@@ -105,12 +105,12 @@ class SessionKeys:
         return self.are_used and self.present is None
 
     def key_known(self) -> Flow:
-        """Go on once there is a key, where one is needed."""
+        """Continue once there is a key, if one is needed."""
         what = "The leader has not written a session key."
         yield Until(lambda: not self.is_urgent(), self.settings.request_timeout_ms, what)
 
     def call_leader(self, method: str, path: tuple[str, ...], body: Any) -> actions.CallLeader:
-        """A request to the leader, signed if requests are signed and there is a key."""
+        """Return a request to the leader, signed if requests are signed and there is a key."""
         key = self.present
         return actions.CallLeader(
             method,
@@ -122,7 +122,7 @@ class SessionKeys:
         )
 
     def check_request(self, signature: Signature, what: str) -> None:
-        """Raises Refused if this worker is the only one, or the request from another is not signed as it must be."""
+        """Raise Refused if this worker is the only one, or if the request is not signed as it must be."""
         if not self.settings.distributed:
             raise Refused(500, f"Kafka Connect in standalone mode does not support {what}.")
         if self.are_used:
@@ -131,7 +131,7 @@ class SessionKeys:
     # -- the leader
 
     def due_in_ms(self) -> int:
-        """A key whose time to live is 0 never expires."""
+        """Return the time until the key expires; a key whose time to live is 0 never does."""
         ttl_ms = self.settings.key_ttl_ms
         if ttl_ms == 0:
             return FOREVER

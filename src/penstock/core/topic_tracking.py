@@ -1,10 +1,10 @@
-"""The set of topics that a connector actively uses (KIP-558).
+"""Set of topics that a connector actively uses (KIP-558).
 
 A topic becomes active with the first record that a task sends to it (source) or is given from it (sink), and stays so
 until the set is reset or the connector deleted; restarts and new configurations keep it. The status topic holds one
-record for each topic and connector; ``ActiveTopics`` is what has been read of it. Tasks report a topic at their first
-record only, so nothing is done per record; the worker that hosts the task writes the record, once, unless it has been
-read or written already. One that could not be written is tried again when a task starts that uses the topic.
+record for each topic and connector; ``ActiveTopics`` has those that have been read. Tasks report a topic only at their
+first record, so nothing is done per record; the worker that hosts the task writes the record, once, unless it has been
+read or written already. A record that could not be written is tried again when a task starts that uses the topic.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RESET_DISABLED = "Topic tracking reset is disabled"
 
 @dataclass(slots=True)
 class ActiveTopics:
-    """Topics read, by connector; and those that this worker has written and not read back yet."""
+    """Active topics by connector: those read, and those that this worker has written and not read back yet."""
 
     _read: dict[str, dict[str, TopicStatus]] = field(default_factory=dict)
     _written: set[tuple[str, str]] = field(default_factory=set)
@@ -42,7 +42,7 @@ class ActiveTopics:
             self._read.setdefault(record.connector, {})[record.topic] = record
 
     def of(self, connector: str) -> list[str]:
-        """The active topics, in order of their names; none for an unknown connector."""
+        """Return the active topics, sorted by name; none for an unknown connector."""
         return sorted(self._read.get(connector, {}))
 
     def all(self) -> list[TopicStatus]:
@@ -52,35 +52,35 @@ class ActiveTopics:
         return list(self._read.get(connector, {}).values())
 
     def discover(self, connector: str, topic: str, task: int, now: int) -> TopicStatus | None:
-        """The record to write for a topic that a task has reported; None if it is active or about to be."""
+        """Return the record to write for a topic that a task has reported; None if it is active or about to be."""
         if topic in self._read.get(connector, {}) or (connector, topic) in self._written:
             return None
         self._written.add((connector, topic))
         return TopicStatus(topic, connector, task, now)
 
     def not_written(self, records: Iterable[StatusTopicRecord]) -> None:
-        """These records may be missing: the next task that reports such a topic has it written again."""
+        """Note that these records may be missing: the next task that reports such a topic has it written again."""
         for record in records:
             if isinstance(record, TopicStatus):
                 self._written.discard((record.connector, record.topic))
 
     def tombstones(self, connector: str) -> list[TopicStatus]:
-        """The records that empty a connector's set; also what has been written and not been read back."""
+        """Return the records that empty a connector's set, also of topics that have not been read back yet."""
         written = [topic for name, topic in self._written if name == connector]
         return [TopicStatus(topic, connector, None) for topic in sorted({*self._read.get(connector, {}), *written})]
 
     def is_active(self, record: TopicStatus) -> bool:
-        """Whether this record still counts, none of its key having been read since."""
+        """Whether this record still counts: no other record of its key has been read since."""
         return self._read.get(record.connector, {}).get(record.topic) is record
 
     def orphaned(self, connector: str) -> list[TopicStatus]:
-        """Tombstones for records of a deleted connector that this worker has written and not read back yet."""
+        """Return tombstones for records of a deleted connector that this worker has written and not read back yet."""
         return [TopicStatus(topic, connector, None) for name, topic in sorted(self._written) if name == connector]
 
 
 @dataclass(slots=True)
 class TopicTracking:
-    """What a worker does about active topics: writes those that its tasks report, answers and resets."""
+    """Active topics of a worker: it writes those that its tasks report, and answers and resets them."""
 
     settings: HerderSettings
     output: Output
@@ -88,14 +88,14 @@ class TopicTracking:
     topics: ActiveTopics
 
     def seen(self, id: TaskId, topic: str) -> None:
-        """A task here has used a topic for the first time since its start or the last reset."""
+        """Write a topic that a task here has used for the first time since its start or the last reset."""
         if self.settings.topic_tracking and id.connector in self.state.connectors:
             record = self.topics.discover(id.connector, topic, id.task, self.output.now)
             if record is not None:
                 self.output.emit(actions.AppendStatus((record,)))
 
     def deleted(self, connector: str) -> None:
-        """The connector has been deleted: take back what was written too late."""
+        """Take back records that were written too late; called when the connector has been deleted."""
         if orphaned := self.topics.orphaned(connector):
             self.output.emit(actions.AppendStatus(tuple(orphaned)))
 
@@ -104,7 +104,7 @@ class TopicTracking:
         return Reply(200, {request.name: {"topics": self.topics.of(request.name)}})
 
     def reset(self, request: ResetTopics) -> Flow:
-        """200, as KIP-558 says (Java answers 202).
+        """200, as KIP-558 specifies (Java answers 202).
 
         Any worker writes the tombstones, also for a connector that has been deleted.
         """
@@ -112,8 +112,8 @@ class TopicTracking:
         if not self.settings.allow_topics_reset:
             raise Refused(403, RESET_DISABLED)
         before = self.topics.records(request.name)
-        if gone := self.topics.tombstones(request.name):
-            self.output.emit(actions.AppendStatus(tuple(gone)))
+        if tombstones := self.topics.tombstones(request.name):
+            self.output.emit(actions.AppendStatus(tuple(tombstones)))
             try:  # so that a client does not read topics that it has just reset
                 is_read = lambda: not any(self.topics.is_active(r) for r in before)  # noqa: E731
                 yield Until(is_read, self.settings.rebalance_wait_ms, "")

@@ -1,7 +1,7 @@
-"""What runs on this worker: brings it into line with what the group assigned and the config topic says.
+"""Connectors and tasks that run on this worker, brought into line with the assignment and the config topic.
 
-``reconcile`` compares what should run with what does and asks for the difference; it is called after every event that
-may have changed either, and calling it once more changes nothing. A task's run follows the commit of its
+``reconcile`` compares what should run with what runs and emits actions for the difference; it is called after every
+event that may have changed either, and calling it twice changes nothing. A task's run follows the commit of its
 configuration: when the connector's tasks are committed again, its tasks stop, and start again only under an assignment
 that was made after that commit, so that tasks of the old and the new generation never run at the same time. Nothing
 starts before its predecessor has ended.
@@ -23,13 +23,13 @@ from penstock.core.status.statuses import Statuses
 
 class Phase(enum.Enum):
     PREPARING = "preparing"
-    """A task that waits until the old generation has been fenced (KIP-618)."""
+    """Task that waits until the old generation has been fenced (KIP-618)."""
     STARTING = "starting"
     RUNNING = "running"
     PAUSED = "paused"
     FAILED = "failed"
     LOST = "lost"
-    """A task that ends because what carried it went away, and is to be started again."""
+    """Task that ends because it has lost its process or Spark, and is started again afterwards."""
     STOPPING = "stopping"
 
 
@@ -39,7 +39,7 @@ class Reconfiguration(enum.Enum):
     IDLE = "idle"
     UNDER_WAY = "under way"
     WANTED_AGAIN = "wanted again"
-    """It was requested once more while under way."""
+    """Requested again while under way."""
 
 
 @dataclass(slots=True)
@@ -50,14 +50,14 @@ class ConnectorRun:
     target: str
     phase: Phase = Phase.STARTING
     ended: bool = False
-    """Nothing of it is running any more; only a failed one is kept after that."""
+    """Whether nothing of it is running any more; only a failed run is kept after that."""
     made: bool = True
-    """False after a failure if there is not even an object of its class."""
+    """Whether there is an object of its class; False after a failure to create one."""
     tasks: actions.GeneratedTasks | None = None
-    """The task configurations that it gave last."""
+    """Task configurations that it generated last."""
     reconfiguration: Reconfiguration = Reconfiguration.IDLE
     last_status: ConnectorStatus | None = None
-    """The last status that this worker wrote of it."""
+    """Last status of it that this worker wrote."""
 
 
 @dataclass(slots=True)
@@ -70,9 +70,9 @@ class TaskRun:
     phase: Phase = Phase.STARTING
     ended: bool = False
     running_since: int | None = None
-    """When it first ran or was paused; milliseconds."""
+    """Time at which it first ran or was paused; milliseconds."""
     stalled: bool = False
-    """A method of its plugin has not returned for long."""
+    """Whether a method of its plugin has not returned for long."""
     last_status: TaskStatus | None = None
 
 
@@ -90,9 +90,9 @@ class Work:
     connectors: dict[str, ConnectorRun] = field(default_factory=dict)
     tasks: dict[TaskId, TaskRun] = field(default_factory=dict)
     held: set[str | TaskId] = field(default_factory=set)
-    """Connectors and tasks that must not run for the moment, because they are being restarted."""
+    """Connectors and tasks that must not run at present, because they are being restarted."""
     held_back: dict[TaskId, TaskRun] = field(default_factory=dict)
-    """Lost tasks with the run that was lost: the same configuration waits for the delay before its next start."""
+    """Lost tasks with the run that was lost: the same configuration waits for a delay before its next start."""
     dirty: bool = False
     _runs: int = 0
 
@@ -113,7 +113,7 @@ class Work:
         return what in self.assigned_tasks if isinstance(what, TaskId) else what in self.assigned_connectors
 
     def is_stalled(self, id: TaskId) -> bool:
-        """Whether it runs here and waits too long for its plugin."""
+        """Whether the task runs here and waits too long for its plugin."""
         run = self.tasks.get(id)
         return run is not None and run.stalled and run.phase is not Phase.FAILED
 
@@ -137,7 +137,7 @@ class Work:
         return run is None or run.ended
 
     def forget(self, what: Iterable[str | TaskId]) -> None:
-        """Drop these, which are idle: a failed one is kept until then."""
+        """Forget these, which are idle: failed ones are kept until then."""
         for x in what:
             if isinstance(x, TaskId):
                 self.tasks.pop(x, None)
@@ -235,11 +235,11 @@ class Work:
         self.emit(actions.StartTask(task.id, task.run, config, connector.config, task.paused, topics))
 
     def preparing(self, connector: str) -> list[TaskRun]:
-        """The tasks of this connector that wait for ``prepared``."""
+        """Return the tasks of this connector that wait for ``prepared``."""
         return [t for t in self.tasks.values() if t.id.connector == connector and t.phase is Phase.PREPARING]
 
     def prepared(self, connector: str) -> None:
-        """The tasks of this connector that waited may start."""
+        """Start the tasks of this connector that waited."""
         for task in self.preparing(connector):
             if self._may_run(task.id) and not self.must_prepare(connector):
                 self._launch(task)
@@ -248,7 +248,7 @@ class Work:
                 self.dirty = True
 
     def reset_topics(self, connector: str) -> None:
-        """Its tasks here report their topics again (KIP-558)."""
+        """Have the connector's tasks here report their topics again (KIP-558)."""
         for id in self.tasks:
             if id.connector == connector:
                 self.emit(actions.ResetTaskTopics(id))
@@ -256,7 +256,7 @@ class Work:
     # -- the runs
 
     def connector(self, name: str, run: int) -> ConnectorRun | None:
-        """The run of this number, if it is the current one."""
+        """Return the run of this number, if it is the current one."""
         known = self.connectors.get(name)
         return known if known is not None and known.run == run else None
 
@@ -271,7 +271,7 @@ class Work:
         return known if known is not None and known.run == run else None
 
     def ended(self, run: ConnectorRun | TaskRun) -> None:
-        """The run has ended; forget it unless it is kept as failed."""
+        """Note that the run has ended; forget it unless it has failed."""
         run.ended = True
         self.dirty = True
         if run.phase is not Phase.FAILED:

@@ -1,6 +1,6 @@
-"""The catalog of plugins, and the names by which configurations may call them.
+"""Catalog of plugins, and the names by which configurations refer to them.
 
-Pure data: ``plugins`` finds the classes and makes a Catalog of them. All rules about which class a name means are in
+Pure data: ``plugins`` finds the classes and makes a Catalog of them. All rules about the class that a name means are in
 this file. Java: ``Plugins``, ``DelegatingClassLoader``, ``PluginUtils`` and ``PluginDesc`` of
 ``runtime.isolation``; versions are KIP-891.
 """
@@ -23,7 +23,7 @@ BAD_REQUEST = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
 
 
 class Kind(enum.Enum):
-    """The kinds of plugins; the value is the ``type`` that the REST interface shows."""
+    """Kind of a plugin; the value is the ``type`` that the REST interface shows."""
 
     SINK = "sink"
     SOURCE = "source"
@@ -36,7 +36,7 @@ class Kind(enum.Enum):
 
     @property
     def interface(self) -> str:
-        """Java's name of the base class, as messages say it."""
+        """Java's name of the base class, for messages."""
         return _INTERFACES[self]
 
 
@@ -56,7 +56,7 @@ LISTED = (*CONNECTORS, Kind.TRANSFORMATION, Kind.PREDICATE, Kind.CONVERTER, Kind
 
 @dataclass(frozen=True, slots=True)
 class PluginClass:
-    """One class. A class may be of several kinds: most converters are header converters as well."""
+    """Plugin class. It may be of several kinds: most converters are header converters as well."""
 
     java_name: str
     kinds: tuple[Kind, ...]
@@ -65,9 +65,9 @@ class PluginClass:
     type: Any = field(compare=False, default=None, repr=False)
     location: str = "classpath"
     meant: tuple[str, ...] = ()
-    """For a class that only holds others, such as ``HoistField``: their full names."""
+    """Full names of the nested classes, for a class that only holds them, such as ``HoistField``."""
     problem: str = ""
-    """The sentence that says why it can't be used; it is listed, and no name means it."""
+    """Sentence that says why the class, which is listed, cannot be used; empty if it can."""
 
     @property
     def simple_name(self) -> str:
@@ -77,7 +77,7 @@ class PluginClass:
         return f"class {self.java_name}"
 
     def described(self, kind: Kind) -> str:
-        """The description that messages enumerate, as Java prints a ``PluginDesc``."""
+        """Return the description that messages enumerate, as Java prints a ``PluginDesc``."""
         return (
             f"PluginDesc{{klass={self}, name='{self.java_name}', version='{self.version}', "
             f"encodedVersion={self.version}, type={kind.value}, typeName='{kind.value}', location='{self.location}'}}"
@@ -85,7 +85,7 @@ class PluginClass:
 
 
 class Catalog:
-    """All plugin classes. A class may be there in several versions and from several places."""
+    """Set of all plugin classes. It may have a class in several versions and from several places."""
 
     def __init__(self, classes: Iterable[PluginClass]) -> None:
         self._by_name: dict[str, list[PluginClass]] = {}
@@ -103,19 +103,19 @@ class Catalog:
         self._aliases_of_unusable = _aliases(self._unusable.values())
 
     def not_found(self, name: str, *kinds: Kind) -> str:
-        """The sentence on a class that is none of these kinds, with the one that was probably meant."""
+        """Return the sentence about a class that is of none of these kinds, with the class that was probably meant."""
         return f"Class {name} could not be found" + (self._meant(name, *kinds) or ".")
 
     def _meant(self, name: str, *kinds: Kind) -> str:
         return question(similar_classes(name.strip(), (each.java_name for each in self.of_kind(*kinds))))
 
     def of_kind(self, *kinds: Kind) -> list[PluginClass]:
-        """The classes of any of these kinds, by name."""
+        """Return the classes of any of these kinds, sorted by name."""
         found = (each for same in self._by_name.values() for each in same if any(kind in each.kinds for kind in kinds))
         return sorted(found, key=lambda each: (each.java_name, _rank(each)))
 
     def load(self, name: str) -> PluginClass | None:
-        """The newest class of this full name or alias; None if there is none, or if the alias may mean several."""
+        """Return the newest class of this full name or alias; None if there is none, or if the alias is ambiguous."""
         same = self._versions(name)
         return same[-1] if same else None
 
@@ -123,10 +123,10 @@ class Catalog:
         return self._by_name.get(self._aliases.get(name, name), [])
 
     def choose(self, name: str, wanted: str | None, near: str | None = None) -> PluginClass | None:
-        """The class of this full name or alias in a wanted version, such as ``1.2`` or ``[1.0,2.0)``.
+        """Return the class of this full name or alias in a wanted version, such as ``1.2`` or ``[1.0,2.0)``.
 
-        The newest of them, but rather one from the place ``near``. None if there is no such class; raises ConfigError
-        if it is not there in such a version. Java: ``DelegatingClassLoader.findPluginLoader``.
+        A class from the place ``near`` is preferred, then the newest. None if there is no such class. Raises
+        ConfigError if no version of it matches. Java: ``DelegatingClassLoader.findPluginLoader``.
         """
         same, wanted_range, chosen = self._versions(name), VersionRange.parse(wanted), None
         for each in same:
@@ -143,30 +143,36 @@ class Catalog:
         return chosen
 
     def available(self, name: str) -> list[str]:
-        """The versions of this class, one for each of its kinds, as Java counts them."""
+        """Return the versions of this class, each once for each of its kinds, as Java does."""
         return [each.version for each in self._versions(name) for _ in each.kinds]
 
     def versions(self, name: str | None, *kinds: Kind) -> list[str]:
-        """The versions of this class that are of one of these kinds, each once, the newest last."""
+        """Return the versions in which this class is of one of these kinds, each once, the newest last."""
         same = [] if name is None else self._versions(name)
         return list(dict.fromkeys(each.version for each in same if any(kind in each.kinds for kind in kinds)))
 
     def load_any(self, name: str) -> PluginClass | None:
-        """``load``, or the class of this full name that only holds others. Raises ConfigError for an unusable one."""
+        """Return the class as ``load`` does, or the class of this full name that only holds others.
+
+        Raises ConfigError for a class that cannot be used.
+        """
         found = self.load(name) or self._holder(name)
         if found is None and (problem := self.problem(name)):
             raise ConfigError(problem)
         return found
 
     def load_named(self, name: str) -> PluginClass:
-        """``load_any`` for a setting's value. Raises LookupError with the sentence on a class that is not there."""
+        """Return the class as ``load_any`` does, for the value of a setting.
+
+        Raises LookupError with the sentence about a class that does not exist.
+        """
         found = self.load_any(name)
         if found is None:
             raise LookupError(self.not_found(name, *Kind))
         return found
 
     def problem(self, name: str) -> str | None:
-        """Why the class of this full name or alias can't be used; None if one can, or if there is none."""
+        """Return why the class of this full name or alias cannot be used; None if it can, or if there is none."""
         unusable = self._unusable.get(self._aliases_of_unusable.get(name, name))
         return None if unusable is None or self._versions(name) else unusable.problem
 
@@ -178,7 +184,7 @@ class Catalog:
         return PluginClass(name, held[0].kinds, held[0].version, ConfigDef, location=held[0].location, meant=names)
 
     def connector(self, name: str) -> PluginClass:
-        """The connector of this full name or alias. Raises ConnectError, which enumerates what there is."""
+        """Return the connector of this full name or alias. Raises ConnectError, which enumerates all connectors."""
         found = self.load(name)
         if found is not None and any(kind in found.kinds for kind in CONNECTORS):
             return found
@@ -197,7 +203,7 @@ class Catalog:
         )
 
     def default_version(self, name: str | None, kind: Kind, near: str | None = None) -> str | None:
-        """The version that is used where none is given: from the place ``near``, else the newest of this kind."""
+        """Return the version that is used by default: from the place ``near``, else the newest of this kind."""
         chosen = None
         for each in [] if name is None else self._versions(name):
             if kind in each.kinds:
@@ -207,9 +213,10 @@ class Catalog:
         return None if chosen is None else chosen.version
 
     def listing(self, connectors_only: bool = True, unusable: bool = False) -> list[dict[str, str]]:
-        """The body of ``GET /connector-plugins``; the same class and version in several places is listed once.
+        """Return the body of ``GET /connector-plugins``; the same class and version in several places is listed once.
 
-        Of a plugin that can't tell its version none is shown. With ``unusable`` those follow, with their ``problem``.
+        A plugin that does not report its version is listed without one. With ``unusable``, the classes that cannot be
+        used follow, with their ``problem``.
         """
         kinds = CONNECTORS if connectors_only else LISTED
         rows = ((each.java_name, kind.value, each.version) for kind in kinds for each in self.of_kind(kind))
@@ -228,7 +235,7 @@ class Catalog:
 
 
 def _rank(found: PluginClass) -> tuple[tuple[tuple[int, int, str], ...], bool, str]:
-    """The order of the same class: by version; of equal ones that of the worker itself counts."""
+    """Return the sort key of classes of the same name: by version; of equal ones the worker's own comes last."""
     return version_key(found.version), found.location == "classpath", found.location
 
 
@@ -237,7 +244,7 @@ def _connector_kind(found: PluginClass) -> Kind:
 
 
 def _aliases(classes: Iterable[PluginClass]) -> dict[str, str]:
-    """Simple names, with and without the kind at their end, that mean one class only."""
+    """Return the simple names, with and without the kind at their end, that mean only one class."""
     meanings: dict[str, set[str]] = {}
     for each in classes:
         simple = each.simple_name
@@ -251,7 +258,7 @@ def _aliases(classes: Iterable[PluginClass]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Recommends all classes of a kind (Java: ``PluginsRecommenders``, as the two below)."""
+    """Recommender of all classes of a kind (Java: ``PluginsRecommenders``, as for the next two)."""
 
     catalog: Catalog
     kind: Kind
@@ -265,7 +272,7 @@ class Classes:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Recommends the versions of the class that another setting names; invisible without one."""
+    """Recommender of the versions of the class that another setting names; invisible if it names none."""
 
     catalog: Catalog
     class_key: str
@@ -281,7 +288,7 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Always recommends the same values."""
+    """Recommender of fixed values."""
 
     values: tuple[Any, ...]
 
@@ -294,7 +301,10 @@ class Fixed:
 
 @contextmanager
 def asking() -> Iterator[None]:
-    """Around a call of a plugin's own code. Raises PluginFailed with the status that Java has for such an exception."""
+    """Turn an exception of a plugin's own code into PluginFailed, with the status that Java has for such an exception.
+
+    TimeoutError passes unchanged.
+    """
     try:
         yield
     except TimeoutError:

@@ -35,7 +35,7 @@ TOLERANCE = "errors.tolerance"
 LABELS = "penstock.labels."
 """Prefix of a connector's labels, by which commands select it; any name may follow."""
 MAX_ALIASES = 500
-"""Of transforms, predicates and groups: each adds a dozen definitions, and validation must not take long."""
+"""Aliases of transforms, predicates and groups: each adds a dozen definitions, and validation must not take long."""
 
 
 def unique_aliases(what: str) -> Composite:

@@ -1,4 +1,4 @@
-"""The settings of the transforms and predicates that a connector names, added to its definitions under their aliases.
+"""Settings of the transforms and predicates that a connector names, added to its definitions under their aliases.
 
 Each alias gets ``transforms.<alias>.type``, ``.plugin.version``, ``.predicate`` and ``.negate`` (KIP-585), and all
 settings of the class itself, in a group of its own. Java: ``ConnectorConfig.enrich`` and ``EnrichablePlugin``.
@@ -23,8 +23,10 @@ Props = Mapping[str, str | None]
 
 
 def enrich(config: ConfigDef, catalog: Catalog, props: Props, near: str | None = None) -> ConfigDef:
-    """These definitions with those of all aliases. A class that can't be used adds only its ``type`` and
-    ``plugin.version``. ``near`` is the place of the connector's class.
+    """Return these definitions with those of all aliases.
+
+    A class that cannot be used adds only its ``type`` and ``plugin.version``. ``near`` is the place of the connector's
+    class.
     """
     enriched = ConfigDef(config)
     _Aliases("transforms", TRANSFORMS, Kind.TRANSFORMATION, catalog, props, near).define_all(enriched)
@@ -34,7 +36,7 @@ def enrich(config: ConfigDef, catalog: Catalog, props: Props, near: str | None =
 
 @dataclass(frozen=True, slots=True)
 class _Aliases:
-    """The aliases of one kind of plugin, listed in the setting ``key``."""
+    """Aliases of one kind of plugin, listed in the setting ``key``."""
 
     key: str
     group: str
@@ -106,8 +108,9 @@ class _Aliases:
             config.embed(prefix, group, 2, own)
 
     def _own(self, name: str, version: str | None) -> ConfigDef | None:
-        """The settings of the class and the implicit ones, which hide settings of the class of the same name. Raises
-        ConfigError, also the class's own, and PluginFailed for anything else it raises.
+        """Return the settings of the class and the implicit ones, which hide settings of the class of the same name.
+
+        Raises ConfigError, also the class's own, and PluginFailed for anything else that the class raises.
         """
         found = self.catalog.choose(name, version, self.near)
         if found is None or self.kind not in found.kinds:
@@ -129,7 +132,7 @@ class _Aliases:
 
 
 def implicit() -> ConfigDef:
-    """What every transform has beside its own settings."""
+    """Return the settings that every transform has besides its own."""
     return (
         ConfigDef()
         .define(

@@ -1,4 +1,4 @@
-"""What validation says about a whole configuration, as ``PUT /connector-plugins/{plugin}/config/validate`` answers it.
+"""Results of validating a whole configuration, as ``PUT /connector-plugins/{plugin}/config/validate`` answers them.
 
 Java: ``ConfigInfos``, ``ConfigInfo`` and ``ConfigValueInfo`` of ``runtime.rest.entities``, and the functions of
 ``AbstractHerder`` that make them.
@@ -14,15 +14,15 @@ from penstock.api.config import ConfigKey, ConfigKeyInfo, ConfigType, ConfigValu
 from penstock.java.parsing import BLANKS
 
 HINT = "You can also find the above list of errors at the endpoint `/connector-plugins/{connectorType}/config/validate`"
-SHORTEST, MOST = 8, 500
-"""Of values that are replaced in errors of other settings: their characters, since short ones may be in any text, and
-their number.
+MIN_LENGTH, MAX_VALUES = 8, 500
+"""Limits of values that are replaced in errors of other settings: their length, since short values may be in any text,
+and their number.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigValueInfo:
-    """The value of one setting, as text."""
+    """Value of one setting, as text."""
 
     name: str
     value: str | None
@@ -61,7 +61,10 @@ class ConfigInfo:
     def as_given(
         self, given: Mapping[str, str | None], resolved: Mapping[str, str | None], others: Sequence[tuple[str, str]]
     ) -> ConfigInfo:
-        """``others``: what to replace in errors, whichever setting they are of."""
+        """Return this with references to config providers in place of their values.
+
+        ``others``: pairs of a text and its replacement, for errors of any setting.
+        """
         if self.value is None:
             return self
         name, value = self.value.name, self.value.value
@@ -78,7 +81,10 @@ class ConfigInfo:
 
 @dataclass(frozen=True, slots=True)
 class ConfigInfos:
-    """All of them, in order. ``error_count`` is Java's: a client's setting with several errors counts once."""
+    """Definitions and values of all settings, in order.
+
+    ``error_count`` counts as Java does: a client's setting with several errors counts once.
+    """
 
     name: str
     error_count: int
@@ -101,23 +107,25 @@ class ConfigInfos:
 
     @property
     def message(self) -> str | None:
-        """Why a connector with this configuration is refused; None if it is not."""
+        """Message that refuses a connector with this configuration; None if it is valid."""
         if not self.error_count:
             return None
         first = f"Connector configuration is invalid and contains the following {self.error_count} error(s):"
         return "\n".join([first, *self.errors, HINT])
 
     def as_given(self, resolved: Mapping[str, str | None], raw: Mapping[str, str | None]) -> ConfigInfos:
-        """With the user's own references to config providers in place of their values, in errors too."""
+        """Return this with the user's references to config providers in place of their values, in errors too."""
         given = {key: raw[key] for key in resolved if key in raw and raw[key] != resolved[key]}
         if not given:
             return self
         pairs = [pair for key, shown in given.items() for pair in _pairs(resolved[key], shown)]
-        long = sorted((pair for pair in pairs if len(pair[0]) >= SHORTEST), key=lambda pair: len(pair[0]), reverse=True)
-        return replace(self, configs=tuple(info.as_given(given, resolved, long[:MOST]) for info in self.configs))
+        long = sorted(
+            (pair for pair in pairs if len(pair[0]) >= MIN_LENGTH), key=lambda pair: len(pair[0]), reverse=True
+        )
+        return replace(self, configs=tuple(info.as_given(given, resolved, long[:MAX_VALUES]) for info in self.configs))
 
     def plus(self, others: Iterable[ConfigInfos | None]) -> ConfigInfos:
-        """With further ones after these."""
+        """Return this with further settings after its own."""
         parts = [self, *(other for other in others if other is not None)]
         return ConfigInfos(
             self.name,
@@ -129,7 +137,7 @@ class ConfigInfos:
 
 
 def _pairs(value: str | None, shown: str | None) -> list[tuple[str, str]]:
-    """Errors have values with and without the blanks around them."""
+    """Pair a value, with and without the blanks around it, with what is shown in its place."""
     return [(each, shown or "") for each in (value or "", (value or "").strip(BLANKS)) if each]
 
 
@@ -142,7 +150,7 @@ def _replaced(error: str, pairs: Iterable[tuple[str, str]]) -> str:
 def connector_infos(
     name: str, keys: Mapping[str, ConfigKey], values: Iterable[ConfigValue], groups: Iterable[str]
 ) -> ConfigInfos:
-    """Of the connector itself: values without a definition first, then the definitions in order."""
+    """Return the results for the connector itself: values without a definition first, then the definitions in order."""
     found, configs, errors = {}, [], 0
     for value in values:
         found[value.name] = value
@@ -158,8 +166,9 @@ def connector_infos(
 
 
 def prefixed_infos(keys: Mapping[str, ConfigKey], values: Iterable[ConfigValue], prefix: str) -> ConfigInfos:
-    """Of a converter or a client, whose settings carry a prefix: in the order of the values. All are visible, as in
-    Java.
+    """Return the results for a converter or a client, whose settings have a prefix, in the order of the values.
+
+    All are visible, as in Java.
     """
     configs, groups, errors = [], [], 0
     for value in values:

@@ -1,5 +1,5 @@
-"""Which client settings a connector may override, by the worker's ``connector.client.config.override.policy``
-(KIP-458).
+"""Policies for the client settings that a connector may override: ``connector.client.config.override.policy`` of the
+worker (KIP-458).
 
 Java: ``ConnectorClientConfigOverridePolicy`` and its implementations in ``org.apache.kafka.connect.connector.policy``.
 """
@@ -30,24 +30,30 @@ CLIENT_SETTINGS: Mapping[str, ConfigDef] = {
 
 
 class OverridePolicy(Protocol):
-    """Judges the overrides of one client (settings without their prefix): one value for each, errors in it."""
+    """Policy that judges the overrides of one client, which are settings without their prefix.
+
+    Returns one value for each, with its errors.
+    """
 
     def validate(self, overrides: Mapping[str, Any]) -> list[ConfigValue]: ...
 
 
 @runtime_checkable
 class RequestPolicy(Protocol):
-    """A policy that also wants to know of the connector whose client it is."""
+    """Policy that is also told about the connector whose client it is."""
 
     def validate_request(
         self, client: str, overrides: Mapping[str, str | None], props: Mapping[str, str | None], source: bool
     ) -> list[ConfigValue]:
-        """``client``: ``producer``, ``consumer`` or ``admin``; values come, and go, as texts."""
+        """Judge overrides as ``OverridePolicy.validate`` does.
+
+        ``client``: ``producer``, ``consumer`` or ``admin``. Values are given and returned as texts.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """Allows the settings of these names; None is all."""
+    """Policy that allows the settings of these names; None allows all."""
 
     policy: str
     names: frozenset[str] | None
@@ -72,7 +78,7 @@ _SUFFIX = "ConnectorClientConfigOverridePolicy"
 
 
 def is_built_in(name: str) -> bool:
-    """Whether a built-in policy is meant: ``All``, ``None``, ``Principal``, ``Allowlist``, or Java's class of one."""
+    """Whether a built-in policy has this name: ``All``, ``None``, ``Principal``, ``Allowlist``, or a Java class."""
     return _short(name) in ("All", "None", "Principal", "Allowlist")
 
 
@@ -81,7 +87,7 @@ def _short(name: str) -> str:
 
 
 def override_policy(name: str, allowlist: list[str]) -> OverridePolicy:
-    """The built-in policy of this name (``is_built_in``). Raises ConfigError if there is none."""
+    """Return the built-in policy of this name (``is_built_in``). Raises ConfigError if there is none."""
     match _short(name):
         case "All":
             return ALL
@@ -97,15 +103,16 @@ def override_policy(name: str, allowlist: list[str]) -> OverridePolicy:
 def validate_overrides(
     policy: OverridePolicy, props: Mapping[str, str | None], prefix: str, settings: ConfigDef, source: bool
 ) -> ConfigInfos:
-    """What the policy says about one client's settings. Raises Refused for a value that is not of the client's type."""
+    """Return what the policy says about one client's settings. Raises Refused for a value of the wrong type."""
     return prefixed_infos(settings.keys, _judged(policy, props, prefix, settings, source), prefix)
 
 
 def check_overrides(
     policy: OverridePolicy, props: Mapping[str, str | None], prefix: str, settings: ConfigDef, source: bool
 ) -> None:
-    """Called before a client gets them. Raises ConnectError for what the policy does not allow: the configuration may
-    be older than the policy, or not validated, or this client not among those that validation knows of.
+    """Raise ConnectError for overrides that the policy does not allow; called before a client gets them.
+
+    The configuration may be older than the policy, or not validated, or validation may not know of this client.
 
     Java: ``Worker.connectorClientConfigOverrides``; passwords are hidden here.
     """
@@ -116,7 +123,7 @@ def check_overrides(
 
 
 def _shown(value: ConfigValue, settings: ConfigDef, given: str | None) -> str:
-    """Java: ``ConfigValue.toString``."""
+    """Return the value as Java's ``ConfigValue.toString`` does."""
     known = settings.keys.get(value.name)
     secret = known is not None and known.type is ConfigType.PASSWORD
     recommended, errors = (f"[{', '.join(map(str, each))}]" for each in (value.recommended_values, value.errors))

@@ -51,7 +51,7 @@ def check_java_options(name: str, value: Any) -> None:
 
 
 def _without_environment(name: str, connector: Connector) -> str | None:
-    """Only plugins with an environment of their own have processes that can be held to a limit."""
+    """Return why a limit cannot be kept: only plugins with an environment of their own have processes of their own."""
     if getattr(connector, "in_environment", False):
         return None
     return (

@@ -39,10 +39,10 @@ def policy_in(props: Props, default: RestartPolicyName) -> RestartPolicyName:
 def max_in(props: Props) -> int | None:
     """Return the largest number of restarts in a row; None for any number, and for a wrong value."""
     try:
-        most: int | None = parse_type(RESTART_MAX, props.get(RESTART_MAX), ConfigType.INT)
+        limit: int | None = parse_type(RESTART_MAX, props.get(RESTART_MAX), ConfigType.INT)
     except ConfigError:
         return None
-    return None if most is None or most < 0 else most
+    return None if limit is None or limit < 0 else limit
 
 
 def _limits_nothing(props: Props, context: SettingContext) -> str | None:

@@ -30,7 +30,7 @@ RUNTIME_SETTINGS: tuple[RuntimeSetting, ...] = (
     *SOURCE_SETTINGS,
     *SINK_SETTINGS,
 )
-"""In the order in which the REST interface shows them. Those of every connector come before those of one kind."""
+"""All settings, in the order in which the REST interface shows them: those of every connector come first."""
 
 
 def settings_of(*kinds: Kind) -> Iterator[RuntimeSetting]:

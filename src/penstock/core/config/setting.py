@@ -70,7 +70,7 @@ class RuntimeSetting:
     name: str
     type: ConfigType
     default: Any = NO_DEFAULT
-    """Its default, or an ``InContext`` that gives it; NO_DEFAULT for a required setting."""
+    """Default, or an ``InContext`` that gives it; NO_DEFAULT for a required setting."""
     validator: Validator | InContext | None = None
     importance: Importance = Importance.MEDIUM
     documentation: str
@@ -93,15 +93,15 @@ class RuntimeSetting:
     worker_documentation: str = ""
     """Documentation of the worker's setting of the same name, type, default and validator; empty if there is none."""
     literal: str | None = None
-    """For a setting that the herder reads without config providers, so that it cannot be a reference to one: the end of
-    the sentence that says so, such as "; it is a number".
+    """End of the sentence that refuses a reference to a config provider, such as "; it is a number": the herder reads
+    the setting without config providers. None for a setting that can be a reference.
     """
     refused_on: Callable[[str, Connector], str | None] = lambda name, connector: None
     """Returns why a connector cannot have the setting of this name, or None."""
     without_effect: Callable[[Props, SettingContext], str | None] = lambda props, context: None
     """Returns why the setting, which is given, has no effect beside the others, or None."""
     deprecated: str = ""
-    """Why it is deprecated; empty if it is not."""
+    """Reason why it is deprecated; empty if it is not."""
     secret: bool = False
     """Whether its value is masked, as values of type PASSWORD are; its name need not look like a secret's."""
 

@@ -1,5 +1,5 @@
-"""The settings that every source connector has: topic creation (KIP-158), exactly once (KIP-618), its own offsets
-topic, and a dead letter queue; and the checks beyond single settings.
+"""Settings that every source connector has, and the checks of several of them together: topic creation (KIP-158),
+exactly once (KIP-618), its own offsets topic, and a dead letter queue.
 
 Java: ``SourceConnectorConfig``. The dead letter queue, ``penstock.errors.deadletterqueue.*``, is Penstock's own: its
 settings are defined only where one of them is given, so that all other answers about settings are Java's. The rules of
@@ -47,12 +47,12 @@ def _at_least_zero_or_null(name: str, value: Any) -> None:
 
 
 def has_dead_letters(props: Props) -> bool:
-    """Whether the connector has such a queue."""
+    """Whether the source has a dead letter queue."""
     return bool((props.get(DEAD_LETTER_TOPIC) or "").strip())
 
 
 def check_source_dead_letters(props: Props, values: dict[str, ConfigValue], source: bool) -> None:
-    """Add what is wrong with these settings to the validated values."""
+    """Add the errors of the dead letter queue's settings to the validated values."""
     for name in props:
         if name.startswith(OWN_ERRORS) and not (source and name in DEAD_LETTERS):
             value = values.setdefault(name, ConfigValue(name, props[name]))
@@ -95,7 +95,7 @@ def check_source(
 
 
 def _ask(value: ConfigValue, question: Callable[[], str | None]) -> None:
-    """Add what the connector's own method answers, or how it failed."""
+    """Add the problem that the connector's own method returns, or its failure."""
     try:
         problem = question()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Whether a connector may be created with a configuration: all checks that need no Kafka.
+"""Validation of a connector's configuration: all checks that need no Kafka.
 
 Java: ``AbstractHerder.validateConnectorConfig`` and what ``DistributedHerder`` adds to it; the order of checks and of
 answers is theirs. The only foreign code called here are methods of the connector, which may block: call this on a
@@ -56,7 +56,7 @@ NULL_VALUE = "Null value can not be supplied as the configuration value."
 
 @dataclass(frozen=True, slots=True)
 class WorkerRules:
-    """What validation must know of the worker that a connector is to run on.
+    """Facts about a worker that validation depends on.
 
     ``group_id`` is None in standalone mode, where exactly once and groups of sinks are not checked.
 
@@ -74,14 +74,16 @@ class WorkerRules:
     restart_policy: RestartPolicyName = "never"
     """``penstock.restart.policy`` of connectors that have none of their own."""
     forbidden: Callable[[Catalog, Props], list[tuple[str, str]]] = lambda catalog, props: []
-    """What the worker does not allow in a configuration: settings and sentences. Nothing else of it is then checked.
+    """Returns what the worker does not allow in a configuration: settings and sentences.
+
+    Nothing else of the configuration is then checked.
     """
 
 
 def connector_class(catalog: Catalog, props: Props) -> PluginClass:
-    """The class that a configuration names, in the version that it wants.
+    """Return the class that a configuration names, in the version that it wants.
 
-    Raises Refused if it names none, or one that there is not.
+    Raises Refused if it names none, or one that does not exist.
     """
     name = named_connector(catalog, props).java_name
     try:
@@ -93,7 +95,7 @@ def connector_class(catalog: Catalog, props: Props) -> PluginClass:
 
 
 def named_connector(catalog: Catalog, props: Props) -> PluginClass:
-    """The class that a configuration names, whatever its version. Raises Refused as ``connector_class``."""
+    """Return the class that a configuration names, whatever its version. Raises Refused as ``connector_class`` does."""
     name = props.get(CONNECTOR_CLASS)
     if name is None:
         shown = ", ".join(f"{key}={java_text(props[key])}" for key in copy_order(props))
@@ -105,7 +107,7 @@ def named_connector(catalog: Catalog, props: Props) -> PluginClass:
 
 
 def plugin_config(catalog: Catalog, name: str, version: str | None = None) -> list[ConfigKeyInfo] | None:
-    """The body of ``GET /connector-plugins/{name}/config``; None if there is no such plugin.
+    """Return the body of ``GET /connector-plugins/{name}/config``; None if there is no such plugin.
 
     Raises ConfigError if there is none of this version, and PluginFailed.
     """
@@ -128,11 +130,12 @@ def plugin_config(catalog: Catalog, name: str, version: str | None = None) -> li
 def validate_connector(
     catalog: Catalog, props: Props, make: Callable[[], Connector], worker: WorkerRules, raw: Props | None = None
 ) -> ConfigInfos:
-    """Everything that is to be said about a configuration.
+    """Validate a configuration.
 
     ``props`` has references to config providers resolved; with ``raw`` the values are shown as the user gave them.
-    ``make`` makes an object of the class that ``connector_class`` finds, which is never started; it is not called for
-    what the worker does not allow. Raises Refused, and PluginFailed for whatever the connector's own code raises.
+    ``make`` creates an object of the class that ``connector_class`` finds, which is never started; it is not called for
+    a configuration that the worker does not allow. Raises Refused, and PluginFailed for whatever the connector's own
+    code raises.
     """
     newest = named_connector(catalog, props)
     name = props[CONNECTOR_CLASS] or ""
@@ -207,7 +210,7 @@ def validate_connector(
 def _converter_infos(
     catalog: Catalog, props: Props, values: Mapping[str, ConfigValue], use: str, near: str
 ) -> ConfigInfos | None:
-    """The converter's own settings, if the connector names a converter and nothing is wrong with it so far."""
+    """Validate the converter's own settings, if the connector names a converter without errors so far."""
     key, version_key = f"{use}.converter", f"{use}.converter.plugin.version"
     chosen, version = values[key], values[version_key]
     named = props.get(key)
@@ -249,8 +252,9 @@ def _kind(found: PluginClass) -> Kind:
 def _not_usable(
     catalog: Catalog, props: Props, name: str, found: PluginClass, problems: list[tuple[str, str]]
 ) -> ConfigInfos:
-    """Only the settings that every connector has are validated if the connector is of another version, or if something
-    in its configuration is not allowed.
+    """Validate only the settings that every connector has, and add these problems.
+
+    For a connector of another version, or a configuration that is not allowed.
     """
     config = runtime_config(*CONNECTORS, context=SettingContext(version=found.version, catalog=catalog))
     values = config.validate_all(props, catalog.load_named)
@@ -271,7 +275,7 @@ def _check_nulls(props: Props, values: dict[str, ConfigValue]) -> None:
 
 
 def _check_group(props: Props, values: dict[str, ConfigValue], worker: WorkerRules) -> None:
-    """A sink's consumers must not join the group of the workers."""
+    """Add errors for a sink whose consumers would join the group of the workers."""
     if worker.group_id is None:
         return
     key = f"{CONSUMER}group.id"

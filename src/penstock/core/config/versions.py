@@ -16,7 +16,7 @@ from penstock.api.errors import ConfigError
 from penstock.api.validators import Described
 
 UNDEFINED_VERSION = "undefined"
-"""The version of plugins that do not report one; null is the version of a plugin that is not installed."""
+"""Version of plugins that do not report one; null is the version of a plugin that is not installed."""
 
 _QUALIFIERS = {name: str(rank) for rank, name in enumerate(["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"])}
 _SHORT = {"cr": "rc", "ga": "", "final": "", "release": ""}
@@ -26,9 +26,9 @@ _RANGE = re.compile(r"([\[(])([^\])]*)([\])])")
 
 _Item = tuple[int, int, str]
 _DEEPER: _Item = (1, 0, "")
-"""Begins a list in a list, of all that follows. It sorts after words and before numbers."""
+"""Start of a nested list, which has all that follows. It sorts after words and before numbers."""
 _NOTHING: dict[int, _Item] = {0: (0, 0, _QUALIFIERS[""]), 1: _DEEPER, 2: (2, 0, "")}
-"""What an item is compared with where the other version has ended."""
+"""Items to compare with where the other version has ended."""
 
 
 def _word(text: str, before_digits: bool = False) -> _Item:
@@ -43,7 +43,7 @@ def _number(text: str) -> _Item:
 
 
 def _items(version: str) -> list[_Item]:
-    """Lists of numbers and words, each list at the end of the one before; without zeros at their ends.
+    """Return lists of numbers and words, each at the end of the one before, without zeros at their ends.
 
     A hyphen begins a list, and so does a change between letters and digits: ``1.0-rc1`` is 1, (rc, (1)).
     """
@@ -87,8 +87,10 @@ _key = cmp_to_key(_compare)
 
 
 def version_key(version: str) -> Any:
-    """What to sort versions by, as Maven does: numbers by value, ``alpha`` < ``beta`` < ``milestone`` < ``rc`` <
-    ``snapshot`` < release < ``sp`` < other words.
+    """Return the key by which versions are sorted, as Maven does.
+
+    Numbers are sorted by value, ``alpha`` < ``beta`` < ``milestone`` < ``rc`` < ``snapshot`` < release < ``sp`` < other
+    words.
 
     Java: Maven's ``ComparableVersion``.
     """
@@ -97,7 +99,7 @@ def version_key(version: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """One interval; a bound of None is open."""
+    """Interval of versions; a bound of None is open."""
 
     low: str | None
     low_included: bool
@@ -123,13 +125,13 @@ class Restriction:
 
 @dataclass(frozen=True, slots=True)
 class VersionRange:
-    """One interval or several."""
+    """Range of versions: one interval or several."""
 
     restrictions: tuple[Restriction, ...]
 
     @classmethod
     def parse(cls, text: str | None) -> Self | None:
-        """None for any version. Raises ConfigError, worded as Maven words it, for a text that is no range."""
+        """Parse a range; None stands for any version. Raises ConfigError, in Maven's words, for other texts."""
         if text is None or text == "latest":
             return None
         text = text.strip()

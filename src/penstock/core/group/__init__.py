@@ -1,1 +1,1 @@
-"""The worker group: who is in it and who runs what (KIP-415)."""
+"""The worker group: its members, and what each of them runs (KIP-415)."""

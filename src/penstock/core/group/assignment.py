@@ -1,12 +1,12 @@
-"""The leader's assignment of connectors and tasks: incremental cooperative rebalancing (KIP-415).
+"""Assignment of connectors and tasks by the leader: incremental cooperative rebalancing (KIP-415).
 
 Java: ``IncrementalCooperativeAssignor``.
 
-A member keeps what it runs; only what is new, lost or in excess moves. What a departed worker ran is given to others
-only after ``scheduled.rebalance.max.delay.ms``, in case it returns. Revoking takes two rebalances: one takes away, the
-members join again, and the next gives to others what by then nobody runs.
+A member keeps what it runs; only new, lost and excess work moves. The work of a departed worker is given to others
+only after ``scheduled.rebalance.max.delay.ms``, in case it returns. Revoking takes two rebalances: one takes work away,
+the members join again, and the next gives that work, which by then nobody runs, to others.
 
-Pure: time comes in as ``now_ms``, and what the leader remembers from one rebalance to the next is a value.
+Pure: time is given as ``now_ms``, and the leader's memory from one rebalance to the next is a value.
 Members are visited in the order of their ids, where Java leaves the order to its hash maps.
 """
 
@@ -26,7 +26,7 @@ NOTHING = WorkSet()
 
 @dataclass(frozen=True, slots=True)
 class AssignorMemory:
-    """What the leader keeps between rebalances. A new leader starts with an empty one; all times in milliseconds."""
+    """Memory of the leader between rebalances, empty for a new leader; all times in milliseconds."""
 
     previous: WorkSet = NOTHING
     previous_revocation: WorkSet = NOTHING
@@ -41,7 +41,7 @@ class AssignorMemory:
 
 @dataclass(frozen=True, slots=True)
 class Rebalance:
-    """One rebalance; ``protocol`` is the version that the group agreed on, 0 is eager."""
+    """One rebalance; ``protocol`` is the version on which the group agreed, 0 is eager."""
 
     leader: str
     generation: int
@@ -52,7 +52,7 @@ class Rebalance:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The assignment of each member, and what the leader remembers. ``owners`` is None if the assignment failed."""
+    """Assignment of each member, and the leader's new memory. ``owners`` is None if the assignment failed."""
 
     assignments: dict[str, Assignment]
     memory: AssignorMemory
@@ -66,10 +66,10 @@ def assign(
     now_ms: int,
     rebalance: Rebalance,
 ) -> Decision:
-    """Called on the leader once per rebalance, with all members, the leader among them.
+    """Assign connectors and tasks; called on the leader once per rebalance, with all members, itself included.
 
-    If a member has read further in the config topic than ``snapshot``, all get the error of the
-    mismatch and nothing moves.
+    If a member has read further in the config topic than ``snapshot``, all get the error of the mismatch, and nothing
+    moves.
     """
     by_id = {member.id: member for member in sorted(members, key=lambda m: m.id)}
     leader = by_id[rebalance.leader]
@@ -95,7 +95,7 @@ def _owners(members: Mapping[str, Member], shares: Mapping[str, tuple[Iterable[s
 
 
 class _Round:
-    """One incremental rebalance: its sets, in the order in which they derive from each other."""
+    """Incremental rebalance: its sets, in the order in which they derive from each other."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class _Round:
         return Decision(assignments, self._remember(connectors, tasks), _owners(self.members, shares))
 
     def _lost_to_reassign(self) -> WorkSet:
-        """Lost work that is to be assigned like new work; candidates get theirs here."""
+        """Return the lost work to assign like new work; candidates are given theirs here."""
         if not self.lost and not self.revoked_in_previous:
             self._reset_delay()
             return NOTHING
@@ -212,7 +212,7 @@ class _Round:
         self.delay_ms = 0
 
     def _revoke_excess(self) -> None:
-        """Take away what is beyond a balanced share, unless the last rebalance did so too: then wait, ever longer."""
+        """Revoke work beyond a balanced share, unless the last rebalance did so too: then wait, longer each time."""
         connectors: dict[str, list[str]] = {}
         tasks: dict[str, list[TaskId]] = {}
         if self.configured and (any(load.items for load in self.connectors) or any(load.items for load in self.tasks)):
@@ -261,7 +261,7 @@ class _Round:
 
 
 def revocation_backoff_ms(attempts: int, max_delay_ms: int) -> int:
-    """How long revocations wait after so many of them in succession: 40 ms, 1.6 s, 64 s, up to the maximum delay."""
+    """Return the delay of revocations after this many in succession: 40 ms, 1.6 s, 64 s, up to the maximum delay."""
     if max_delay_ms <= 1:
         return max_delay_ms
     exponent = min(attempts, math.log(max_delay_ms) / math.log(40))

@@ -1,4 +1,4 @@
-"""Balance: which member gets the next connector or task, and which has too many. Java's assignor's arithmetic."""
+"""Balance of work between members: who is given the next connector or task, and who has too many, as in Java."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class WorkSet:
-    """A set of connectors and tasks."""
+    """Set of connectors and tasks."""
 
     connectors: frozenset[str] = frozenset()
     tasks: frozenset[TaskId] = frozenset()
@@ -35,13 +35,13 @@ class WorkSet:
 
 @dataclass(slots=True)
 class Load(Generic[T]):
-    """The connectors or the tasks of a member, in order; a dict because removals are frequent."""
+    """Connectors or tasks of a member, in order; a dict because removals are frequent."""
 
     member: str
     items: dict[T, None]
 
     def remove(self, items: Iterable[T]) -> dict[T, None]:
-        """Removes ``items`` and returns them as an ordered set."""
+        """Remove ``items`` and return them as an ordered set."""
         removed = dict.fromkeys(items)
         for item in removed:
             self.items.pop(item, None)
@@ -65,7 +65,7 @@ def spread(loads: Sequence[Load[T]], items: Iterable[T]) -> None:
 
 
 def excess(loads: Sequence[Load[T]], total: int) -> dict[str, list[T]]:
-    """What each member has beyond its share of ``total``; empty if new items alone restore the balance."""
+    """Return the items that each member has beyond its share of ``total``; empty if new items restore the balance."""
     share, extras = divmod(total, len(loads))
     sizes = [len(load.items) for load in loads]
     if sizes.count(share + 1) == extras and sizes.count(share) + extras == len(loads):
@@ -85,7 +85,7 @@ def excess(loads: Sequence[Load[T]], total: int) -> dict[str, list[T]]:
 
 
 def repeated(collections: Iterable[Iterable[T]]) -> tuple[set[T], set[T]]:
-    """All items, and those that occur more than once."""
+    """Return all items, and those that occur more than once."""
     seen: set[T] = set()
     twice: set[T] = set()
     for items in collections:
@@ -95,18 +95,17 @@ def repeated(collections: Iterable[Iterable[T]]) -> tuple[set[T], set[T]]:
 
 
 def deal(items: Iterable[T], loads: Iterable[Load[T]], members: Iterable[str]) -> None:
-    """Give the items to these members in turn, whatever their loads."""
+    """Give the items to these members in turn, regardless of their loads."""
     by_member = {load.member: load for load in loads}
     for item, id in zip(items, cycle(members), strict=False):
         by_member[id].items[item] = None
 
 
 def round_robin(snapshot: ClusterConfigSnapshot, members: Iterable[str]) -> dict[str, tuple[list[str], list[TaskId]]]:
-    """The eager protocol's assignment (Java: ``EagerAssignor``), made when all members have stopped everything.
+    """Return the eager protocol's assignment (Java: ``EagerAssignor``), made when all members have stopped everything.
 
-    All connectors first, then all tasks, in one round over the members, all sorted.
-
-    Connectors first: of two workers one would otherwise get all connectors with a single task, the other their tasks.
+    All connectors first, then all tasks, in one round over the members, all sorted. Otherwise one of two workers would
+    get all connectors with a single task, and the other their tasks.
     """
     shares: dict[str, tuple[list[str], list[TaskId]]] = {id: ([], []) for id in sorted(members)}
     turn = cycle(shares.values())

@@ -1,6 +1,6 @@
-"""Reading the config topic to its end within ``worker.sync.timeout.ms``, and what a worker does that can't.
+"""Reading the config topic to its end within ``worker.sync.timeout.ms``, and the backoff of a worker that cannot.
 
-A worker that can't read what it is to run would block its group: it leaves, and joins again once it has caught up
+A worker that cannot read what it should run would block its group: it leaves, and joins again once it has caught up
 (Java: DistributedHerder's readConfigToEnd and backoff).
 """
 
@@ -22,7 +22,7 @@ RETRIES = 5
 
 @dataclass(slots=True)
 class ConfigReader:
-    """Reads the config topic to its present end."""
+    """Reader of the config topic up to its present end."""
 
     output: Output
     state: ClusterState
@@ -30,12 +30,12 @@ class ConfigReader:
     """``worker.sync.timeout.ms``."""
 
     def read_to_end(self, before: str) -> Flow:
-        """Read all that is in the config topic now, on behalf of a request; raises Refused if that takes too long."""
+        """Read the config topic to its present end on behalf of a request; raises Refused if that takes too long."""
         if not (yield from self.read_in_time(0)):
             raise Refused(500, f"Failed to read to end of config topic before {before}")
 
     def read_in_time(self, target: int) -> Flow:
-        """Whether all of the topic, at least up to this offset, could be read in time."""
+        """Read the topic, at least up to this offset; return whether that ended in time."""
         ends: list[BaseException | None] = []
 
         def reading() -> Flow:
@@ -51,16 +51,18 @@ class ConfigReader:
 
 @dataclass(slots=True)
 class Backoff:
-    """How long a worker that can't catch up stays out of its group; milliseconds."""
+    """Time that a worker that cannot catch up stays out of its group; milliseconds."""
 
     unsync_ms: int
     """``worker.unsync.backoff.ms``, for the eager protocol."""
     max_delay_ms: int
-    """``scheduled.rebalance.max.delay.ms``: after this time, others are given what runs here."""
+    """``scheduled.rebalance.max.delay.ms``, after which others are given what runs here."""
 
 
 @dataclass(slots=True)
 class CatchUp:
+    """Flow of a worker that has joined before it has read as far as the leader."""
+
     output: Output
     membership: Membership
     reader: ConfigReader
@@ -70,7 +72,7 @@ class CatchUp:
     """Handles a completed rebalance once this worker has read as far as the leader."""
 
     def until_read(self, event: Joined) -> Flow:
-        """Read what the leader has read already; then take the assignment, or join again."""
+        """Read as far as the leader had; then take the assignment, or join again."""
         if (yield from self.reader.read_in_time(event.assignment.offset)):
             if self.membership.awaited is event:
                 self.rebalance.publish()
@@ -86,7 +88,7 @@ class CatchUp:
         self.output.emit(actions.Rejoin("this worker has caught up with the config topic"))
 
     def _stay_away(self, event: Joined) -> Flow:
-        """Out of the group until the topic can be read; tasks keep running as long as nobody else is given them."""
+        """Stay out of the group until the topic can be read; tasks run on until others may be given them."""
         self.membership.leave()
         self.membership.stays_away = True
         self.output.emit(actions.LeaveGroup("taking too long to read the config topic"))

@@ -1,4 +1,4 @@
-"""What the leader alone may do: decide on a change and write it to the config topic, one change after the other.
+"""Work of the leader: it decides on changes and writes them to the config topic, one after the other.
 
 With exactly once the leader first claims the topic, which fences the writes of every other worker (KIP-618).
 """
@@ -22,11 +22,11 @@ RETRY_MS = 1_000
 
 
 class Fenced(Exception):
-    """This worker can no longer write to the config topic: another has become leader, or a write has failed."""
+    """Failure of a write as leader: another worker has become leader, or a write has failed before."""
 
 
 class ElsewhereError(Exception):
-    """Raised in a flow: the worker at this URL must answer."""
+    """Raised in a flow if the worker at this URL must answer the request."""
 
     def __init__(self, url: str | None) -> None:
         super().__init__(f"the leader is {url}")
@@ -34,7 +34,7 @@ class ElsewhereError(Exception):
 
 
 class Duty(Protocol):
-    """What a leader does again and again for as long as it leads."""
+    """Repeated work of a leader, for as long as it leads."""
 
     def is_urgent(self) -> bool:
         """Whether it must be performed now."""
@@ -42,12 +42,12 @@ class Duty(Protocol):
     def due_in_ms(self) -> int: ...
 
     def perform(self, over: Callable[[], bool]) -> Flow:
-        """Do it if it is due; called as leader, stops early once ``over()``. May raise: it is retried."""
+        """Do the work if it is due; called as leader, stops early once ``over()``. If it raises, it is retried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Duties:
-    """Several as one."""
+    """Several duties as one."""
 
     each: tuple[Duty, ...]
 
@@ -70,23 +70,23 @@ class Leadership:
     state: ClusterState
     membership: Membership
     changes: Lane = field(default_factory=Lane)
-    """The leader decides on a change and writes it before it decides on the next one."""
+    """Lane of changes: the leader writes a change before it decides on the next one."""
 
     # -- for requests
 
     def is_known(self) -> bool:
-        """Whether requests can be decided on, here or at a leader that is known."""
+        """Whether requests can be decided on, here or by a known leader."""
         membership = self.membership
         if membership.assignment is None or membership.stage is not Stage.WORKING:
             return False
         return not membership.is_leader or not self._must_claim()
 
     def known(self) -> Flow:
-        """Go on once ``is_known()``; TimeoutError after the time that a request may take."""
+        """Continue once ``is_known()``; TimeoutError after the time that a request may take."""
         yield Until(self.is_known, self.settings.request_timeout_ms, "No leader is known.")
 
     def as_leader(self) -> Flow:
-        """Go on if this worker leads; else the request is the leader's. A rebalance is waited for, up to a bound."""
+        """Continue if this worker leads, else raise ElsewhereError. Waits for a rebalance to end, within limits."""
         try:
             yield Until(self.is_known, self.settings.rebalance_wait_ms, "")
         except TimeoutError:
@@ -95,7 +95,7 @@ class Leadership:
             raise ElsewhereError(self.membership.leader_url)
 
     def no_rebalance_due(self) -> Flow:
-        """Go on when everything that is to be distributed has been; 409 if that takes too long."""
+        """Continue when all connectors and tasks have been distributed; 409 if that takes too long."""
         try:
             yield Until(self._is_distributed, self.settings.rebalance_wait_ms, "")
         except TimeoutError:
@@ -114,7 +114,7 @@ class Leadership:
     # -- writing
 
     def one_by_one(self, change: Callable[[], Flow]) -> Flow:
-        """As leader, decide and write while no other change is being decided on."""
+        """Decide and write as leader while no other change is being decided on."""
         yield from self.as_leader()
 
         def still_leading() -> Flow:
@@ -127,7 +127,7 @@ class Leadership:
         """Write to the config topic as leader, and wait until the records have been read back.
 
         A leader that finds itself fenced does not retry, since its decision may be out of date; it claims the topic
-        once more if it still leads (the other worker may have been the late one).
+        again if it still leads (the other worker may have been the late one).
         """
         try:
             yield actions.AppendConfig(records)
@@ -142,9 +142,9 @@ class Leadership:
     # -- a term as leader
 
     def lead(self, duty: Duty) -> Flow:
-        """Started when this worker becomes leader; ends with its term.
+        """Claim the config topic, again whenever the claim has been lost, and perform the duty whenever it is due.
 
-        Claim the config topic, again whenever the claim has been lost, and perform the duty whenever it is due.
+        Started when this worker becomes leader; ends with its term.
         """
         term = self.membership.leader_term
 
@@ -174,7 +174,7 @@ class Leadership:
 
 
 def _wait(end: Callable[[], bool], milliseconds: int) -> Flow:
-    """Until ``end()``, for at most this time."""
+    """Wait until ``end()``, for at most this time."""
     try:
         yield Until(end, milliseconds, "")
     except TimeoutError:

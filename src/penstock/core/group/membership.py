@@ -1,4 +1,4 @@
-"""The worker's membership in its group: members, assignments, the group's events, and the state a worker keeps of them.
+"""Membership of a worker in its group: members, assignments, the group's events, and the state that a worker keeps.
 
 The group protocol (KIP-415, Java's ``WorkerCoordinator`` and ``WorkerRebalanceListener``) is in ``kafka.group``; the
 leader's decisions are made by ``core.group.assignment``. Both exchange these dataclasses with the worker's loop.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from penstock.core.model.tasks import TaskId
 
 EAGER, COMPATIBLE, SESSIONED = range(3)
-"""Versions of the protocol; the lowest that a member of the group speaks counts."""
+"""Versions of the protocol; the group uses the lowest that one of its members speaks."""
 
 NO_ERROR = 0
 CONFIG_MISMATCH = 1  # the leader knows less of the config topic than another member: catch up and join again
@@ -21,7 +21,7 @@ CONFIG_MISMATCH = 1  # the leader knows less of the config topic than another me
 
 @dataclass(frozen=True, slots=True)
 class ClusterConfigSnapshot:
-    """What the leader has to distribute: the config topic's state at ``offset``.
+    """Connectors and tasks that the leader distributes: the config topic's state at ``offset``.
 
     ``connectors`` maps each connector to the number of its tasks, 0 where their configurations are incomplete.
     """
@@ -32,11 +32,11 @@ class ClusterConfigSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a member is to run, Java's ExtendedAssignment.
+    """Connectors and tasks that a member should run (Java: ExtendedAssignment).
 
-    From the leader ``connectors`` and ``tasks`` are only what is new to the member (all of it in the eager protocol);
-    in a worker's own state, and in ``Joined``, they are everything the member runs. ``delay_ms`` is the time until the
-    member should join again, 0 for none. A failed assignment (``error`` is not 0) changes nothing.
+    From the leader, ``connectors`` and ``tasks`` are only those that are new to the member (all of them in the eager
+    protocol); in a worker's own state, and in ``Joined``, they are all that the member runs. ``delay_ms`` is the time
+    until the member should join again, 0 for none. A failed assignment (``error`` is not 0) changes nothing.
     """
 
     connectors: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A worker as the leader sees it at the start of a rebalance; ``assignment`` is None if it was assigned nothing."""
+    """Worker as the leader sees it at the start of a rebalance; ``assignment`` is None if it was assigned nothing."""
 
     id: str
     url: str
@@ -67,12 +67,12 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Which worker runs what, known to the leader only: REST URLs by connector and by task."""
+    """REST URLs of the workers that run connectors and tasks, known only to the leader."""
 
     connectors: Mapping[str, str] = field(default_factory=dict)
     tasks: Mapping[TaskId, str] = field(default_factory=dict)
     workers: tuple[str, ...] = ()
-    """All of them, those that run nothing too."""
+    """URLs of all workers, also of those that run nothing."""
 
 
 # The group's events. All are delivered from the group's thread, in the order in which they happened.
@@ -95,7 +95,7 @@ class Revoked:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Cut off from the group: stop everything, others may soon be assigned it; then call ``done()``.
+    """Contact with the group is lost: stop everything, since others may soon be assigned it; then call ``done()``.
 
     The member joins again, with nothing assigned, once ``done`` has been called and the group can be reached.
     """
@@ -136,14 +136,14 @@ class PollTimeoutExpired:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorUnknown:
-    """The group's coordinator can't be found, for the reason given; the search is retried. Comes once per outage."""
+    """The group's coordinator cannot be found, for this reason; the search is retried. Sent once per outage."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorFound:
-    """The coordinator is known (again). Comes after the start, and after each ``CoordinatorUnknown``."""
+    """The coordinator is known. Sent after the start, and after each ``CoordinatorUnknown``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Failed:
     """Kafka refuses the member (authorization, an unknown protocol, a session timeout out of its range).
 
     ``reason`` is a sentence. Joining is retried at intervals, since an operator may correct the cause.
-    Comes once for each new reason.
+    Sent once for each new reason.
     """
 
     reason: str
@@ -161,7 +161,7 @@ GroupEvent = Revoked | Lost | Joined | PollTimeoutExpired | CoordinatorUnknown |
 
 
 class Stage(enum.Enum):
-    """How far a worker has come; the text is part of a sentence of ``GET /health``."""
+    """Stage of a worker; the text is part of a sentence of ``GET /health``."""
 
     CATCHING_UP = "catching up"
     """Reading the internal topics for the first time."""
@@ -173,32 +173,32 @@ class Stage(enum.Enum):
 
 @dataclass(slots=True)
 class Membership:
-    """What this worker knows of its own membership; changed by ``core.group`` alone."""
+    """Membership of this worker, as far as it knows; changed only by ``core.group`` and the herder."""
 
     stage: Stage = Stage.CATCHING_UP
     member_id: str = ""
     generation: int = -1
     assignment: Assignment | None = None
-    """The last one taken; None while there is none, or contact with the group is lost."""
+    """Last assignment taken; None while there is none, or contact with the group is lost."""
     owners: Owners | None = None
     leader_term: int = 0
     """Number of times that this worker has become leader."""
     requests_are_signed: bool = True
     """Whether requests between workers are signed: not while a member speaks an older protocol (KIP-507)."""
     claimed: bool = False
-    """Exactly once: this leader's writes to the config topic fence all others' (KIP-618)."""
+    """Whether this leader has fenced the writes of others to the config topic (exactly once, KIP-618)."""
     awaited: Joined | None = None
-    """The completed rebalance that is taken once the config topic has been read as far as it requires."""
+    """Completed rebalance that is taken once the config topic has been read as far as it requires."""
     stays_away: bool = False
-    """It has left the group until it has read the config topic: rebalances that completed just before are void."""
+    """Whether it has left the group until it has read the config topic: rebalances completed before are void."""
     rejoin_requested_at: int = -1
-    """The offset of the layout for which a rebalance has been requested."""
+    """Offset of the layout for which a rebalance has been requested."""
     rejoin_due: int | None = None
     published: int = -1
-    """The offset of the snapshot that was published last."""
+    """Offset of the snapshot that was published last."""
 
     def leave(self) -> None:
-        """Forget the assignment and what came with it."""
+        """Forget the assignment and what belongs to it."""
         self.assignment = self.owners = self.rejoin_due = None
         self.claimed = False
 
@@ -217,14 +217,20 @@ class Membership:
 
     @property
     def known_workers(self) -> tuple[str, ...]:
-        """The REST URLs of the workers that it knows: the leader those of all, others the leader's."""
+        """REST URLs of known workers: the leader knows those of all, others only the leader's."""
         if self.owners is not None:
             return self.owners.workers
         return (self.leader_url,) if self.leader_url else ()
 
 
 class Reachability:
-    """Fed at short intervals; all times in milliseconds of one clock."""
+    """Judge of whether the group's coordinator can be reached; all times in milliseconds of one clock.
+
+    A worker that cannot reach it must stop its tasks before others are given them. Java's ``WorkerCoordinator.poll``
+    revokes everything when it has not found the coordinator for one heartbeat interval. This class does the same, and
+    also when heartbeats stay unanswered, so that the worker notices within its session timeout: until that has passed
+    since the last answer, the broker gives none of its work to others.
+    """
 
     def __init__(self, session_timeout_ms: int, heartbeat_interval_ms: int) -> None:
         self.patience_ms = min(heartbeat_interval_ms, session_timeout_ms // 3)
@@ -234,7 +240,7 @@ class Reachability:
         self.since_ms = 0
 
     def observe(self, now_ms: int, *, coordinator_known: bool, unanswered_ms: int) -> bool:
-        """False once the coordinator has been out of reach for too long.
+        """Return False once the coordinator has been out of reach for too long; called at short intervals.
 
         ``unanswered_ms`` is the time since the last answer to a heartbeat, 0 while none are sent. After a pause of the
         whole process (a suspended machine) the count starts again: the next heartbeat shows whether the member is still

@@ -1,4 +1,4 @@
-"""What this worker does about rebalances (Java: DistributedHerder's RebalanceListener and handleRebalanceCompleted).
+"""Handling of rebalances by this worker (Java: DistributedHerder's RebalanceListener and handleRebalanceCompleted).
 
 A rebalance is requested whenever the config topic has other connectors or tasks than the present assignment was made
 for; the new assignment is taken once this worker has read as far as the leader had.
@@ -27,12 +27,12 @@ class Rebalancing:
     """Called on the leader after each rebalance, with True when its term begins."""
 
     def publish(self) -> None:
-        """Give the group the connectors and tasks that are to be distributed."""
+        """Give the group the connectors and tasks to distribute."""
         self.membership.published = self.state.position
         self.output.emit(actions.Publish(self.state.snapshot()))
 
     def follow_layout(self) -> None:
-        """Publish what has been read, and request a rebalance if there are other connectors or tasks than before."""
+        """Publish what has been read, and request a rebalance if connectors or tasks have changed."""
         membership, layout = self.membership, self.state.layout_position
         if self.state.position != membership.published:
             self.publish()
@@ -46,14 +46,14 @@ class Rebalancing:
             self.output.emit(actions.Rejoin("the connectors or their tasks have changed"))
 
     def check_delay(self) -> None:
-        """Called as time passes: the delay of a scheduled rebalance may be over."""
+        """Request the scheduled rebalance once its delay is over; called as time passes."""
         membership = self.membership
         if membership.rejoin_due is not None and self.output.now >= membership.rejoin_due:
             membership.rejoin_due = None
             self.output.emit(actions.Rejoin("the delay of the scheduled rebalance is over"))
 
     def joined(self, event: Joined) -> bool:
-        """Take the assignment; False if the worker must first read the config topic as far as the leader had."""
+        """Take the assignment; return False if the worker must first read the config topic as far as the leader had."""
         membership, assignment = self.membership, event.assignment
         led = membership.is_leader
         membership.member_id, membership.generation = event.member_id, event.generation
@@ -82,7 +82,7 @@ class Rebalancing:
         self.give_up(event.connectors, event.tasks, event.done)
 
     def lost(self, event: Lost) -> None:
-        """Everything that was assigned is given up, also an assignment that has not been taken yet."""
+        """Give up everything that was assigned, also an assignment that has not been taken yet."""
         self.output.log("WARNING", f"Lost contact with the worker group: {event.reason}; stopping everything here")
         if self.membership.stays_away:  # the member may have been told to leave after it had lost contact, and wait
             self.output.emit(actions.Rejoin("contact with the group was lost while this worker stayed away"))

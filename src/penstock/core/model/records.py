@@ -1,8 +1,8 @@
-"""What the config topic and the status topic hold, as values.
+"""Records of the config topic and the status topic, as values.
 
 The stores of ``kafka`` decode every record of the two topics to one of these and encode those that are appended. A
 record changes the state of a worker when it is read back, never when it is written. None in place of the content is a
-tombstone: the key is gone. Java: the ``*_V0`` and ``*_V1`` schemas of ``KafkaConfigBackingStore`` and
+tombstone, which deletes the key. Java: the ``*_V0`` and ``*_V1`` schemas of ``KafkaConfigBackingStore`` and
 ``KafkaStatusBackingStore``.
 """
 
@@ -21,12 +21,12 @@ StateName = Literal["UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "RESTARTING", "
 
 @dataclass(frozen=True, slots=True)
 class ConnectorConfig:
-    """``connector-<name>``: the connector's configuration as it was given; None: it is deleted."""
+    """``connector-<name>``: the connector's configuration as it was given; None: the connector is deleted."""
 
     name: str
     config: dict[str, str] | None
     principal: str | None = field(default=None, compare=False, repr=False)
-    """Who asked for it, if the REST interface has authenticated anybody: a header of the record, which Java ignores."""
+    """User who requested it, if the REST interface authenticates users: a header of the record, which Java ignores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class TaskConfig:
 
 @dataclass(frozen=True, slots=True)
 class TasksCommit:
-    """``commit-<connector>``: the task configurations before it are complete, and so many."""
+    """``commit-<connector>``: the task configurations before it are complete; ``tasks`` is their number."""
 
     connector: str
     tasks: int
@@ -49,7 +49,7 @@ class TasksCommit:
 
 @dataclass(frozen=True, slots=True)
 class TargetState:
-    """``target-state-<connector>``: what the connector should be; None: forgotten, at its deletion."""
+    """``target-state-<connector>``: the state that the connector should have; None at its deletion."""
 
     connector: str
     state: TargetStateName | None
@@ -58,8 +58,8 @@ class TargetState:
 
 @dataclass(frozen=True, slots=True)
 class TaskCount:
-    """``tasks-fencing-<connector>``: the producers of so many tasks may be at work, those of generations before are
-    fenced (KIP-618).
+    """``tasks-fencing-<connector>``: the producers of at most this many tasks may be at work; those of earlier
+    generations are fenced (KIP-618).
     """
 
     connector: str
@@ -68,7 +68,7 @@ class TaskCount:
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """``session-key``: what workers sign their requests to each other with (KIP-507)."""
+    """``session-key``: the key with which workers sign their requests to each other (KIP-507)."""
 
     key: bytes = field(repr=False)
     algorithm: str
@@ -77,7 +77,7 @@ class SessionKey:
 
 @dataclass(frozen=True, slots=True)
 class RestartRequest:
-    """``restart-connector-<connector>``: restart it now (KIP-745); without meaning for workers that start later."""
+    """``restart-connector-<connector>``: restart it now (KIP-745); workers that start later ignore it."""
 
     connector: str
     include_tasks: bool = False
@@ -87,7 +87,7 @@ class RestartRequest:
 
 @dataclass(frozen=True, slots=True)
 class RestartCount:
-    """How often ``penstock.restart.policy`` has restarted a task, or its connector (task None), in a row.
+    """Number of restarts in a row, by ``penstock.restart.policy``, of a task, or of its connector (task None).
 
     ``failed_ms`` is the time of the failure after which it was restarted last: the timestamp of its FAILED status. The
     leader requested that restart at ``requested_ms``.
@@ -103,8 +103,8 @@ class RestartCount:
 class PolicyRestart:
     """``restart-connector-<connector>``: restart these failed instances now, as ``penstock.restart.policy`` asks.
 
-    To a worker of Java it is a RestartRequest of whatever has failed. ``others`` repeats the counts of the connector's
-    other instances: compaction keeps a connector's last restart alone.
+    A worker of Java reads it as a RestartRequest of all failed instances. ``others`` repeats the counts of the
+    connector's other instances, since compaction keeps only a connector's last restart.
     """
 
     connector: str
@@ -114,7 +114,7 @@ class PolicyRestart:
 
 @dataclass(frozen=True, slots=True)
 class LoggerLevel:
-    """``logger-cluster-<name>``: every worker sets this level now; without meaning for workers that start later."""
+    """``logger-cluster-<name>``: every worker sets this level now; workers that start later ignore it."""
 
     name: str
     level: str
@@ -135,17 +135,17 @@ ConfigTopicRecord = (
 
 @dataclass(frozen=True, slots=True)
 class ConfigRecord:
-    """One record of the config topic as it was read, in order.
+    """Record of the config topic as it was read, in order.
 
-    ``offset`` is its own; a worker that has read it stands at ``offset + 1``, which is what workers compare in the
-    group protocol. ``record`` is None for one that could not be understood: it changes nothing but that position. One
-    that is no JSON changes not even that, as in Java, so it is no ConfigRecord.
+    A worker that has read it is at position ``offset + 1``, which workers compare in the group protocol. ``record`` is
+    None for a record that could not be understood: it changes only that position. A record that is no JSON does not
+    even change the position, as in Java, so it is no ConfigRecord.
     """
 
     offset: int
     record: ConfigTopicRecord | None
     time_ms: int | None = field(default=None, compare=False, repr=False)
-    """Its timestamp in the topic; None if there is none."""
+    """Timestamp in the topic; None if there is none."""
 
 
 # -- the status topic
@@ -153,7 +153,7 @@ class ConfigRecord:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorStatus:
-    """``status-connector-<name>``. State None: the connector is gone."""
+    """``status-connector-<name>``. State None: the connector no longer exists."""
 
     name: str
     state: StateName | None
@@ -162,12 +162,12 @@ class ConnectorStatus:
     trace: str | None = None
     version: str | None = None
     written_ms: int | None = field(default=None, compare=False, repr=False)
-    """The record's timestamp in the topic; None for one that has not been read from there."""
+    """Timestamp in the topic; None for a record that has not been read from there."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """``status-task-<connector>-<n>``. State None: the task is gone."""
+    """``status-task-<connector>-<n>``. State None: the task no longer exists."""
 
     id: TaskId
     state: StateName | None
@@ -176,7 +176,7 @@ class TaskStatus:
     trace: str | None = None
     version: str | None = None
     written_ms: int | None = field(default=None, compare=False, repr=False)
-    """The record's timestamp in the topic; None for one that has not been read from there."""
+    """Timestamp in the topic; None for a record that has not been read from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ StatusTopicRecord = ConnectorStatus | TaskStatus | TopicStatus
 
 @dataclass(frozen=True, slots=True)
 class StatusRecord:
-    """One record of the status topic as it was read; in order within its partition, as all records of one key are."""
+    """Record of the status topic as it was read, in order within its partition, which has all records of a key."""
 
     partition: int
     offset: int

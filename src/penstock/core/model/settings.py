@@ -1,4 +1,4 @@
-"""What the herder is given: the worker's settings that it follows, and what it asks about plugins."""
+"""Input of the herder besides events: settings of the worker, and facts about plugins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RestartPolicyName = Literal["never", "on-failure"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HerderSettings:
-    """The part of the worker's configuration that the herder follows; times in milliseconds."""
+    """Settings of the worker that the herder follows; times in milliseconds."""
 
     worker_id: str
     topic_tracking: bool = True
@@ -19,7 +19,9 @@ class HerderSettings:
     exactly_once: bool = False
     """``exactly.once.source.support`` is ``enabled``."""
     fenced_writes: bool = False
-    """It is ``enabled`` or ``preparing``: only a leader that has claimed the config topic can write there."""
+    """``exactly.once.source.support`` is ``enabled`` or ``preparing``: only a leader that has claimed the config topic
+    can write there.
+    """
     distributed: bool = True
     sync_timeout_ms: int = 3_000
     unsync_backoff_ms: int = 300_000
@@ -28,9 +30,9 @@ class HerderSettings:
     restart_policy: RestartPolicyName = "never"
     """``penstock.restart.policy`` of connectors that have none of their own."""
     health_of_tasks: bool = False
-    """``penstock.health.tasks``: a worker with a failed or a stalled task is not healthy."""
+    """``penstock.health.tasks``: a worker with a failed or stalled task is not healthy."""
     rebalance_wait_ms: int = 10_000
-    """How long a request waits for a rebalance to end before it is answered 409."""
+    """Time that a request waits for a rebalance to end before it is answered 409."""
     request_timeout_ms: int = 90_000
     key_ttl_ms: int = 3_600_000
     key_algorithm: str = "HmacSHA256"
@@ -40,16 +42,17 @@ class HerderSettings:
 
 
 class PluginFacts(Protocol):
-    """What the herder asks about the classes that configurations name."""
+    """Facts about the classes that configurations name."""
 
     def kind(self, config: Mapping[str, str] | None) -> str:
-        """``source``, ``sink``, or ``unknown`` for a class that is not installed."""
+        """Return ``source``, ``sink``, or ``unknown`` for a class that is not installed."""
 
-    def version(self, config: Mapping[str, str]) -> str | None: ...
+    def version(self, config: Mapping[str, str]) -> str | None:
+        """Return the version for the status of the connector and its tasks; None for none."""
 
 
 class NoPlugins:
-    """No class is installed."""
+    """Facts where no class is installed."""
 
     def kind(self, config: Mapping[str, str] | None) -> str:
         return "unknown"

@@ -1,9 +1,9 @@
-"""What the config topic says, as of one place in it (Java: KafkaConfigBackingStore and ClusterConfigState).
+"""State that the config topic describes up to one position (Java: KafkaConfigBackingStore and ClusterConfigState).
 
-Rule 1: this state changes by ``replay`` alone, one record after the other, so that every worker that has read as far
-holds the same. A connector's task configurations count only once they are committed: ``task-`` records are kept aside
-until a ``commit-`` record says how many they are; where some are missing the connector is inconsistent and has no
-tasks until it is given them again.
+Rule 1: this state changes only by ``replay``, one record after the other, so that all workers that have read up to the
+same position have the same state. A connector's task configurations count only once they are committed: ``task-``
+records are kept aside until a ``commit-`` record gives their number; if some are missing, the connector is inconsistent
+and has no tasks until they are written again.
 """
 
 from __future__ import annotations
@@ -39,34 +39,35 @@ class ConfiguredConnector:
     config: dict[str, str]
     task_configs: list[dict[str, str]] = field(default_factory=list)
     tasks_position: int = -1
-    """After the ``commit-`` record of the task configurations."""
+    """Position after the ``commit-`` record of the task configurations."""
     applied_config: dict[str, str] | None = None
-    """The configuration that the task configurations were made from; None if none have been committed."""
+    """Configuration from which the task configurations were generated; None if none have been committed."""
     inconsistent: bool = False
     known_tasks: set[int] = field(default_factory=set)
-    """Numbers of tasks that it has or once had: Java never forgets a configuration until the connector is deleted."""
+    """Numbers of tasks that it has or had: Java keeps their configurations until the connector is deleted."""
     restarts: dict[int | None, RestartCount] = field(default_factory=dict)
-    """Restarts by ``penstock.restart.policy`` in a row, by task; None is the connector itself. A new configuration or a
-    client's restart request ends the row.
+    """Restarts in a row by ``penstock.restart.policy``, by task; None is the connector itself.
+
+    A new configuration or a client's restart request ends the row.
     """
 
 
 @dataclass(slots=True)
 class ClusterState:
     position: int = 0
-    """After the last record read; workers exchange it in the group protocol."""
+    """Position after the last record read; workers exchange it in the group protocol."""
     connectors: dict[str, ConfiguredConnector] = field(default_factory=dict)
     target_states: dict[str, str] = field(default_factory=dict)
     task_counts: dict[str, int] = field(default_factory=dict)
-    """The last ``tasks-fencing-`` record of each connector; outlives the connector (KIP-618)."""
+    """Last ``tasks-fencing-`` record of each connector; kept when the connector is deleted (KIP-618)."""
     pending_fencing: set[str] = field(default_factory=set)
     """Connectors whose tasks were committed after their last ``tasks-fencing-`` record."""
     session_key: SessionKey | None = None
     layout_position: int = 0
-    """After the last record that changed which connectors and tasks are to be distributed."""
+    """Position after the last record that changed which connectors and tasks are to be distributed."""
     _uncommitted: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
     _counts: tuple[int, dict[str, int]] = (-1, {})
-    """Tasks by connector, as of a ``layout_position``: shared by snapshots, never changed."""
+    """Number of tasks by connector at a ``layout_position``: shared by snapshots, never changed."""
 
     def replay(self, entry: ConfigRecord) -> None:
         """Apply the next record. One that could not be understood, and a logger's level, only move the position."""
@@ -153,7 +154,7 @@ class ClusterState:
         return connector.task_configs[id.task]
 
     def knows_task(self, id: TaskId) -> bool:
-        """Whether there is such a task, or once was one."""
+        """Whether the task exists or has existed."""
         connector = self.connectors.get(id.connector)
         return connector is not None and id.task in connector.known_tasks
 

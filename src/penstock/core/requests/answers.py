@@ -1,4 +1,4 @@
-"""Clients' requests: answered from state at once or by a flow, with one reply for every error."""
+"""Answers to requests: from state at once, or by a flow, with a reply for every error."""
 
 from __future__ import annotations
 
@@ -76,12 +76,14 @@ class RequestFlows:
 
 @dataclass(slots=True)
 class Requests:
+    """Requests to the herder: each is answered exactly once."""
+
     output: Output
     membership: Membership
     reads: Reads
     flows: RequestFlows
     timeout_ms: int
-    """How long a request waits for the internal topics to be read at the worker's start."""
+    """Time that a request waits for the internal topics to be read at the worker's start."""
 
     def answer(self, number: int, request: m.HerderRequest) -> None:
         """Answer a request now, or start the flow that will. Every request is answered exactly once."""

@@ -77,9 +77,9 @@ class Changes:
         return reply
 
     def _until_made(self, name: str) -> Flow:
-        """Standalone mode: answer when the connector has reached its target state and its tasks have been made.
+        """Wait, in standalone mode, until the connector has reached its target state and its tasks have been generated.
 
-        Refused with 500 and the reason if it could not be started.
+        Raises Refused with 500 and the reason if it could not be started.
         """
 
         def made() -> bool:
@@ -100,7 +100,7 @@ class Changes:
             raise m.Refused(500, reason.partition(": ")[2] or f"Failed to start connector: {name}")
 
     def delete(self, request: m.DeleteConnector) -> Flow:
-        """Tombstones for the connector and its target state, then for its status and topics."""
+        """Write tombstones for the connector and its target state, then for its status and topics."""
 
         def write() -> Flow:
             config_of(self.state, request.name)
@@ -112,14 +112,14 @@ class Changes:
         return (yield from self.leadership.one_by_one(write))
 
     def set_target_state(self, request: m.SetTargetState) -> Flow:
-        """Pause and resume: any worker may write these."""
+        """Pause or resume; any worker may write this."""
         config_of(self.state, request.name, "Unknown connector {}")
         state = TargetState(request.name, request.state, request.principal)
         yield actions.AppendConfig((state,), as_leader=False)
         return m.Reply(202)
 
     def stop(self, request: m.StopConnector) -> Flow:
-        """Its tasks are taken back, and it is stopped."""
+        """Take back its tasks, and stop it."""
         config_of(self.state, request.name, "Unknown connector {}")
 
         def write() -> Flow:
@@ -132,6 +132,6 @@ class Changes:
 
 
 def set_cluster_logger(request: m.SetClusterLogger) -> Flow:
-    """KIP-976; any worker may write it."""
+    """Set a logger's level on all workers (KIP-976); any worker may write it."""
     yield actions.AppendConfig((LoggerLevel(request.name, request.level),), as_leader=False)
     return m.Reply(204)

@@ -1,4 +1,4 @@
-"""Requests that are answered from what this worker has read of the config and status topics."""
+"""Requests that are answered from the state that this worker has read from the config and status topics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.core.topic_tracking import TopicTracking
 
 
 def config_of(state: ClusterState, name: str, unknown: str = "Connector {} not found") -> dict[str, str]:
-    """The connector's configuration; Refused with 404 and the message ``unknown`` if there is no such connector."""
+    """Return the connector's configuration; raises Refused (404) with the message ``unknown`` if there is none."""
     connector = state.connectors.get(name)
     if connector is None:
         raise m.Refused(404, unknown.format(name))
@@ -60,12 +60,12 @@ class Reads:
                 assert_never(request)
 
     def info(self, name: str, config: dict[str, str]) -> dict[str, Any]:
-        """A connector as ``GET /connectors/{name}`` shows it, with this configuration and the tasks it has now."""
+        """Return a connector as ``GET /connectors/{name}`` shows it, with this configuration and its present tasks."""
         tasks = [{"connector": name, "task": id.task} for id in self.state.tasks(name)]
         return {"name": name, "config": config, "tasks": tasks, "type": self.plugins.kind(config)}
 
     def status(self, name: str) -> dict[str, Any]:
-        """A connector as ``GET /connectors/{name}/status`` shows it. Raises Refused if it has no status."""
+        """Return a connector as ``GET /connectors/{name}/status`` shows it. Raises Refused if it has no status."""
         connector = self.statuses.connectors.get(name)
         if connector is None:
             raise m.Refused(404, f"No status found for connector {name}")

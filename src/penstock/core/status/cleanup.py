@@ -1,4 +1,4 @@
-"""Statuses of connectors and tasks that no longer exist: the leader writes their tombstones.
+"""Removal of the statuses of connectors and tasks that no longer exist: the leader writes their tombstones.
 
 A worker may write the end of a task, or a topic, before it has read that the connector was deleted, so the leader looks
 for such records after every rebalance, and in every status as it is read.
@@ -25,16 +25,16 @@ class StatusCleanup:
     membership: Membership
 
     def clear_all(self) -> None:
-        """Called on the leader after each rebalance."""
+        """Remove all such statuses; called on the leader after each rebalance."""
         self._clear(self._known())
 
     def clear_late(self, records: Iterable[StatusTopicRecord]) -> None:
-        """Called with all that is read of the status topic."""
+        """Remove those of these records; called with all records read from the status topic."""
         if self.membership.is_leader:
             self._clear(records)
 
     def clear_connector(self, connector: str) -> None:
-        """Called on the leader when it has deleted the connector."""
+        """Remove the statuses of a connector; called on the leader when it has deleted the connector."""
         statuses = self.statuses
         found: list[StatusTopicRecord] = [*statuses.tasks_of(connector)]
         if (own := statuses.connectors.get(connector)) is not None:
@@ -55,9 +55,9 @@ class StatusCleanup:
         self.output.start(flow(), what="Clearing the status topic")
 
     def _write(self, records: Iterable[StatusTopicRecord]) -> None:
-        gone = tuple(_tombstone(record) for record in records if _is_orphaned(self.state, record))
-        if gone:
-            self.output.emit(actions.AppendStatus(gone))
+        tombstones = tuple(_tombstone(record) for record in records if _is_orphaned(self.state, record))
+        if tombstones:
+            self.output.emit(actions.AppendStatus(tombstones))
 
     def _known(self) -> list[StatusTopicRecord]:
         statuses = self.statuses

@@ -1,4 +1,4 @@
-"""Whether the worker is healthy, as ``GET /health`` answers (KIP-1017)."""
+"""Health of the worker, as ``GET /health`` shows it (KIP-1017)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WorkerHealth:
     reasons: dict[str, str] = field(default_factory=dict)
     """Sentences, by what is degraded. The worker recovers from all of them by itself."""
     sparks: dict[bool, str] = field(default_factory=dict)
-    """Why Spark's application for queries (True) or hosted tasks is being started again."""
+    """Reasons why Spark's application for queries (True) or hosted tasks is being started again."""
 
     def degraded(self, what: str, reason: str | None) -> None:
         """Called when something that the worker needs cannot be reached, and with None when it can again."""

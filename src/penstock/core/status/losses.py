@@ -1,9 +1,9 @@
-"""Tasks that are lost: what carried them went away, and they are started again.
+"""Lost tasks, which have lost their process or Spark and are started again.
 
 A task whose own code or configuration raised has *failed*, as in Java, and stays FAILED. A task is *lost* when its
-process died, when Spark or an executor ended under it, when it lost contact with its worker, or when another instance
-of it has fenced its producer. It is started again, at first at once, then after growing delays, under whatever
-assignment holds by then. Only a task whose process dies by itself again and again fails.
+process died, when Spark or an executor ended, when it lost contact with its worker, or when another instance of it has
+fenced its producer. It is started again, the first time at once, then after growing delays, under the assignment of
+that time. A task fails only if its process dies by itself several times in a row.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from penstock.core.status.writer import StatusWriter
 from penstock.core.work import Phase, TaskRun, Work
 
 BACKOFF_MS = (0, 1_000, 2_000, 5_000, 10_000, 30_000)
-"""Delays before the first, second, ... start after a loss; the last for all further ones."""
+"""Delays before the first, second, ... start after a loss; the last applies to all further ones."""
 HEALTHY_MS = 300_000
-"""A task that has run for so long is counted from the beginning."""
+"""Time of running after which the losses of a task are counted from the beginning."""
 MAX_DEATHS = 6
-"""Times in a row that a task's process may die by itself before the task fails: an operator has to look."""
+"""Times in a row that a task's process may die by itself before the task fails and needs an operator."""
 
 
 @dataclass(slots=True)
 class Loss:
-    """The losses of one task in a row."""
+    """Losses of one task in a row."""
 
     position: int
     """Offset of the commit of the configuration that it ran."""
@@ -42,9 +42,9 @@ class Losses:
     _of: dict[TaskId, Loss] = field(default_factory=dict)
 
     def lost(self, task: TaskRun, reason: str, died: bool) -> None:
-        """Called when a run is lost, before it has ended.
+        """Count a loss, and show it in the status; called when a run is lost, before it has ended.
 
-        ``died``: its process ended by itself, while Spark, the worker and the contact between them were well.
+        ``died``: its process ended by itself, while Spark, the worker and the contact between them were intact.
         """
         if task.phase in (Phase.FAILED, Phase.STOPPING, Phase.LOST):
             return
@@ -61,13 +61,13 @@ class Losses:
         self.writer.put_task(task.id, "UNASSIGNED", trace=f"{reason}. The task is started again{when}.", safe=True)
 
     def ended(self, task: TaskRun) -> None:
-        """Called when a lost run has ended: nothing of it is running any more."""
+        """Delay the next start; called when a lost run has ended and nothing of it is running any more."""
         loss = self._of.get(task.id)
         if loss is not None and (delay := _delay(loss)):
             self.output.start(self._hold_back(task, delay), what=f"Starting task {task.id} again")
 
     def forget(self, connector: str) -> None:
-        """Called when the connector has been deleted."""
+        """Forget the losses of a connector; called when it has been deleted."""
         for id in [id for id in self._of if id.connector == connector]:
             del self._of[id]
 

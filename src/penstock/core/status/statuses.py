@@ -1,8 +1,8 @@
-"""The status topic's content: the state of every connector and task, and the active topics (Java:
+"""Content of the status topic: the state of every connector and task, and the active topics (Java:
 KafkaStatusBackingStore).
 
-Changes by ``replay`` alone. Several workers write: the last record of a key counts, and a worker that
-reports an end (``safe`` writes in Java) first checks by ``superseded`` that no other worker has taken over.
+It changes only by ``replay``. Several workers write: the last record of a key counts, and a worker that reports an end
+(``safe`` writes in Java) first checks by ``superseded`` that no other worker has taken over.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ class Statuses:
         return self.tasks.get(id.connector, {}).get(id.task)
 
     def tasks_of(self, connector: str) -> list[TaskStatus]:
-        """In order of their numbers."""
+        """Return the statuses of a connector's tasks, in order of their numbers."""
         return [status for _, status in sorted(self.tasks.get(connector, {}).items())]
 
     def superseded(self, status: ConnectorStatus | TaskStatus) -> bool:
-        """Whether another worker has written of this instance in a later generation than this status is of."""
+        """Whether another worker has written a status of this instance in a later generation."""
         last = self.connectors.get(status.name) if isinstance(status, ConnectorStatus) else self.task(status.id)
         return last is not None and last.worker_id != status.worker_id and last.generation > status.generation
 
 
 def _is_stale(record: ConnectorStatus | TaskStatus, known: ConnectorStatus | TaskStatus | None) -> bool:
-    """Whether it reports, without a reason, the end of what is RUNNING in the same generation or a later one.
+    """Whether it reports, without a reason, the end of an instance that is RUNNING in the same or a later generation.
 
-    Such a record is late: its worker has lost the task, or the restart is over. As Java does for tasks.
+    Such a record is late: its worker has lost the task, or the restart has ended. Java ignores it for tasks, too.
     """
     return (
         record.state == "UNASSIGNED"

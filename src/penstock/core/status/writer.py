@@ -1,4 +1,4 @@
-"""Writes the status of connectors and tasks that run on this worker (Java: the Listener methods of AbstractHerder)."""
+"""Writing of the status of connectors and tasks on this worker (Java: the Listener methods of AbstractHerder)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from penstock.core.work import Phase, TaskRun, Work
 
 WITHOUT_VERSION = ("UNASSIGNED", "RESTARTING")
 """States of a task that has no instance at the moment: no version is written with them."""
-LONGEST_TRACE = 100_000
-"""Characters, each of which may be six bytes in JSON: a record is refused that is larger than a megabyte, and with it
-the state would be lost.
+MAX_TRACE_LENGTH = 100_000
+"""Characters, each of which may take six bytes in JSON: a record larger than a megabyte is refused, and the state would
+be lost with it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who writes: each status names its worker, and the group's generation in which it was written."""
+    """Author of statuses: each names its worker, and the group's generation in which it was written."""
 
     worker_id: str
     membership: Membership
@@ -66,7 +66,10 @@ class StatusWriter:
         self._write(name, status, safe)
 
     def put_task(self, id: TaskId, state: StateName, *, trace: str | None = None, safe: bool = False) -> None:
-        """As ``put_connector``. For a task that its connector no longer has, its end and then its tombstone."""
+        """Write the task's status, as ``put_connector`` does.
+
+        For a task that its connector no longer has, write its end and then its tombstone.
+        """
         connector = self.state.connectors.get(id.connector)
         here = self.author.worker_id, self.author.generation
         if connector is None or self.state.task_config(id) is None:
@@ -88,7 +91,10 @@ class StatusWriter:
             self.output.emit(actions.AppendStatus((status,)))
 
     def restore(self, record: ConnectorStatus | TaskStatus) -> None:
-        """Called with every status read: a late record of another worker must not be the last one of a run here."""
+        """Write the last status of a run here again if a late record of another worker replaced it.
+
+        Called with every status read.
+        """
         run = self.work.find(record.name if isinstance(record, ConnectorStatus) else record.id)
         own, newer = record.worker_id == self.author.worker_id, record.generation >= self.author.generation
         if run is None or (record.state is not None and (own or (newer and record.state != "UNASSIGNED"))):
@@ -107,7 +113,7 @@ class StatusWriter:
 
 
 def _shortened(trace: str | None) -> str | None:
-    if trace is None or len(trace) <= LONGEST_TRACE:
+    if trace is None or len(trace) <= MAX_TRACE_LENGTH:
         return trace
-    left_out = len(trace) - LONGEST_TRACE
-    return f"{trace[:LONGEST_TRACE]}... ({left_out} more characters are in the log of the worker)\n"
+    left_out = len(trace) - MAX_TRACE_LENGTH
+    return f"{trace[:MAX_TRACE_LENGTH]}... ({left_out} more characters are in the log of the worker)\n"

@@ -1,7 +1,7 @@
-"""The rules of KIP-158's draft: ``topic.creation=<rules>``, and for each rule ``.regex``, ``.partitions``,
+"""Topic creation rules of KIP-158's draft: ``topic.creation=<rules>``, and for each rule ``.regex``, ``.partitions``,
 ``.replication.factor`` and settings of the topic.
 
-They are checked when a connector is submitted, each error naming its key. Without a default: a topic that no rule
+They are checked when a connector is submitted, and each error names its key. There is no default: a topic that no rule
 matches is left to the broker.
 """
 
@@ -32,10 +32,10 @@ _DRAFT = ("regex", "replication.factor", "partitions")
 
 
 def check_draft(config: Props, compile: Compile = re.compile) -> list[ConfigValue]:
-    """What is wrong with the draft's settings, one value for each key; nothing if they are not used.
+    """Return the errors in the draft's settings, one value for each key; nothing if they are not used.
 
     ``default`` and ``groups`` are names of rules like any other here; ``topic.creation.groups`` itself, or a group's
-    ``include`` or ``exclude``, are of the shipped spelling, and the two may not be mixed.
+    ``include`` or ``exclude``, belong to the shipped spelling, and the two may not be mixed.
     """
     if RULES not in config:
         return [_problem(config, key, _without_rules(key, config)) for key in config if _is_draft(key)]
@@ -95,7 +95,7 @@ def _check_rule(config: Props, prefix: str, compile: Compile) -> Iterator[Config
 
 
 def _foreign(key: str, names: list[str]) -> str | None:
-    """What is wrong with a key that belongs to no rule, or to the shipped spelling."""
+    """Return what is wrong with a key that belongs to no rule, or to the shipped spelling; None for other keys."""
     if key == GROUPS:
         return f"'{GROUPS}' can't be used together with '{RULES}': a connector has either rules or groups"
     rule, _, setting = key.removeprefix(PREFIX).partition(".")
@@ -114,7 +114,7 @@ def _problem(config: Props, key: str, error: str) -> ConfigValue:
 
 
 def draft_rule(config: Props, name: str, compile: Compile) -> Rule:
-    """The rule of this name, in a configuration that ``check_draft`` found nothing wrong with."""
+    """Return the rule of this name, in a configuration in which ``check_draft`` found no errors."""
     prefix = f"{PREFIX}{name}."
 
     def number(key: str, type: ConfigType) -> int:

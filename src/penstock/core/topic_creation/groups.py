@@ -1,9 +1,9 @@
-"""Which topics are created for a source connector, and how: the rules of ``topic.creation.*`` settings (KIP-158).
+"""Creation of topics for a source connector by the rules of its ``topic.creation.*`` settings (KIP-158).
 
 There are two spellings. The shipped one, here, has ``topic.creation.groups``, ``.include`` and ``.exclude``, and
-a group ``default`` that matches all; errors in it make the connector fail at its start, patterns that are none together
-its tasks, as in Java (``TopicCreationConfig``, ``TopicCreationGroup``). The draft has ``topic.creation=<rules>`` and
-``.regex``, no default, and errors in it are refused at once.
+a group ``default`` that matches all; errors in it make the connector fail at its start, and patterns that cannot be
+joined make its tasks fail, as in Java (``TopicCreationConfig``, ``TopicCreationGroup``). The draft has
+``topic.creation=<rules>`` and ``.regex``, and no default; errors in it are refused at once.
 """
 
 from __future__ import annotations
@@ -37,14 +37,16 @@ from penstock.core.topic_creation.rules import (
 
 @dataclass(frozen=True, slots=True)
 class TopicCreation:
-    """The rules of one connector, the first that matches counts. Without rules topics are left to the broker."""
+    """Rules of one connector, of which the first that matches applies. Without rules topics are left to the broker."""
 
     rules: tuple[Rule, ...] = ()
 
     @classmethod
     def from_config(cls, config: Props, compile: Compile = re.compile) -> Self:
-        """The rules of this configuration. Raises ConfigError, in Java's words for the shipped spelling, and what
-        ``compile`` raises for patterns of a group that are none together.
+        """Return the rules of this configuration.
+
+        Raises ConfigError, in Java's words for the shipped spelling, and what ``compile`` raises for patterns of a
+        group that cannot be joined to one.
         """
         if RULES in config:
             if problems := check_draft(config, compile):
@@ -58,7 +60,7 @@ class TopicCreation:
         return next((rule for rule in self.rules if rule.matches(topic)), None)
 
     def spec_for(self, topic: str) -> NewTopicSpec | None:
-        """How to create this topic; None to leave it to the broker."""
+        """Return how to create this topic; None to leave it to the broker."""
         rule = self.rule_for(topic)
         if rule is None:
             return None
@@ -66,7 +68,7 @@ class TopicCreation:
 
 
 def check_topic_creation(config: Props, compile: Compile) -> None:
-    """Raises ConfigError for what makes a connector fail at its start."""
+    """Raise ConfigError for errors that make a connector fail at its start."""
     if RULES in config:
         TopicCreation.from_config(config, compile)
     elif uses_topic_creation(config):
@@ -97,12 +99,12 @@ def _shipped_rules(config: Props, compile: Compile) -> Iterator[Rule]:
 
 
 def _joined(patterns: list[str], compile: Compile) -> tuple[Matcher, ...]:
-    """One pattern, as in Java: flags and groups of an entry count in those after it."""
+    """Join patterns to one, as Java does: flags and groups of an entry apply to those after it."""
     return (compile("|".join(patterns)),) if patterns else ()
 
 
 def _shipped_groups(config: Props, compile: Compile) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each group with its own settings, the default group last. Raises ConfigError."""
+    """Yield each group with its own settings, the default group last. Raises ConfigError."""
     default = _parse_group(config, f"{PREFIX}{DEFAULT}.", _default_def())
     for name in names_in(config, GROUPS):
         if name != DEFAULT:
@@ -116,7 +118,7 @@ def _parse_group(config: Props, prefix: str, child: ConfigDef) -> dict[str, Any]
 
 
 def _default_def() -> ConfigDef:
-    """The default group: its sizes must be given, its patterns are of no effect."""
+    """Return the settings of the default group: its sizes are required, its patterns have no effect."""
     return (
         ConfigDef()
         .define("include", ConfigType.LIST, ".*", NonNull(), order_in_group=1)

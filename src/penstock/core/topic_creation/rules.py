@@ -1,4 +1,4 @@
-"""A rule by which topics are created for a source connector: what both spellings of KIP-158 share.
+"""Rule by which topics are created for a source connector, and what both spellings of KIP-158 share.
 
 ``groups.py`` has the spelling that Kafka shipped, ``draft.py`` that of the draft.
 """
@@ -17,14 +17,14 @@ RULES = "topic.creation"
 GROUPS = "topic.creation.groups"
 DEFAULT = "default"
 BROKER_DEFAULT = -1
-MOST = 500
+MAX_ENTRIES = 500
 """Rules of a connector, and patterns of a rule: each is read whenever the connector or a task starts."""
 
 Props = Mapping[str, str | None]
 
 
 class Matcher(Protocol):
-    """A compiled regular expression. Raises ValueError if a match takes too long."""
+    """Compiled regular expression. Raises ValueError if a match takes too long."""
 
     def fullmatch(self, text: str, /) -> object: ...
 
@@ -35,7 +35,7 @@ Compile = Callable[[str], Matcher]
 
 @dataclass(frozen=True, slots=True)
 class NewTopicSpec:
-    """A topic to be created; -1 is the broker's own default."""
+    """Topic to create; -1 stands for the broker's default."""
 
     name: str
     partitions: int
@@ -46,7 +46,7 @@ class NewTopicSpec:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Settings for the topics that match: some ``include`` matches the whole name, and no ``exclude`` does."""
+    """Settings for the topics whose whole name some ``include`` matches, and no ``exclude``."""
 
     name: str
     include: tuple[Matcher, ...]
@@ -64,15 +64,15 @@ def _any_match(patterns: tuple[Matcher, ...], topic: str) -> bool:
 
 
 def names_in(config: Props, key: str) -> list[str]:
-    """Raises ConfigError."""
+    """Return the names that a setting lists, each once. Raises ConfigError for too many."""
     names = list(dict.fromkeys(parse_type(key, config.get(key), ConfigType.LIST) or []))
     check_count(key, names)
     return names
 
 
 def check_count(key: str, values: Collection[str]) -> None:
-    if len(values) > MOST:
-        raise ConfigError(f"'{key}' has {len(values)} entries; {MOST} are accepted")
+    if len(values) > MAX_ENTRIES:
+        raise ConfigError(f"'{key}' has {len(values)} entries; {MAX_ENTRIES} are accepted")
 
 
 def topic_configs(config: Props, prefix: str, own: tuple[str, ...]) -> dict[str, str]:

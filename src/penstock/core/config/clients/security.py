@@ -121,9 +121,9 @@ sasl.login.retry.backoff.ms LONG LOW 100
 
 _PACKAGE = "org.apache.kafka.common.security.oauthbearer."
 JWT_RETRIEVERS = (f"{_PACKAGE}DefaultJwtRetriever", f"{_PACKAGE}ClientCredentialsJwtRetriever")
-"""The classes of ``sasl.oauthbearer.jwt.retriever.class`` whose work Penstock's clients do themselves."""
+"""Classes of ``sasl.oauthbearer.jwt.retriever.class`` whose work Penstock's clients do themselves."""
 OTHER_RETRIEVERS = f"tokens are requested with the client's name and secret, as by {' and '.join(JWT_RETRIEVERS)}"
-"""Why other classes are refused."""
+"""Reason why other classes are refused."""
 
 _NO_ASSERTIONS = "No effect here: tokens are requested with the client's name and secret."
 
@@ -197,9 +197,9 @@ _IAM = "software.amazon.msk.auth.iam."
 _AZURE = "com.azure.spring.cloud.service.implementation.kafka.KafkaOAuth2AuthenticateCallbackHandler"
 _GCP = "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler"
 LOGIN_HANDLERS: Mapping[str, str] = {f"{_IAM}IAMOAuthBearerLoginCallbackHandler": AWS, _AZURE: AZURE, _GCP: GCP}
-"""Of ``sasl.login.callback.handler.class``, with ``sasl.mechanism=OAUTHBEARER``: the extra of Penstock to install."""
+"""Extras of Penstock to install, by ``sasl.login.callback.handler.class`` with ``sasl.mechanism=OAUTHBEARER``."""
 CLIENT_HANDLERS: Mapping[str, str] = {f"{_IAM}IAMClientCallbackHandler": AWS}
-"""The same of ``sasl.client.callback.handler.class``, with ``sasl.mechanism=AWS_MSK_IAM``."""
+"""Extras by ``sasl.client.callback.handler.class`` with ``sasl.mechanism=AWS_MSK_IAM``."""
 IAM_LOGIN = f"{_IAM}IAMLoginModule"
 INSTEAD = (
     f"for Amazon MSK use {_IAM}IAMOAuthBearerLoginCallbackHandler, for Azure Event Hubs {_AZURE}, for Google Cloud "
@@ -227,7 +227,7 @@ SECURITY_CHECKS: Mapping[str, Validator] = {
     "ssl.cipher.suites": _LIST,
     "ssl.enabled.protocols": _LIST,
 }
-"""What Java checks of security settings beyond their types."""
+"""Checks that Java makes of security settings besides those of their types."""
 
 
 def _security() -> ConfigDef:
@@ -238,4 +238,4 @@ def _security() -> ConfigDef:
 
 
 SECURITY_SETTINGS = _security()
-"""Without ``SECURITY_CHECKS``, which are added where values are validated."""
+"""Definitions without ``SECURITY_CHECKS``, which are added where values are validated."""

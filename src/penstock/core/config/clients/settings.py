@@ -26,7 +26,7 @@ def define_table(config: ConfigDef, table: str, documentation: Mapping[str, str]
 
 
 def _rows(table: str) -> Iterator[tuple[str, str]]:
-    """Each definition with its documentation."""
+    """Yield each definition with its documentation."""
     definition, words = "", list[str]()
     for line in table.strip().splitlines():
         if line.startswith(" "):
@@ -39,7 +39,7 @@ def _rows(table: str) -> Iterator[tuple[str, str]]:
 
 
 OF_REPORTERS, NO_REPORTERS = "metrics.context.", "it is for metric reporters, of which there are none here"
-"""The prefix of settings with any name that Java's clients and workers pass to metric reporters, and why they have no
+"""Prefix of settings with any name that Java's clients and workers pass to metric reporters, and why they have no
 effect.
 """
 COMMON = """

@@ -1,1 +1,1 @@
-"""What the configurations of connectors may do, by the choice of a worker's operator."""
+"""Permissions of connector configurations, which the operator of a worker chooses."""

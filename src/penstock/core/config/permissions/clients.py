@@ -1,4 +1,5 @@
-"""Settings of Kafka clients that run commands, load code or use files: a connector may not override them.
+"""Kafka clients that a connector has, and settings of theirs that it may not override: those that run commands, load
+code or use files.
 
 The names are Java's and librdkafka's. librdkafka gets translated settings only, and none of its own; those are refused
 here nevertheless, with a sentence. Spark's Kafka source and sink are Java's clients: what they are given could name any
@@ -47,7 +48,7 @@ REFUSED: Mapping[str, str] = {
     "default_topic_conf": _PROGRAM,
     "ssl_engine_callback_data": _PROGRAM,
 }
-"""By name, what such a setting would do."""
+"""Effects of settings that are refused, by name."""
 _REFUSED_PREFIXES = {"config.providers.": _LOADS, "ssl.engine.": _LOADS}
 _OF_KAFKA = "org.apache.kafka.common."
 _LOGINS = re.compile(r"org\.apache\.kafka\.common\.security\.(plain|scram|oauthbearer)\.\w+LoginModule")
@@ -56,7 +57,7 @@ _URLS = ("sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.jwks.endpoint.
 
 
 def override_problems(props: Mapping[str, str | None]) -> Iterator[Problem]:
-    """Of ``producer.override.*`` and its like; names as the configuration has them."""
+    """Yield the problems of ``producer.override.*`` and its like; names as the configuration has them."""
     for key, value in props.items():
         for prefix in (PRODUCER, CONSUMER, ADMIN):
             if key.startswith(prefix) and value and (why := _refusal(key.removeprefix(prefix).strip().casefold())):
@@ -64,7 +65,7 @@ def override_problems(props: Mapping[str, str | None]) -> Iterator[Problem]:
 
 
 def java_problems(settings: Mapping[str, str | None], prefix: str) -> Iterator[Problem]:
-    """Of settings that Java's clients in Spark's process get; ``prefix`` is what stands before them in messages."""
+    """Yield the problems of settings of Java's clients in Spark's process; messages show them with ``prefix``."""
     for given, value in settings.items():
         name = given.strip().casefold()
         if value and (why := _refusal(name) or _java_refusal(name, value.strip())):
@@ -103,7 +104,11 @@ def _is_own_login(jaas: str) -> bool:
 
 
 def clients_of(connector: str, props: Props, source: bool, *, exactly_once: bool, distributed: bool) -> list[str]:
-    """The prefixes of the overrides of its clients. ``connector`` is Java's name of its class."""
+    """Return the prefixes of the overrides of a connector's clients.
+
+    ``connector`` is Java's name of its class. Java: ``AbstractHerder.connectorUsesProducer`` and its like, and what the
+    builders of tasks in ``Worker`` make.
+    """
     queue = has_dead_letters(props) if source else bool((props.get(DLQ_TOPIC) or "").strip())
     own_offsets = source and distributed and (exactly_once or bool((props.get(OFFSETS_TOPIC) or "").strip()))
     clients = []
@@ -117,6 +122,6 @@ def clients_of(connector: str, props: Props, source: bool, *, exactly_once: bool
 
 
 def check_clients(policy: OverridePolicy, props: Props, clients: Collection[str], source: bool) -> None:
-    """Raises ConnectError for overrides of these clients that the policy does not allow. May call a plugin."""
+    """Raise ConnectError for overrides of these clients that the policy does not allow. May call a plugin."""
     for prefix in clients:
         check_overrides(policy, props, prefix, CLIENT_SETTINGS[prefix], source)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
 IN_JAVA = ("h2", "hsqldb", "calcite", "modeshape", "jndi")
-"""Their URLs or statements name Java code to run."""
+"""Kinds of databases whose URLs or statements name Java code to run."""
 PROPERTIES = frozenset(
     {
         # H2 and others: statements and scripts
@@ -50,7 +50,7 @@ _LOOK_UP = re.compile(r"(?:ldaps?|rmi|iiop|dns|jndi|corba\w*)://?", re.IGNORECAS
 
 
 def jdbc_problem(options: Mapping[str, str | None]) -> tuple[str, str] | None:
-    """The option at fault, and a sentence; None if there is nothing wrong. Options are without ``option.``."""
+    """Return the option at fault, and a sentence; None if nothing is wrong. Options are without ``option.``."""
     for name, value in options.items():
         if name.casefold() == "url":
             for url in (value or "", unquote(value or "")):
@@ -62,7 +62,7 @@ def jdbc_problem(options: Mapping[str, str | None]) -> tuple[str, str] | None:
 
 
 def statement_problems(options: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
-    """As ``jdbc_problem``, for connectors whose configuration can have statements: those of Spark's format ``jdbc``.
+    """Yield the problems, as ``jdbc_problem`` does, of options that can have statements: Spark's format ``jdbc``.
 
     Derby's statements name Java methods to call; SQLite's open any file.
     """
@@ -83,7 +83,7 @@ def database_kind(url: str) -> str:
 
 
 def database_file(url: str) -> str | None:
-    """The file or folder that a URL of SQLite or Derby names; None for servers and databases in memory."""
+    """Return the file or folder that a URL of SQLite or Derby names; None for servers and databases in memory."""
     plain = url.strip()
     # In any case, as SQLite's driver takes it.
     kind, _, rest = (plain[5:] if plain[:5].casefold() == "jdbc:" else plain).partition(":")
@@ -127,7 +127,7 @@ _LOADS = ("LOAD_EXTENSION", "FTS3_TOKENIZER")
 
 
 def sqlite_problem(sql: str) -> str | None:
-    """Why this is not one statement that only reads; a semicolon may end it."""
+    """Return why this is not one statement that only reads, or None; a semicolon may end it."""
     text = sql.strip().rstrip(";")
     words, problem = _words(text)
     if problem is not None:
@@ -139,12 +139,12 @@ def sqlite_problem(sql: str) -> str | None:
 
 
 def sqlite_suffix_problem(sql: str) -> str | None:
-    """Why this can't follow a statement that only reads."""
+    """Return why this cannot follow a statement that only reads, or None."""
     return _words(sql.strip())[1]
 
 
 def _words(text: str) -> tuple[list[tuple[str, int]], str | None]:
-    """The words outside of quotes and comments, each with the number of open parentheses; and what is wrong."""
+    """Return the words outside of quotes and comments, each with the number of open parentheses, and what is wrong."""
     words: list[tuple[str, int]] = []
     depth = 0
     for found in _TOKEN.finditer(text):

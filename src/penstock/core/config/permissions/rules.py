@@ -1,4 +1,4 @@
-"""What a configuration may do is the operator's choice: which plugins, functions, formats and folders it may name.
+"""Permissions of a connector's configuration: the plugins, functions, formats, folders and programs that it may name.
 
 Checked before anything of the configuration is used: nothing is imported, no class is asked for its settings. Checked
 again when a connector and its tasks start, because references to config providers may have other values by then, and
@@ -52,9 +52,9 @@ PATHS = {
     SPARK_SOURCE: ("path", "checkpoint.location"),
     "penstock.connectors.PostgresSource": ("database.sslrootcert", "database.sslcert", "database.sslkey"),
 }
-"""The settings that name files and folders, by connector."""
+"""Settings that name files and folders, by connector."""
 PATH_OPTIONS = frozenset({"path", "sourcearchivedir", "rowvalidationxsdpath", "avroschemaurl", "checkpointlocation"})
-"""The same of Spark's options, whose names it takes in any case."""
+"""Options of Spark that name files and folders; Spark ignores the case of their names."""
 MIRROR_CLASSES = (
     "replication.policy.class",
     "topic.filter.class",
@@ -63,7 +63,7 @@ MIRROR_CLASSES = (
     "forwarding.admin.class",
 )
 QUERIES_OF_JDBC = {"query": sqlite_problem, "query.masked": sqlite_problem, "query.suffix": sqlite_suffix_problem}
-"""The settings of the JDBC source that have SQL, and what is wrong with it for SQLite."""
+"""Settings of the JDBC source that have SQL, with the check of it for SQLite."""
 _KAFKA = "org.apache.kafka."
 _OPTION, _KAFKA_OPTION = "option.", "kafka."
 _CONNECTION = "connection."
@@ -71,22 +71,25 @@ _CONNECTION = "connection."
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """Patterns have ``*`` for any text. ``functions`` and ``formats`` are what is allowed."""
+    """Permissions that a worker gives; ``*`` in a pattern stands for any text.
+
+    ``functions`` and ``formats`` are those that are allowed.
+    """
 
     plugins: tuple[str, ...] = ("*",)
     denied: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     formats: tuple[str, ...] = DEFAULT_FORMATS
     path_problem: Callable[[str], str | None] | None = None
-    """Why a file or folder may not be used, without the setting that says so; None: all may."""
+    """Returns why a file or folder may not be used, without the setting that says so; None allows all."""
     policy: OverridePolicy = ALL
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What connectors may run, by the settings of the worker that say so."""
+    """Patterns of the programs that connectors may run, by the setting of the worker."""
     derby_queries: bool = False
     """Whether a JDBC source may have SQL for Derby, which can call Java code."""
 
     def problems(self, catalog: Catalog, props: Props) -> list[Problem]:
-        """What in a configuration, its references resolved, is not allowed."""
+        """Return what is not allowed in a configuration whose references are resolved."""
         found = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
         name = "" if found is None else found.java_name
         return [
@@ -100,14 +103,14 @@ class Permissions:
         ]
 
     def of_function(self, name: str) -> str | None:
-        """Why a function, as ``module:function``, may not be called."""
+        """Return why a function, as ``module:function``, may not be called, or None."""
         plain = name.strip().replace(":", ".")
         if any(fnmatchcase(plain, pattern.replace(":", ".")) for pattern in self.functions):
             return None
         return f"{name} is not among the functions that `{FUNCTIONS_ALLOWED}` of the worker allows"
 
     def of_plugin(self, catalog: Catalog, given: str) -> str | None:
-        """Why a plugin, by any of its names, may not be used."""
+        """Return why a plugin, by any of its names, may not be used, or None."""
         found = catalog.load(given.strip())
         name = given.strip() if found is None else found.java_name
         if any(fnmatchcase(name, pattern) for pattern in self.denied):
@@ -190,7 +193,7 @@ class Permissions:
 
 
 def plugins_in(props: Props) -> Iterator[tuple[str, str]]:
-    """The settings that name plugins, and what they name."""
+    """Yield the settings that name plugins, with those names."""
     for key in (CONNECTOR_CLASS, *CONVERTERS):
         if given := props.get(key):
             yield key, given
@@ -199,7 +202,7 @@ def plugins_in(props: Props) -> Iterator[tuple[str, str]]:
 
 
 def functions_in(catalog: Catalog, props: Props) -> Iterator[tuple[str, str]]:
-    """The settings that name functions and classes of Python modules, and what they name."""
+    """Yield the settings that name functions and classes of Python modules, with those names."""
     for prefix, _, given in _aliases(props):
         found = catalog.load(given.strip())
         name = props.get(f"{prefix}.function")
@@ -213,7 +216,7 @@ def functions_in(catalog: Catalog, props: Props) -> Iterator[tuple[str, str]]:
 
 
 def _aliases(props: Props) -> Iterator[tuple[str, str, str]]:
-    """Of each transform and predicate: the prefix of its settings, the setting of its class, and the class."""
+    """Yield for each transform and predicate the prefix of its settings, the setting of its class, and the class."""
     for key in ("transforms", "predicates"):
         for alias in dict.fromkeys(parse_type(key, props.get(key), ConfigType.LIST) or []):
             if given := props.get(f"{key}.{alias}.type"):
@@ -229,11 +232,16 @@ _EXECUTABLES = "executables"
 
 @dataclass(frozen=True, slots=True)
 class ProgramRule:
+    """Setting of a connector that names a program to run: a tap or target of Singer, a source of dlt.
+
+    No program is allowed by default.
+    """
+
     connector: str
     setting: str
-    """Of the connector: what it runs."""
+    """Setting of the connector that names the program."""
     allowing: str
-    """Of the worker: patterns of what may be run."""
+    """Setting of the worker with patterns of the programs that are allowed."""
     what: str = _EXECUTABLES
 
 
@@ -248,7 +256,7 @@ PROGRAM_RULES = (
 def program_problems(
     connector: str, props: Mapping[str, str | None], allowed: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, str]]:
-    """``allowed``: the patterns of the settings of the worker."""
+    """Yield the programs that are not allowed. ``allowed``: patterns by the setting of the worker."""
     for rule in PROGRAM_RULES:
         given = props.get(rule.setting) if rule.connector == connector else None
         if given and not _is_allowed(given, rule, allowed.get(rule.allowing, ())):
@@ -256,7 +264,7 @@ def program_problems(
 
 
 def _is_allowed(given: str, rule: ProgramRule, patterns: Sequence[str]) -> bool:
-    """Paths have to be plain, so that patterns mean what they say."""
+    """Whether a pattern allows it. Paths have to be plain, so that patterns mean what they say."""
     if posixpath.normpath(given) != given or (rule.what == _EXECUTABLES and not posixpath.isabs(given)):
         return False
     return any(fnmatchcase(given, pattern) for pattern in patterns)

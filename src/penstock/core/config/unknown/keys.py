@@ -1,4 +1,4 @@
-"""Settings of a connector that nothing reads: misspelt, for another plugin, or made useless by another setting.
+"""Detection of settings that nothing reads: misspelt, for another plugin, or made useless by another setting.
 
 Java ignores them silently. Here validation has a sentence for each, with the settings that may be meant; with
 ``penstock.config.strict=true`` the sentences are errors, except where a setting may have an effect after all.
@@ -26,44 +26,44 @@ _BYTES = {
     f"{CONSUMER}key.deserializer": "ByteArrayDeserializer",
     f"{CONSUMER}value.deserializer": "ByteArrayDeserializer",
 }
-"""Settings of clients whose records are bytes, and the end of the only value that is true."""
-_MOST = 500
-"""Names that are judged; finding out what may be meant takes a millisecond for each."""
+"""Settings of clients whose records are bytes, and the end of the only value that has an effect."""
+_MAX_JUDGED = 500
+"""Names that are judged; finding similar names takes a millisecond for each."""
 _CONVERTERS = tuple(f"{use}." for use in CONVERTERS)
 _ALIASES = ("transforms.", "predicates.")
 
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """What is known of a connector's settings."""
+    """Settings that a connector has."""
 
     config: ConfigDef
-    """The runtime's own, with those of the transforms and predicates that the connector names."""
+    """Settings of the runtime, and of the transforms and predicates that the connector names."""
     own: ConfigDef
-    """The connector's; a connector that defines none may read any."""
+    """Settings of the connector; a connector that defines none may read any."""
     prefixes: tuple[str, ...]
     """``Connector.setting_prefixes``."""
     clients: Collection[str]
-    """The prefixes of the clients that the connector has, such as ``producer.override.``."""
+    """Prefixes of the clients that the connector has, such as ``producer.override.``."""
     exactly_once: bool = False
     """Whether it is a source of a worker with exactly once."""
     optional: Collection[str] = ()
     """Settings of the runtime that are not in ``config`` unless they are given."""
     without_effect: Mapping[str, str] = field(default_factory=dict)
-    """A sentence for each setting that is in ``config`` and that another setting leaves without effect."""
+    """Sentences about settings in ``config`` that another setting leaves without effect, by name."""
     deprecated: Mapping[str, str] = field(default_factory=dict)
-    """Why settings in ``config`` are deprecated, by name."""
+    """Reasons why settings in ``config`` are deprecated, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownKey:
     sentence: str
     certain: bool = True
-    """Whether it can be refused; False if the connector may read such settings without defining them."""
+    """Whether the setting can be refused; False if the connector may read such settings without defining them."""
 
 
 def unknown_keys(props: Props, defined: Defined, catalog: Catalog) -> dict[str, UnknownKey]:
-    """What to say of each setting that has no effect or is deprecated, by its name, in the order given."""
+    """Return what to say about each setting that has no effect or is deprecated, by name, in the given order."""
     return dict(_Look(props, defined, catalog).sentences())
 
 
@@ -77,7 +77,7 @@ class _Look:
         known = self.defined.config.keys.keys() | self.defined.own.keys.keys()
         useless, deprecated = self.defined.without_effect, self.defined.deprecated
         names = (name for name in self.props if name not in known or name in deprecated or name in useless)
-        for name in islice(names, _MOST):
+        for name in islice(names, _MAX_JUDGED):
             if name in deprecated:
                 yield name, UnknownKey(f"'{name}' is deprecated: {deprecated[name]}")
             elif name in useless:
@@ -86,7 +86,7 @@ class _Look:
                 yield name, found
 
     def _judge(self, name: str, known: Collection[str]) -> UnknownKey | None:
-        """None for a setting that something may read."""
+        """Return None for a setting that something may read."""
         families: list[tuple[tuple[str, ...], Callable[[str], str | None]]] = [
             (_CONVERTERS, self._of_converter),
             (tuple(CLIENT_SETTINGS), self._of_client),
@@ -101,7 +101,10 @@ class _Look:
         return self._of_connector(name, known)
 
     def _of_connector(self, name: str, known: Collection[str]) -> UnknownKey | None:
-        """A near miss of a defined name is misspelt, even if the connector reads names that it does not define."""
+        """Judge a setting of no family.
+
+        A near miss of a defined name is misspelt, even if the connector reads names that it does not define.
+        """
         nothing = f"'{name}' is no setting of this connector and has no effect"
         if near := near_misses(name, known):
             return UnknownKey(nothing + question(near), certain=bool(self.defined.own.keys))
@@ -173,7 +176,7 @@ class _Look:
 
 
 def _settings(found: PluginClass) -> Collection[str] | None:
-    """The settings of a plugin; None if it can't tell, which its validation reports."""
+    """Return the settings of a plugin; None if it raises, which its validation reports."""
     try:
         return found.config_def().keys
     except Exception:
@@ -181,7 +184,7 @@ def _settings(found: PluginClass) -> Collection[str] | None:
 
 
 def _meant(name: str, known: Collection[str], prefix: str = "") -> str:
-    """The names most like this one; they all begin with the prefix, which is not compared."""
+    """Return the question for the names most like this one; all begin with the prefix, which is not compared."""
     close = similar(name.removeprefix(prefix), {each.removeprefix(prefix) for each in known})
     return question(prefix + each for each in close)
 
@@ -194,7 +197,7 @@ _ENABLE = "topic.creation.enable"
 _OF_GROUPS = ("include", "exclude", "partitions", "replication.factor")
 _OF_RULES = ("regex", "partitions", "replication.factor")
 _OF_DEFAULT = {f"{TOPIC_CREATION}{DEFAULT}.include": ".*", f"{TOPIC_CREATION}{DEFAULT}.exclude": ""}
-"""Of the group ``default``, with what it matches whatever they are."""
+"""Settings of the group ``default`` that have no effect, with the values that say what the group matches."""
 _OF_TOPICS = (
     "cleanup.policy",
     "compression.gzip.level",
@@ -230,13 +233,13 @@ _OF_TOPICS = (
     "segment.ms",
     "unclean.leader.election.enable",
 )
-"""Of Kafka's topics. The broker may know more: a name that is like none of these is left to it."""
+"""Settings of Kafka's topics. The broker may know more: it judges a name that is like none of these."""
 
 
 def _unknown_topic_setting(name: str, props: Props) -> str | None:
-    """What is wrong with a setting ``topic.creation.*`` of a source connector; None if it may have an effect.
+    """Return what is wrong with a setting ``topic.creation.*`` of a source; None if it may have an effect.
 
-    What names no rule of the draft's is left to ``check_draft``, which refuses it.
+    A setting that names no rule of the draft's is left to ``check_draft``, which refuses it.
     """
     if name == RULES:
         return None

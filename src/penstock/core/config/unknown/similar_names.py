@@ -1,4 +1,4 @@
-"""Names that a misspelt one may mean: of settings, classes, connectors, commands."""
+"""Names of settings, classes, connectors or commands that a misspelt name may mean."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable
 from itertools import takewhile
 
 _CLOSE = 0.8
-"""How similar a name must be to be proposed; of ``difflib``, 1.0 for equal ones."""
-_MOST = 2
+"""Similarity, as ``difflib`` measures it, that a name must have to be proposed; 1.0 for equal names."""
+_MAX_PROPOSALS = 2
 
 
 def near_misses(name: str, known: Iterable[str]) -> list[str]:
-    """The names from which this one differs by the case of letters, by one character, or by two that are swapped."""
+    """Return the names that differ from this one by the case of letters, by one character, or by two swapped ones."""
     return sorted(each for each in set(known) if each != name and _slip(name.lower(), each.lower()))
 
 
@@ -27,12 +27,12 @@ def _slip(given: str, right: str) -> bool:
 
 
 def _shared(one: str, other: str) -> int:
-    """The number of characters at the beginning that are the same."""
+    """Return the number of equal characters at the beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def misspelt_prefix(name: str, prefixes: Iterable[str]) -> list[str]:
-    """This name with the prefixes, such as ``penstock.labels.``, that its first words may mean."""
+    """Return this name with the prefixes, such as ``penstock.labels.``, that its first words may mean."""
     words = name.split(".")
     found = []
     for prefix in sorted(set(prefixes)):
@@ -44,13 +44,15 @@ def misspelt_prefix(name: str, prefixes: Iterable[str]) -> list[str]:
 
 
 def similar(name: str, known: Collection[str]) -> list[str]:
-    """The names most like this one, best first."""
-    return near_misses(name, known)[:_MOST] or difflib.get_close_matches(name, sorted(set(known)), _MOST, _CLOSE)
+    """Return the names most like this one, best first."""
+    close = near_misses(name, known)[:_MAX_PROPOSALS]
+    return close or difflib.get_close_matches(name, sorted(set(known)), _MAX_PROPOSALS, _CLOSE)
 
 
 def similar_classes(name: str, classes: Iterable[str]) -> list[str]:
-    """The full names of the classes most like this one, which is a full name or the last part of one, where connectors
-    may lack ``Connector``.
+    """Return the full names of the classes most like this name.
+
+    It is a full name or the last part of one, and may lack ``Connector`` at its end.
     """
     full = sorted(set(classes))
     if "." in name and (found := similar(name, full)):
@@ -62,10 +64,10 @@ def similar_classes(name: str, classes: Iterable[str]) -> list[str]:
             by_last.setdefault(short, []).append(each)
     given = name.rpartition(".")[2]
     meant = [given] if given in by_last else similar(given, by_last)
-    return list(dict.fromkeys(each for short in meant for each in by_last[short]))[:_MOST]
+    return list(dict.fromkeys(each for short in meant for each in by_last[short]))[:_MAX_PROPOSALS]
 
 
 def question(names: Iterable[str]) -> str:
-    """The end of a sentence about a misspelt name; empty if nothing can be proposed."""
+    """Return the end of a sentence about a misspelt name; empty if there is nothing to propose."""
     joined = "' or '".join(names)
     return f". Did you mean '{joined}'?" if joined else ""
