@@ -135,3 +135,52 @@ def test_unix_times_are_cut_off_towards_zero(precision, expected):
     config = {"target.type": "unix", "unix.precision": precision}
     batch = applied(transforms.TimestampConverterValue(), Batch.of("t", [moment], value_schema=TIMESTAMP), **config)
     assert values_of(batch) == (INT64, [expected])
+
+
+MICROS = 1_638_870_000_123_456
+FINE = {"unix.precision": "microseconds", "format": "yyyy-MM-dd HH:mm:ss.SSSSSS"}
+
+
+def converted(values: Any, schema: Any, **config: str) -> list[Any]:
+    batch = Batch.of("t", values, value_schema=schema)
+    return list(applied(transforms.TimestampConverterValue(), batch, **config).values)
+
+
+@pytest.mark.parametrize(
+    ("precision", "pattern", "time", "text"),
+    [
+        ("microseconds", "ss.SSSSSS", MICROS, "00.123456"),
+        ("microseconds", "ss.SSSSSS", MICROS + 5, "00.123461"),
+        ("microseconds", "ss.SSSSSSSSS", MICROS, "00.123456000"),
+        ("microseconds", "ss.SSSS", MICROS, "00.1234"),
+        ("microseconds", "ss.SSS", MICROS, "00.123"),
+        ("microseconds", "ss.SSSSSS", -1, "59.999999"),
+        ("nanoseconds", "ss.SSSSSSSSS", MICROS * 1000 + 789, "00.123456789"),
+        ("milliseconds", "ss.SSSSSS", MICROS // 1000, "00.000123"),
+    ],
+)
+def test_unix_times_finer_than_milliseconds_keep_their_digits_in_texts(precision, pattern, time, text):
+    config = {"target.type": "string", "unix.precision": precision, "format": pattern}
+    assert converted([time], INT64, **config) == [text]
+    assert converted([time, time, None], None, **config) == [text, text, None]
+
+
+def test_texts_with_digits_finer_than_milliseconds_become_the_same_unix_times():
+    text = "2021-12-07 09:40:00.123456"
+    assert converted([MICROS], INT64, **FINE, **{"target.type": "string"}) == [text]
+    assert converted([text], STRING, **FINE, **{"target.type": "unix"}) == [MICROS]
+    assert converted([text], STRING, **FINE, **{"target.type": "Timestamp"}) == [moment_of(MICROS // 1000)]
+    assert converted([moment_of(MICROS // 1000)], TIMESTAMP, **FINE, **{"target.type": "string"}) == [f"{text[:-3]}000"]
+
+
+@given(st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999))
+def test_microseconds_survive_as_texts(time):
+    (text,) = converted([time], INT64, **FINE, **{"target.type": "string"})
+    if time > -12_219_292_800_000_000:  # the pattern has no era, and Java's calendar is another one before 1582
+        assert converted([text], STRING, **FINE, **{"target.type": "unix"}) == [time]
+    assert text.endswith(f"{time % 1_000_000:06d}")
+
+
+def test_a_text_without_the_pattern_is_named():
+    with pytest.raises(DataError, match=r"value \(soon\) does not match pattern \(yyyy-MM-dd HH:mm:ss.SSSSSS\)"):
+        converted(["soon"], STRING, **FINE, **{"target.type": "unix"})

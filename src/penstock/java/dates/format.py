@@ -15,7 +15,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 from penstock.java.dates.calendar import DAY, Moment
-from penstock.java.dates.pattern import Piece, parse_pattern, show
+from penstock.java.dates.pattern import MILLI_DIGITS, NANO_DIGITS, Piece, parse_pattern, show
 from penstock.java.dates.reader import DateReader
 
 UTC = dt.UTC
@@ -38,7 +38,10 @@ class DateFormat:
         self._pieces = parse_pattern(pattern)
         self.finest_unit = _finest_unit(self._pieces)
         """The milliseconds within which all moments are written alike, or less."""
-        self._millis = sum(piece.letter == "S" for piece in self._pieces)
+        self._fractions = [piece.count for piece in self._pieces if piece.letter == "S"]
+        self._millis = len(self._fractions)
+        self.has_fraction = max(self._fractions, default=0) > MILLI_DIGITS
+        """Whether the pattern has more than three letters S, of which ``format_nanos`` makes digits of a second."""
         self._unit = 1000 if self._millis else self.finest_unit
         self._template_pieces = _template_pieces(self._pieces) if self._millis else self._pieces
         self._quick_template = _quick_template(self._template_pieces)
@@ -60,6 +63,15 @@ class DateFormat:
         units, rest = divmod(millis, self._unit)
         template = self._template_of(units)
         return self._filled(template, rest) if self._millis else template
+
+    def format_nanos(self, nanos: int) -> str:
+        """Return the text of a count of nanoseconds since 1970. More than three letters S are digits of the second;
+        Java, which knows only milliseconds, writes those with leading zeros.
+        """
+        seconds, rest = divmod(nanos, 10**NANO_DIGITS)
+        digits = f"{rest:0{NANO_DIGITS}d}"
+        shown = [digits[:count].ljust(count, "0") if count > MILLI_DIGITS else digits[:3] for count in self._fractions]
+        return self._template_of(seconds) % tuple(map(int, shown))
 
     def _template(self, units: int) -> str:
         """The text of all moments of one unit, with places for their milliseconds if the pattern has them."""
@@ -87,6 +99,13 @@ class DateFormat:
     def parse_millis(self, text: str) -> int:
         """``parse``, in milliseconds since 1970, for any year."""
         return DateReader(self._pieces, text).millis()
+
+    def parse_nanos(self, text: str) -> int:
+        """Return the nanoseconds since 1970, with more than three letters S as digits of the second. Raises ValueError
+        as ``parse`` does.
+        """
+        reader = DateReader(self._pieces, text, fractions=True)
+        return reader.millis() * 10**6 + reader.nanos
 
 
 _ZONES = "zZX"

@@ -15,6 +15,8 @@ MONTHS = (
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 ERAS = ("BC", "AD")
 HALVES = ("AM", "PM")
+MILLI_DIGITS, NANO_DIGITS = 3, 9
+"""Digits of a second that are milliseconds and nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import datetime as dt
 import re
 
 from penstock.java.dates.calendar import DAY, Fields, Moment, days_of
-from penstock.java.dates.pattern import ERAS, HALVES, MONTHS, WEEKDAYS, Piece
+from penstock.java.dates.pattern import ERAS, HALVES, MILLI_DIGITS, MONTHS, NANO_DIGITS, WEEKDAYS, Piece
 from penstock.java.dates.zones import zone_at
 from penstock.java.errors import DateParseError
 
@@ -21,10 +21,16 @@ _BEYOND_LONG = 10**19
 
 
 class DateReader:
-    """One reading of one text."""
+    """One reading of one text.
 
-    def __init__(self, pieces: list[Piece], text: str) -> None:
+    ``fractions``: more than three letters S are digits of a second, not a number of milliseconds as in Java.
+    """
+
+    def __init__(self, pieces: list[Piece], text: str, fractions: bool = False) -> None:
         self.pieces = pieces
+        self.fractions = fractions
+        self.nanos = 0
+        """The nanoseconds beyond the milliseconds, from a fraction."""
         self.text = text
         self.i = 0
         self.fields = Fields.empty()
@@ -87,6 +93,9 @@ class DateReader:
                 self.fields.set("HOUR", 0 if value == 12 else value)
             case "u":
                 self.fields.set("DAY_OF_WEEK", value % 7 + 1 if 1 <= value <= 7 else value)
+            case "S" if self.fractions and piece.count > MILLI_DIGITS and digits.isdecimal():
+                milli, self.nanos = divmod(int(digits[:NANO_DIGITS].ljust(NANO_DIGITS, "0")), 10**6)
+                self.fields.set("MILLISECOND", milli)
             case letter:
                 self.fields.set(_FIELDS[letter], value)
 

@@ -63,7 +63,8 @@ class TimestampConverter(ColumnTransform):
                 ValidString(*PRECISIONS),
                 Importance.LOW,
                 "The unit of Unix times, read or written: seconds, milliseconds, microseconds or nanoseconds. "
-                "What is finer than a millisecond is lost.",
+                "What is finer than a millisecond is kept in texts whose pattern has more than three letters S, and "
+                "lost elsewhere.",
             )
         )
         return replace_null_setting(definition)

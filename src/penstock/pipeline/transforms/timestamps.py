@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.api.errors import ConnectError, DataError
 from penstock.api.schema import (
@@ -27,6 +27,7 @@ from penstock.values.logical import DAY, day_of, milliseconds, moment_of, time_o
 from penstock.values.repeated import converted
 
 Convert = Callable[[Any], Any]
+T = TypeVar("T")
 
 
 class Form(enum.Enum):
@@ -54,6 +55,8 @@ _SCHEMAS = {
 _BY_NAME = {TIMESTAMP_NAME: Form.TIMESTAMP, DATE_NAME: Form.DATE, TIME_NAME: Form.TIME}
 _DATES = (datetime.date, datetime.time)
 _LONG_MAX = (1 << 63) - 1
+_NANOS = 10**6
+"""Nanoseconds in a millisecond."""
 
 
 def schema_of_form(form: Form, optional: bool) -> Schema:
@@ -72,12 +75,17 @@ def form_of_schema(schema: Schema) -> Form:
 
 
 class Timestamps:
-    """Converts moments to one form; texts are read and written with ``format``, Unix times are of this precision."""
+    """Converts moments to one form; texts are read and written with ``format``, Unix times are of this precision.
+
+    If Unix times are finer than milliseconds and the pattern has more than three letters S, texts have and keep those
+    digits; Java loses them, and writes the milliseconds with leading zeros.
+    """
 
     def __init__(self, target: Form, format: DateFormat | None, precision: str) -> None:
         self._target = target
         self._format = format
         self._units, self._per_unit = PRECISIONS[precision]
+        self._fine = format if format is not None and format.has_fraction and self._units > 1 else None
         self._converters: dict[Form, Convert] = {form: self._made(form) for form in Form}
 
     def convert_column(self, source: Form | None, column: Sequence[Any]) -> list[Any]:
@@ -102,11 +110,32 @@ class Timestamps:
 
     def _made(self, source: Form) -> Convert:
         read, write = self._reader(source), self._writer()
+        if self._fine is not None and Form.STRING in (source, self._target):
+            return self._made_fine(self._fine, source, read, write)
         if source is Form.STRING and self._target is Form.TIMESTAMP:
             return self._parsed
         if source is Form.TIMESTAMP and self._target in (Form.TIMESTAMP, Form.STRING):
             return self._kept_timestamp
         return lambda value: write(read(value))
+
+    def _made_fine(
+        self, form: DateFormat, source: Form, read: Callable[[Any], int], write: Callable[[int], Any]
+    ) -> Convert:
+        nanos = _NANOS // self._units
+
+        def nanos_of(value: Any) -> int:
+            if source is Form.STRING:
+                return self._parse(value, DateFormat.parse_nanos)
+            milliseconds = read(value)  # checks the class of the value, too
+            return value * nanos if source is Form.UNIX else milliseconds * _NANOS
+
+        def convert(value: Any) -> Any:
+            found = nanos_of(value)
+            if self._target is Form.STRING:
+                return form.format_nanos(found)
+            return _limited(_towards_zero(found, nanos)) if self._target is Form.UNIX else write(found // _NANOS)
+
+        return convert
 
     def _reader(self, source: Form) -> Callable[[Any], int]:
         """To milliseconds."""
@@ -141,6 +170,9 @@ class Timestamps:
                 return moment_of
 
     def _parsed(self, text: Any) -> datetime.datetime:
+        return self._parse(text, DateFormat.parse)
+
+    def _parse(self, text: Any, parse: Callable[[DateFormat, str], T]) -> T:
         if not isinstance(text, str):
             raise DataError(f"Expected string timestamp to be a String, but found class {class_name(None, text)}")
         if self._format is None:
@@ -148,7 +180,7 @@ class Timestamps:
                 'Cannot invoke "java.text.SimpleDateFormat.parse(String)" because "config.format" is null'
             )
         try:
-            return self._format.parse(text)
+            return parse(self._format, text)
         except ValueError as e:
             pattern = self._format.pattern
             raise DataError(f"Could not parse timestamp: value ({text}) does not match pattern ({pattern})") from e
