@@ -88,7 +88,7 @@ def test_a_new_leader_writes_what_the_old_one_did_not_and_nothing_twice() -> Non
     assert cluster.lead("a") == []
 
 
-def test_what_two_leaders_write_is_read_once() -> None:
+def test_entries_of_two_leaders_are_read_once() -> None:
     cluster = Cluster("a", "b")
     cluster.config(ConnectorConfig("c", {"x": "1"}), RestartRequest("c", principal="ann"))
     both = [*cluster.workers["a"].due(), *cluster.workers["b"].due()]
@@ -159,7 +159,7 @@ def test_a_task_that_is_gone_is_an_event_once_and_its_next_run_another() -> None
     assert late.due() == []
 
 
-def test_what_is_older_than_the_retention_is_forgotten_but_the_last_version() -> None:
+def test_entries_older_than_the_retention_are_dropped_except_the_last_version() -> None:
     worker = Recorder(DAY)
     worker.observe(ConfigRead((ConfigRecord(0, ConnectorConfig("c", {"x": "1"}), NOW),)), NOW)
     worker.observe(StatusRead((status("RUNNING", 1),)), NOW)

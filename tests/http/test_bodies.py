@@ -47,7 +47,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("body", BROKEN, ids=[str(body)[:30] for body in BROKEN])
-def test_what_is_no_json(api: Any, body: str | bytes) -> None:
+def test_invalid_json_is_refused(api: Any, body: str | bytes) -> None:
     assert posted(api, body).startswith(("The request's body is not valid JSON: ", "The request's body is nested too"))
 
 
@@ -78,7 +78,7 @@ def test_offsets_of_a_large_body_are_read_on_the_thread_that_parses(
 
 
 @pytest.mark.parametrize("body", ["null", "[]", "1", '"x"', "true"])
-def test_what_is_no_object(api: Any, body: str) -> None:
+def test_bodies_that_are_not_objects_are_refused(api: Any, body: str) -> None:
     assert posted(api, body).startswith("The request must be a JSON object with the members name, config, ")
     for path in ("/connectors/x/config", "/connector-plugins/FileStreamSource/config/validate", "/admin/loggers/x"):
         answer = api.put(path, content=body.encode(), headers=JSON)
@@ -193,7 +193,7 @@ def test_a_configuration_without_measure_is_refused_before_it_is_validated(api: 
         assert of_key["errors"] == [wanted]
 
 
-def test_of_many_unknown_settings_the_first_are_told(api: Any) -> None:
+def test_the_first_of_many_unknown_settings_are_reported(api: Any) -> None:
     plugin = "/connector-plugins/FileStreamSource/config/validate"
     sane = {"connector.class": "FileStreamSource", "topic": "t", "file": "f", "name": "x"}
     answer = api.put(plugin, json={**sane, **{f"unknown{number}": "x" for number in range(9_000)}})

@@ -68,13 +68,13 @@ def test_other_conflicts_do_not_pass_by_themselves() -> None:
         ((200, b"<html>"), UnreachableError, "is not a Connect worker: it does not send JSON."),
     ],
 )
-def test_what_is_logged_of_an_error(answer: tuple[int, Any], error: type[Exception], text: str) -> None:
+def test_errors_have_the_workers_message(answer: tuple[int, Any], error: type[Exception], text: str) -> None:
     with serve(Answers(answer)) as url, Client(url) as worker, pytest.raises(error) as told:
         worker.status("a")
     assert str(told.value).endswith(text)
 
 
-def test_who_asks() -> None:
+def test_credentials_are_sent() -> None:
     app = Answers((200, []))
     with serve(app) as url, Client(url, user="ann:se:cret") as worker:
         worker.connectors()

@@ -28,7 +28,7 @@ def test_a_worker_that_does_not_lead_passes_on(other: Any) -> None:
     assert other.delete(path).status_code == 204
 
 
-def test_what_the_other_refuses_is_refused(other: Any) -> None:
+def test_refusals_of_the_leader_are_returned(other: Any) -> None:
     answer = other.delete("/connectors/nobody")
     assert (answer.status_code, answer.json()["message"]) == (404, "Connector nobody not found")
     answer = other.post("/connectors", json={"name": "a", "config": {**CONFIG, "tasks.max": "0"}})
@@ -63,7 +63,7 @@ class Other:
         return asyncio.run(ask())
 
 
-def test_what_is_sent_on() -> None:
+def test_method_body_and_some_headers_are_forwarded() -> None:
     other = Other()
     headers = {"Authorization": "Basic eDp5", "Content-Type": "application/json", "X-Private": "1"}
     body = b'{"name": "a b", "config": {"n": 1.50}}'
@@ -125,7 +125,7 @@ HTML = {"Content-Type": "text/html;charset=iso-8859-1"}
         (200, "[" * 100_000),
     ],
 )
-def test_what_no_worker_answers_is_not_passed_on(status: int, body: str) -> None:
+def test_replies_that_are_not_a_workers_become_errors(status: int, body: str) -> None:
     other = Other(httpx.Response(status, content=body, headers=HTML))
     answer = other.ask("http://two:8083/", "DELETE", "/connectors/a%2Fb")
     why = f"IO Error trying to forward REST request: http://two:8083/: it answered {status} with what no worker answers"
@@ -141,7 +141,7 @@ def test_other_statuses(status: int) -> None:
     assert answer.json()["message"] == f"Unexpected status code when handling forwarded request: {status}"
 
 
-def test_what_workers_answer_is_passed_on() -> None:
+def test_replies_of_workers_are_returned_unchanged() -> None:
     for status, body in (
         (204, b""),
         (202, b""),

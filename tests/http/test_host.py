@@ -38,5 +38,5 @@ def test_hosts(api: Any, host: str) -> None:
         "a?b",
     ],
 )
-def test_what_is_no_host_is_400(api: Any, host: str) -> None:
+def test_invalid_hosts_are_400(api: Any, host: str) -> None:
     assert_refused(api.get("/", headers={"Host": host}), 400, "Bad HostPort")

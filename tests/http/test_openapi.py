@@ -55,7 +55,7 @@ def test_operations_have_names_and_tags() -> None:
     assert "Penstock" in made["info"]["title"]
 
 
-def test_who_asks_may_have_to_say_so() -> None:
+def test_the_document_has_the_ways_to_authenticate() -> None:
     made = document(router().paths())
     schemes = made["components"]["securitySchemes"]
     assert {name: (each["type"], each["scheme"]) for name, each in schemes.items()} == {
@@ -72,7 +72,7 @@ NO_SCHEMA_KNOWS = [positive_data_acceptance]
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation", [each for each in OPERATIONS if each not in NOT_HERE])
-def test_what_is_told_is_true(cluster: Any, operation: str, mode: GenerationMode) -> None:
+def test_replies_match_the_document(cluster: Any, operation: str, mode: GenerationMode) -> None:
     """Right and wrong requests of every kind: the answers are as told, and never a defect of ours."""
     app = cluster.app("one")
     config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}

@@ -62,7 +62,7 @@ def test_other_paths_do_not_match(path: str) -> None:
     assert Path.parse(path).match(CONFIG) is None
 
 
-def test_what_is_no_utf8_is_refused_only_where_it_counts() -> None:
+def test_invalid_utf8_is_refused_only_in_matching_paths() -> None:
     path = Path.parse("/connectors/%FF/config")
     assert path.match(("connectors",)) is None
     with pytest.raises(Refused, match="Bad UTF-8 encoding"):

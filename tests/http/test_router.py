@@ -96,7 +96,7 @@ def test_numbers_of_tasks(api: Any, number: str, shown: int) -> None:
 
 
 @pytest.mark.parametrize("path", ["/connectors/", "/health/", "/connectors;a=b", "/connectors?", "/connectors?x=%zz"])
-def test_what_does_not_count_in_a_path(api: Any, path: str) -> None:
+def test_trailing_slashes_parameters_and_queries_are_ignored(api: Any, path: str) -> None:
     assert raw(api, path).status_code == 200
 
 
@@ -117,7 +117,7 @@ def test_broken_segments_are_refused(api: Any, segment: str) -> None:
 
 @pytest.mark.parametrize("tail", ["", "/status", "/config", "/tasks", "/topics", "/offsets", "/tasks/0/status"])
 @pytest.mark.parametrize("segment", ["a%2Fb", "a%2fb", "a%25b", "a%5Cb", "a%0Ab", "a%7Fb", "%2E", "%2e%2E"])
-def test_doubtful_names_of_nobody_are_refused(api: Any, segment: str, tail: str) -> None:
+def test_ambiguous_paths_without_a_connector_are_refused(api: Any, segment: str, tail: str) -> None:
     assert_refused(
         raw(api, f"/connectors/{segment}{tail}"), 400, "Ambiguous URI path: there is no connector of this name"
     )
@@ -131,7 +131,9 @@ def test_doubtful_names_of_nobody_are_refused(api: Any, segment: str, tail: str)
         ("GET", "/penstock/v1/connectors/a%2Fb/history/7", "Connector a/b has no version 7 in its history"),
     ],
 )
-def test_what_a_connector_of_a_doubtful_name_has_not_is_404(api: Any, method: str, path: str, message: str) -> None:
+def test_missing_parts_of_connectors_with_ambiguous_names_are_404(
+    api: Any, method: str, path: str, message: str
+) -> None:
     config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
     assert api.put("/connectors/a%2Fb/config", json=config).status_code == 201
     answer = api(method, path)
@@ -164,7 +166,7 @@ def test_other_escapes_are_what_they_stand_for(api: Any, escaped: str) -> None:
         'text/html;a="x,y",*;q=.2, ',
     ],
 )
-def test_what_clients_accept(api: Any, accept: str) -> None:
+def test_accepted_types_of_replies(api: Any, accept: str) -> None:
     assert api.get("/", headers={"Accept": accept}).status_code == 200
 
 
@@ -179,12 +181,12 @@ def test_headers_of_one_name_are_one_list(api: Any) -> None:
     "accept",
     [",", ";", "a/b/c", "/", "application/", "*/*,,*/*", "*/*;q=2", "*/*;Q=0.1234", "*/*;q", "*/*; q = 0.5", "*/*;q="],
 )
-def test_what_says_nothing_of_what_is_accepted_is_400(api: Any, accept: str) -> None:
+def test_malformed_accept_headers_are_400(api: Any, accept: str) -> None:
     assert_refused(api.get("/", headers={"Accept": accept}), 400, "HTTP 400 Bad Request")
 
 
 @pytest.mark.parametrize("accept", ["text/html", "text/plain", "nonsense", "application/xml"])
-def test_what_can_not_be_given_is_406(api: Any, accept: str) -> None:
+def test_types_that_are_not_produced_are_406(api: Any, accept: str) -> None:
     assert_refused(api.get("/", headers={"Accept": accept}), 406, "HTTP 406 Not Acceptable")
     assert_refused(api.get("/nothing", headers={"Accept": accept}), 404, "HTTP 404 Not Found")
     assert_refused(api.delete("/", headers={"Accept": accept}), 405, "HTTP 405 Method Not Allowed")

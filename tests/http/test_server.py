@@ -58,7 +58,7 @@ def test_admin_nowhere(serve: Serve) -> None:
     assert get(f"{url}connectors").status_code == 200
 
 
-def test_what_every_answer_says(serve: Serve) -> None:
+def test_headers_of_every_reply(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}).advertised_url
     answer = get(url)
     assert set(answer.headers) == {"date", "content-type", "content-length"}

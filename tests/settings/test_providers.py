@@ -112,7 +112,7 @@ def test_files_that_are_not_utf8(tmp_path: Path) -> None:
         (".*", {"HOME", "HOME_1"}),
     ],
 )
-def test_which_variables_may_be_read_is_a_regular_expression_of_javas(
+def test_allowed_variables_are_a_java_regular_expression(
     pattern: str, names: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HOME", "HOME_1"):

@@ -97,7 +97,7 @@ def test_log_lines() -> None:
     assert line["message"] == "a [hidden]"
 
 
-def test_of_a_long_log_line_the_beginning_is_searched_and_shown() -> None:
+def test_only_the_beginning_of_a_long_log_line_is_searched_and_shown() -> None:
     searched: list[int] = []
 
     def clean(text: str) -> str:
@@ -177,7 +177,7 @@ def test_secrets_escaped_as_in_urls() -> None:
     assert [redaction.clean(f"x://u:{each}@db") for each in texts] == ["x://u:[hidden]@db"] * 4
 
 
-def test_what_many_others_do_not_displace() -> None:
+def test_many_secrets_do_not_displace_the_workers_own_and_recent_ones() -> None:
     """The worker's own secrets, and those of a connector that was started lately."""
     redaction = Redaction()
     redaction.learn_own({"sasl.password": "canary-of-worker"})

@@ -15,7 +15,7 @@ JAVA = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
 
 
 @given(st.text("${}:a\n", max_size=30))
-def test_as_the_pattern_of_java_finds_them(value: str) -> None:
+def test_references_match_javas_pattern(value: str) -> None:
     found = [(each.provider, each.path, each.key, each.text, each.start) for each in references(value)]
     assert found == [(m[1], m[3] or "", m[4], m[0], m.start()) for m in JAVA.finditer(value)]
     assert replaced(value, lambda reference: f"<{reference.key}>") == JAVA.sub(r"<\4>", value)

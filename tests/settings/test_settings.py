@@ -119,14 +119,14 @@ def test_exactly_once_in_both_spellings() -> None:
         ("retry.backoff.ms", "-1", "configuration retry.backoff.ms: Value must be at least 0"),
     ],
 )
-def test_what_is_refused(name: str, value: str, problem: str) -> None:
+def test_invalid_settings_are_refused(name: str, value: str, problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
         WorkerSettings.distributed_of({**BASE, name: value})
     assert problem in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["group.id", "key.converter", "offset.storage.topic"])
-def test_what_is_required(name: str) -> None:
+def test_missing_required_settings_are_refused(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         WorkerSettings.distributed_of({key: value for key, value in BASE.items() if key != name})
     assert str(caught.value) == f'Missing required configuration "{name}" which has no default value.'

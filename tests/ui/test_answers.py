@@ -83,7 +83,7 @@ def test_logs_are_followed_again_after_a_refusal(url: str, open_page: Open) -> N
     expect(said).to_have_text("")
 
 
-def test_a_worker_that_answers_again_is_said_no_longer_to_be_away(
+def test_the_notice_of_an_absent_worker_is_cleared_when_it_answers(
     cluster: RestCluster, url: str, open_page: Open
 ) -> None:
     page = open_page("about:blank")
@@ -98,7 +98,7 @@ def test_a_worker_that_answers_again_is_said_no_longer_to_be_away(
     expect(page.locator(".failure h2")).to_have_text(["Task 0 failed"])
 
 
-def test_what_is_pressed_by_keyboard_keeps_the_focus(url: str, open_page: Open) -> None:
+def test_buttons_pressed_by_keyboard_keep_the_focus(url: str, open_page: Open) -> None:
     page = open_page(f"{url}#/connector/orders")
     for verb, state in (("Pause", "PAUSED"), ("Resume", "RUNNING")):
         page.get_by_role("button", name=verb).focus()
@@ -146,7 +146,7 @@ def test_a_password_is_not_shown_among_the_changes(cluster: RestCluster, url: st
     assert "canary" not in changes.inner_text()
 
 
-def test_that_a_class_is_unknown_is_taken_back_with_another_one(url: str, open_page: Open) -> None:
+def test_the_notice_of_an_unknown_class_is_cleared_by_a_known_one(url: str, open_page: Open) -> None:
     page = open_page(f"{url}#/connector/orders/configuration")
     chosen, notice = page.get_by_label("connector.class", exact=True), page.locator("#notice")
     chosen.fill("Nonsense")

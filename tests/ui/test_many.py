@@ -110,7 +110,7 @@ def test_many_connectors_come_with_one_request(url: str, open_page: Open) -> Non
     looks_right(page)
 
 
-def test_what_is_stalled_or_retries_is_not_said_to_have_failed(cluster: RestCluster, url: str, open_page: Open) -> None:
+def test_stalled_and_retrying_tasks_are_not_shown_as_failed(cluster: RestCluster, url: str, open_page: Open) -> None:
     stalled, retrying = TaskId("orders-300", 0), TaskId("orders-200", 0)
     cluster.stall(stalled, "The task is stalled: poll has not returned since 2026. It is at\n  line 7")
     cluster.degrade(retrying, "java.io.IOException: no disk")
@@ -172,7 +172,7 @@ OFFERED = {
 
 
 @pytest.mark.parametrize("user", OFFERED)
-def test_what_the_role_forbids_is_not_offered(guarded: str, open_page: Open, user: str) -> None:
+def test_forbidden_actions_are_not_offered(guarded: str, open_page: Open, user: str) -> None:
     page = open_page(guarded, http_credentials={"username": user, "password": "right"})
     expect(page.locator("tbody tr")).to_have_count(MANY if user == "reader" else MANY + 1)
     expect(page.locator("#user")).to_have_text(user)

@@ -114,7 +114,7 @@ def test_pause_resume_restart(worker: WorkerProcess, open_page: Open) -> None:
     worker.running("orders-out")
 
 
-def test_what_has_failed_is_restarted(worker: WorkerProcess, open_page: Open) -> None:
+def test_failed_tasks_are_restarted(worker: WorkerProcess, open_page: Open) -> None:
     name = f"broken-{uuid.uuid4().hex[:6]}"
     topic = worker.get("/connectors/orders-out/config")["topics"]
     worker.put(name, connector__class=SINK, file="/srv/no such folder/broken.txt", topics=topic)
@@ -235,7 +235,7 @@ def test_history_and_the_way_back(worker: WorkerProcess, open_page: Open, reques
     picture(page, "history", request)
     page.get_by_role("button", name="Roll back to version 1", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Roll back").click()
-    expect(page.get_by_role("status")).to_have_text("The configuration of version 1 is in effect")
+    expect(page.get_by_role("status")).to_have_text("Applied the configuration of version 1")
     assert "batch.size" not in worker.get("/connectors/orders-in/config")
     expect(page.get_by_role("region", name="Events")).to_contain_text("RUNNING")
 

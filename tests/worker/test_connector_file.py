@@ -97,7 +97,7 @@ def test_a_state_to_start_in(tmp_path: Path) -> None:
         ("c.json", "name=c", "is not a connector configuration: it is not valid JSON"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, name: str, content: str, sentence: str) -> None:
+def test_invalid_files_are_refused(tmp_path: Path, name: str, content: str, sentence: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_connector(written(tmp_path, name, content))
     assert sentence in str(caught.value)

@@ -107,7 +107,7 @@ def test_an_exception_ends_the_worker_with_its_trace(
     assert "after" not in herder.handled
 
 
-def test_what_can_not_be_asked_is_logged_without_its_configuration(
+def test_a_failing_ask_is_logged_without_its_configuration(
     failures: list[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
     herder = Faulty()

@@ -167,7 +167,7 @@ def test_an_offset_that_can_not_be_read_is_left_out_until_it_is_reset(
     assert for_task(offsets, config) == []
 
 
-def test_of_a_connector_whose_class_is_not_installed_nobody_knows_where_its_offsets_are(shared: Topic) -> None:
+def test_offsets_of_a_connector_without_its_class_are_refused(shared: Topic) -> None:
     """An empty list would say that it has none."""
     offsets = OffsetsAccess(WORKER, Store(shared), Plugins(), dict, None, allowed)  # type: ignore[arg-type]
     with pytest.raises(Refused, match="Failed to find any class that implements Connector and which name matches Gone"):

@@ -208,7 +208,7 @@ def test_a_schema_evolves_while_records_flow_once_from_file_to_file(files: Files
         ("schema.registry.url", ""),
     ],
 )
-def test_what_can_not_be_honoured_is_refused_by_name(worker: WorkerProcess, setting: str, value: str) -> None:
+def test_unsupported_settings_are_refused_by_name(worker: WorkerProcess, setting: str, value: str) -> None:
     config = {
         "name": "refused",
         "connector.class": "FileStreamSink",
@@ -301,7 +301,7 @@ PERMANENT = {
 @pytest.mark.parametrize(
     ("kind", "how"), [*((AvroConverter, how) for how in PERMANENT), *((kind, "409") for kind in KINDS[1:])]
 )
-def test_what_will_not_succeed_fails_a_source_with_the_registrys_words(
+def test_permanent_registry_errors_fail_a_source(
     files: Files, front: RegistryFront, kind: type[RegistryConverter], how: str
 ) -> None:
     files.kind = kind

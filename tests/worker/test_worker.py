@@ -71,7 +71,7 @@ def test_a_file_goes_through_kafka_into_another(worker: WorkerProcess, kafka: Ka
     assert sorted((tmp_path / "out.txt").read_text().split()) == ["four", "one", "three", "two"]
 
 
-def test_what_tasks_and_worker_measure_reaches_a_collector(
+def test_metrics_of_tasks_and_worker_reach_a_collector(
     worker: WorkerProcess, kafka: Kafka, tmp_path: Path, collector: Collector
 ) -> None:
     pass_lines(worker, kafka, tmp_path, "seen")

@@ -92,7 +92,7 @@ def test_all_bodies_together_are_bounded() -> None:
     bodies.take(1, 1)
 
 
-def test_what_is_held_is_given_back() -> None:
+def test_memory_of_bodies_is_released() -> None:
     with serving(**{"penstock.rest.max.body.bytes": "2000"}) as (url, port):
         for _ in range(BODIES_AT_ONCE * 2):
             assert httpx.put(f"{url}connectors/x/config", content=config_of(2000), headers=JSON, timeout=900).is_success
@@ -105,7 +105,7 @@ def test_what_is_held_is_given_back() -> None:
     [b"", b"GET / HTTP/1.1\r\nHost: x\r\nX: ", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT", head(1000) + b"{"],
     ids=["nothing", "headers", "second headers", "body"],
 )
-def test_who_sends_slowly_is_cut_off(sent: bytes) -> None:
+def test_slow_senders_are_disconnected(sent: bytes) -> None:
     """A byte now and then does not prolong the time."""
     times = {"penstock.rest.header.timeout.ms": "1000", "penstock.rest.body.timeout.ms": "1000"}
     with serving(**times) as (_, port), closing(connected(port, sent)) as sock:
@@ -198,7 +198,7 @@ def test_a_client_that_does_not_read_is_cut_off() -> None:
         assert closed, "the connection is still open"
 
 
-def test_what_says_twice_where_its_body_ends_is_refused_and_nothing_follows() -> None:
+def test_a_request_with_both_lengths_is_refused_and_its_connection_closed() -> None:
     """Else the rest of it may be another client's request, behind a proxy that counts by the other header."""
     lines = ["POST /connectors HTTP/1.1", "Host: x", "Content-Type: application/json", "Transfer-Encoding: chunked"]
     sent = "\r\n".join([*lines, "Content-Length: 5", "", "0", "", "GET /connectors HTTP/1.1", "Host: x", "", ""])

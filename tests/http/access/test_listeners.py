@@ -85,11 +85,11 @@ def test_admin_listeners() -> None:
         ("http://0.0.0.0:1", {}, f"http://{LOCAL}:1/"),
     ],
 )
-def test_what_is_advertised(bound: str, config: dict[str, str], url: str) -> None:
+def test_advertised_url(bound: str, config: dict[str, str], url: str) -> None:
     assert advertised_url(config, listeners({"listeners": bound})) == url
 
 
 @pytest.mark.parametrize("setting", [("rest.advertised.listener", "ftp"), ("rest.advertised.port", "many")])
-def test_what_can_not_be_advertised(setting: tuple[str, str]) -> None:
+def test_invalid_advertised_settings_are_refused(setting: tuple[str, str]) -> None:
     with pytest.raises(RestSettingError, match=f"`{setting[0]}={setting[1]}` must be"):
         advertised_url(dict([setting]), listeners({}))

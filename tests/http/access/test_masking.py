@@ -205,7 +205,7 @@ def test_no_path_shows_a_secret_unless_its_request_is_declared(monkeypatch: pyte
     assert without_request == WITHOUT_REQUEST
 
 
-def test_what_another_worker_answers_is_masked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_of_other_workers_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The leader may be Java's, which knows no roles."""
     leader = Starlette(routes=[Route("/{path:path}", lambda request: JSONResponse(DOCUMENT), methods=["PATCH"])])
     answer = sent(router(monkeypatch, [], leader), "PATCH", f"/connectors/{NAME}/config", {"topic": "u"})

@@ -111,7 +111,7 @@ def users(setup: dict[str, str], cluster: RestCluster) -> Callable[[str], As]:
     return lambda name: As(app, name)
 
 
-def test_who_has_no_password_is_not_let_in(users: Callable[[str], As], lines: Any) -> None:
+def test_wrong_credentials_are_refused_and_audited(users: Callable[[str], As], lines: Any) -> None:
     app = users("ada")._app
     for name, password in (("ada", "wrong"), ("stranger", "right"), ("", "")):
         lines()
@@ -184,7 +184,7 @@ def test_no_canary_is_shown(users: Callable[[str], As], user: str) -> None:
     assert users("connie")("GET", "/connectors/orders-1/config").json()["producer.override.ssl.key.password"] == CANARY
 
 
-def test_what_a_plugin_defines_as_a_password_is_masked_whatever_its_name(
+def test_settings_of_type_password_are_masked_whatever_their_names(
     users: Callable[[str], As], lines: Callable[[], list[dict[str, Any]]]
 ) -> None:
     path, secret = "/penstock/v1/connectors/orders-1/history", "987654"

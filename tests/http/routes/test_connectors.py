@@ -142,7 +142,7 @@ def test_a_patch_may_have_another_name_and_renames_nothing(api: Any) -> None:
     assert api.put("/connectors/a/config", json={**answer.json()["config"], "name": "a"}).status_code == 200
 
 
-def test_a_second_one_of_a_name(api: Any) -> None:
+def test_an_existing_name_is_refused(api: Any) -> None:
     create(api)
     assert_refused(create(api), 409, "Connector a already exists")
 
@@ -195,7 +195,7 @@ def test_restart_of_a_task(api: Any) -> None:
     assert_refused(api.post("/connectors/a/tasks/7/restart"), 404, "Unknown task: a-7")
 
 
-def test_restart_of_a_task_that_was(api: Any) -> None:
+def test_restart_of_a_removed_task_is_refused(api: Any) -> None:
     create(api)
     api.put("/connectors/a/stop")
     answer = api.post("/connectors/a/tasks/0/restart")
@@ -223,7 +223,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("method", "tail", "message"), UNKNOWN)
-def test_nobody(api: Any, other: Any, method: str, tail: str, message: str) -> None:
+def test_unknown_connectors_are_404(api: Any, other: Any, method: str, tail: str, message: str) -> None:
     for client in (api, other):
         assert_refused(client(method, f"/connectors/nobody{tail}"), 404, message.format("nobody"))
 
@@ -259,7 +259,7 @@ def test_no_offsets_to_alter(api: Any, body: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("path", ["/connectors/a/fence", "/connectors/nobody/fence"])
-def test_what_only_workers_may_ask(api: Any, path: str) -> None:
+def test_requests_between_workers_need_a_signature(api: Any, path: str) -> None:
     assert_refused(api.put(path), 400, "Internal request missing required signature")
 
 

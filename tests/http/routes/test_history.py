@@ -34,7 +34,7 @@ def test_versions_differences_and_rollback(api: Any, other: Any) -> None:
     assert api.post("/penstock/v1/connectors/x/rollback?version=1").status_code == 201
 
 
-def test_what_there_is_not(api: Any) -> None:
+def test_missing_versions_are_refused(api: Any) -> None:
     assert api.get("/penstock/v1/connectors/none/history").json()["message"] == "There is no history of connector none"
     api.put("/connectors/x/config", json=CONFIG)
     assert "no version 7" in api.get("/penstock/v1/connectors/x/history/7").json()["message"]

@@ -95,7 +95,7 @@ def test_the_head_of_what_is_followed_ends(client: Client, cluster: RestCluster)
         assert asking.get(f"{client.url}/connectors").json() == ["lines"]
 
 
-def test_so_many_follow_and_no_more(client: Client, cluster: RestCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_followers_are_limited(client: Client, cluster: RestCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "MAX_FOLLOWERS", 1)
     write(cluster, "one", "a line")
     first = client.follow_logs("lines", {})

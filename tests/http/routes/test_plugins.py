@@ -40,7 +40,7 @@ def test_health(api: Any) -> None:
         ("?connectorsOnly=true&connectorsOnly=false", False),
     ],
 )
-def test_which_plugins_are_listed(api: Any, query: str, all: bool) -> None:
+def test_plugins_are_listed_by_kind(api: Any, query: str, all: bool) -> None:
     kinds = {plugin["type"] for plugin in api.get(f"/connector-plugins{query}").json()}
     assert (kinds > {"source", "sink"}) is all
     assert kinds >= {"source", "sink"}

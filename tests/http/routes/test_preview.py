@@ -12,7 +12,7 @@ PATH = "/penstock/v1/preview"
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 
 
-def test_what_is_asked_for(api: Any, cluster: Any) -> None:
+def test_a_preview_is_passed_on_as_requested(api: Any, cluster: Any) -> None:
     asked = {"name": "x", "config": {**CONFIG, "name": "x"}, "limit": 7, "partition": 0, "offset": 5, "poll": True}
     assert api.post(PATH, json=asked).json() == cluster.previewed
     assert cluster.previews == [m.Preview("x", {**CONFIG, "name": "x"}, False, 7, 0, 5, True)]
@@ -34,7 +34,7 @@ def test_what_is_asked_for(api: Any, cluster: Any) -> None:
         ({"name": "x", "poll": "yes"}, "'poll' must be true or false"),
     ],
 )
-def test_what_is_refused(api: Any, cluster: Any, given: dict[str, Any], problem: str) -> None:
+def test_invalid_previews_are_refused(api: Any, cluster: Any, given: dict[str, Any], problem: str) -> None:
     answer = api.post(PATH, json=given)
     assert (answer.status_code, answer.json()["message"]) == (400, problem)
     assert cluster.previews == []

@@ -98,7 +98,7 @@ def test_the_restart_policy_is_known_to_every_worker(api: Any, other: Any, clust
     assert permanent["reason"].endswith("until somebody acts: org.apache.kafka.common.config.ConfigException: no topic")
 
 
-def test_how_often_it_is_restarted_is_limited(api: Any, cluster: Any) -> None:
+def test_the_restart_limit_is_shown(api: Any, cluster: Any) -> None:
     policy = {"penstock.restart.policy": "on-failure", "penstock.restart.max": "0"}
     config = {"name": "lines", "connector.class": "FileStreamSink", "topics": "t", **policy}
     cluster.submit("one", m.CreateConnector("lines", config))

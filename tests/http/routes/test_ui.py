@@ -28,7 +28,7 @@ def test_the_page(api: Any) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_files(api: Any, name: str) -> None:
+def test_files_are_served_with_their_types(api: Any, name: str) -> None:
     kinds = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
     answer = api.get(f"/ui/{name}", headers={"Accept": "*/*"})
     assert answer.status_code == 200
@@ -128,7 +128,7 @@ def test_the_page_obeys_authentication(guarded: Callable[..., httpx.Response]) -
         assert guarded(path, "reader").status_code == 200
 
 
-def test_what_a_role_allows(guarded: Callable[..., httpx.Response]) -> None:
+def test_the_principal_has_the_actions_of_its_roles(guarded: Callable[..., httpx.Response]) -> None:
     reader = guarded("/penstock/v1/principal", "reader").json()
     assert (reader["name"], reader["authentication"]) == ("reader", "basic")
     assert (reader["actions"], reader["actions_on_some"]) == ([], ["view"])

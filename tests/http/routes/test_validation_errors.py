@@ -36,7 +36,7 @@ def test_errors_are_those_of_java(api: Any, case: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_can_not_even_be_judged(api: Any, setting: dict[str, str], problem: str) -> None:
+def test_settings_that_cannot_be_validated_are_refused(api: Any, setting: dict[str, str], problem: str) -> None:
     """Java answers the second one with 500."""
     config = {**SOURCE, **setting}
     for answer in (

@@ -255,7 +255,7 @@ def test_a_connector_that_exits_ends_no_thread(runs: Runs) -> None:
 @pytest.mark.parametrize("fail", ["start", "raise_error", "task_configs"])
 @pytest.mark.parametrize(("kind", "end"), [("Noting", "stop"), ("OfJava", "give_up")])
 @pytest.mark.parametrize("stopped", [False, True])
-def test_what_has_failed_is_told_to_stop_once_unless_it_is_of_java(
+def test_a_failed_connector_is_stopped_once_unless_it_is_javas(
     runs: Runs, kind: str, end: str, fail: str, stopped: bool
 ) -> None:
     """As in Java Connect; a connector of Python may let go of what it holds."""
@@ -279,14 +279,14 @@ def test_what_has_failed_is_told_to_stop_once_unless_it_is_of_java(
         ("without a message", "Wordless: (no message: its __str__ has raised AttributeError)"),
     ],
 )
-def test_whatever_a_connector_fails_with_is_told(runs: Runs, fail: str, said: str) -> None:
+def test_every_kind_of_failure_is_reported(runs: Runs, fail: str, said: str) -> None:
     runs.connectors.start("a", 1, {"connector.class": "Noting", "fail": fail}, STARTED)
     until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorFailed)], "a has failed")
     assert said in runs.of("a")[-1].trace.splitlines()[0]
 
 
 @pytest.mark.parametrize("fail", ["raise_error", "task_configs"])
-def test_what_has_failed_is_not_to_start_again_with_another_jvm(runs: Runs, fail: str) -> None:
+def test_a_failed_connector_does_not_start_again_in_a_new_jvm(runs: Runs, fail: str) -> None:
     Noting.ends = []
     runs.connectors.start("a", 1, {"connector.class": "OfJava", "fail": fail}, STARTED)
     until(lambda: [e for e in runs.of("a") if isinstance(e, ConnectorRunning)], "it runs")
@@ -300,7 +300,7 @@ def test_what_has_failed_is_not_to_start_again_with_another_jvm(runs: Runs, fail
     until(lambda: ConnectorEnded("a", 1) in runs.events, "its end")
 
 
-def test_what_was_never_started_is_not_told_to_stop(runs: Runs) -> None:
+def test_a_connector_that_never_started_is_not_stopped(runs: Runs) -> None:
     Noting.ends = []
     runs.connectors.start("a", 1, {"connector.class": "Noting"}, PAUSED)
     runs.connectors.stop(1)

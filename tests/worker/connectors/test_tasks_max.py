@@ -11,7 +11,7 @@ from penstock.worker.connectors.run import TooManyTasks, check_tasks_max, tasks_
 
 
 @pytest.mark.parametrize(("given", "most"), [({}, 1), ({"tasks.max": " 2 "}, 2)])
-def test_as_many_as_there_may_be(given: dict[str, str], most: int) -> None:
+def test_the_maximum_number_of_tasks_is_accepted(given: dict[str, str], most: int) -> None:
     assert tasks_max(given) == most
     check_tasks_max("n", most, most, given)
 

@@ -42,7 +42,7 @@ def health() -> TaskHealth:
     return TaskHealth(lambda id: False, Clock())
 
 
-def test_what_is_not_known_yet(health: TaskHealth) -> None:
+def test_unknown_figures_are_null(health: TaskHealth) -> None:
     health.observe(TaskRunning(ID, 3))
     health.observe("something else")
     assert health.of("c") == {1: NOTHING}
@@ -51,7 +51,7 @@ def test_what_is_not_known_yet(health: TaskHealth) -> None:
     assert health.in_short() == {"c": {1: {**behind, "retrying": False, "stalled": False}}}
 
 
-def test_what_is_stalled_as_long_as_it_is() -> None:
+def test_stalled_tasks_are_shown_while_they_stall() -> None:
     stalled = {ID}
     health = TaskHealth(stalled.__contains__, Clock())
     for id in (ID, TaskId("c", 0), TaskId("d", 1)):

@@ -28,7 +28,7 @@ def counted() -> set[str]:
     return found
 
 
-def test_what_tasks_count_has_a_meaning() -> None:
+def test_counters_of_tasks_are_described() -> None:
     names = counted()
     assert {"source-record-poll-total", "put-batch-max-time-ms", "penstock-retrying", "transaction-size-min"} <= names
     rates = {f"{name}-rate" for name in metrics.RATES if not name.startswith("penstock-stage-")}
@@ -36,7 +36,7 @@ def test_what_tasks_count_has_a_meaning() -> None:
     assert [name for name in names if name not in MEANINGS[type_of(name)]] == []
 
 
-def test_what_a_run_reports_has_a_meaning() -> None:
+def test_reported_values_are_described() -> None:
     run = metrics.Metrics(lambda values: None, sink.TOTALS)
     run.spent("put", 1.0)
     run.committed(0.1)
@@ -48,7 +48,7 @@ def test_what_a_run_reports_has_a_meaning() -> None:
     assert [value[:2] for value in values if value.name not in MEANINGS[value.type]] == []
 
 
-def test_what_clients_report_has_a_meaning() -> None:
+def test_values_of_clients_are_described() -> None:
     partition = {"txmsgs": 1, "txbytes": 2, "rxmsgs": 3, "rxbytes": 4}
     found = {"topics": {"t": {"partitions": {"0": partition}}}}
     kinds = ("admin-client", "consumer", "producer")

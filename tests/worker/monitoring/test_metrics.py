@@ -93,7 +93,7 @@ def samples(cluster: MeasuredCluster) -> Samples:
     return Samples(PrometheusText(cluster.herder.metrics.values).render())
 
 
-def test_what_the_worker_runs(cluster: MeasuredCluster) -> None:
+def test_connectors_and_tasks_are_counted(cluster: MeasuredCluster) -> None:
     assert (samples(cluster)("worker_connector_count"), samples(cluster)("worker_task_count")) == (0, 0)
     create(cluster)
     seen = samples(cluster)
@@ -139,7 +139,7 @@ def test_the_states_of_connectors_and_tasks(cluster: MeasuredCluster) -> None:
     assert seen("worker_connector_paused_task_count", connector="orders") == 1
 
 
-def test_what_is_restarting_is_counted_too(cluster: MeasuredCluster) -> None:
+def test_restarting_tasks_are_counted(cluster: MeasuredCluster) -> None:
     create(cluster)
     cluster.herder.statuses.replay(TaskStatus(T0, "RESTARTING", "one"))
     seen = samples(cluster)
@@ -148,7 +148,7 @@ def test_what_is_restarting_is_counted_too(cluster: MeasuredCluster) -> None:
     assert seen("connector_task_status", connector="orders", task="0", status="restarting") == 1
 
 
-def test_what_the_restart_policy_does(clock: Clock) -> None:
+def test_restarts_of_the_policy_are_counted(clock: Clock) -> None:
     cluster = MeasuredCluster(clock, restart_policy="on-failure")
     cluster.ask("one", m.CreateConnector("orders", {"connector.class": "Source", "tasks.max": "2"}))
     for _ in range(2):
@@ -172,7 +172,7 @@ def test_startups(cluster: MeasuredCluster) -> None:
     assert seen.types["kafka_connect_worker_task_count"] == "gauge"
 
 
-def test_what_tasks_report(cluster: MeasuredCluster) -> None:
+def test_reported_values_become_metrics(cluster: MeasuredCluster) -> None:
     create(cluster)
     run = cluster.herder.work.tasks[T0].run
     values = {
@@ -248,7 +248,7 @@ def test_figures_of_sinks(cluster: MeasuredCluster) -> None:
         assert seen.of_task(f"sink_task_{name.replace('-', '_')}", id) == 4, name
 
 
-def test_how_long_tasks_ran_and_paused(cluster: MeasuredCluster, clock: Clock) -> None:
+def test_running_and_pause_ratios_of_tasks(cluster: MeasuredCluster, clock: Clock) -> None:
     create(cluster)
     clock.now += 30
     cluster.ask("one", m.SetTargetState("orders", "PAUSED"))

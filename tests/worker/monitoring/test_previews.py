@@ -64,7 +64,7 @@ def test_the_records_of_spark_go_through_the_chain() -> None:
     assert previews(SourceSampled("g"), asked).answer(ask(dict(CONFIG)))["records"] == []
 
 
-def test_what_is_not_harmless_is_read_only_if_that_is_asked_for() -> None:
+def test_sources_with_side_effects_are_read_only_on_request() -> None:
     asked: Asked = []
     of = previews(records("one"), asked)
     query = {"connector.class": "JdbcSource", "connection.url": "jdbc:sqlite:/x", "mode": "bulk", "topic.prefix": "t"}
@@ -89,7 +89,7 @@ def test_few_wait_for_spark_at_a_time() -> None:
             of.answer(ask(dict(CONFIG)))
 
 
-def test_what_spark_says_is_cleaned() -> None:
+def test_errors_of_spark_are_cleaned() -> None:
     error = previews(SourceSampled("g", error="no login with s3cret"), []).answer(ask(dict(CONFIG)))["error"]
     assert error == {"stage": "TASK_POLL", "message": "no login with [hidden]"}
     with pytest.raises(Refused, match="not found"):

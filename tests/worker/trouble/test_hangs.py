@@ -44,7 +44,7 @@ def ask(url: str, config: dict[str, str]) -> None:
         httpx.put(url, json=config, timeout=None)
 
 
-def test_what_blocks_is_logged_and_delays_nothing_else(bootstrap: str, tmp_path: Path) -> None:
+def test_blocking_calls_are_logged_and_delay_nothing_else(bootstrap: str, tmp_path: Path) -> None:
     with WorkerProcess(bootstrap, tmp_path, plugin__path=str(PLUGINS)) as worker:
         for place in ("start", "task_configs", "task"):
             worker.put(place, connector__class=CLASS, block=place)

@@ -129,7 +129,7 @@ def test_a_new_configuration_does_not_wait_for_providers_that_hang_with_the_old_
     until(lambda: hosts.run_ == ["c"], "the task that waited starts")
 
 
-def test_what_is_requested_after_a_preparation_comes_after_what_was_requested_during_it(go: threading.Event) -> None:
+def test_requests_during_a_preparation_precede_later_ones(go: threading.Event) -> None:
     told: list[Any] = []
 
     class Hosts:

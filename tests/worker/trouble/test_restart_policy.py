@@ -24,7 +24,7 @@ def policy(worker: WorkerProcess, name: str) -> dict[str, Any]:
     return shown
 
 
-def test_what_fails_is_restarted(bootstrap: str, tmp_path: Path) -> None:
+def test_failed_tasks_are_restarted(bootstrap: str, tmp_path: Path) -> None:
     settings = {"connector__class": CLASS, "folder": str(tmp_path)}
     on_failure = {"plugin__path": str(PLUGINS), "penstock__restart__policy": "on-failure"}
     with WorkerProcess(bootstrap, tmp_path, **on_failure) as worker:

@@ -42,7 +42,7 @@ export async function connector(main, [name, chosen = "overview"], signal) {
       const status = await get(connectorPath(name, "/status?penstock=true"), signal);
       if (!signal.aborted && Date.now() >= held) draw(status);
     },
-    /** What a restart answers, for long enough to be seen. */
+    /** Shows the reply to a restart, for long enough to be seen. */
     restarting(status) {
       held = Date.now() + HELD_MS;
       draw({ ...status, penstock: shown.status.penstock });

@@ -45,7 +45,7 @@ export async function connectors(main, parts, signal) {
   });
 }
 
-/** With configurations if there is a connector whose configuration is not known yet. */
+/** Lists connectors, with configurations if there is one whose configuration is not known yet. */
 async function answer(known, signal) {
   if (known.size) {
     const found = await get("/connectors?expand=status&penstock=true", signal);
@@ -79,7 +79,7 @@ function described(name, status, config) {
   return { ...each, text: words.join(" ").toLowerCase() };
 }
 
-/** In records if that is known of any task, else the seconds of the one that is furthest behind. */
+/** Lag in records if any task knows it, else in seconds for the task that is furthest behind. */
 function behind(tasks) {
   const known = (figure) => tasks.map((task) => task[figure]).filter((value) => typeof value === "number");
   const records = known("records_behind"), seconds = known("seconds_behind");
@@ -105,7 +105,7 @@ function countsOf(seen, all) {
 
 function grouped(seen, label) {
   const of = (each) => each.labels.find(([key]) => key === label)?.[1] ?? "";
-  const values = [...new Set(seen.map(of))];  // in the order of what must be looked at first
+  const values = [...new Set(seen.map(of))];  // most urgent first
   return values.map((value) => {
     const members = seen.filter((each) => of(each) === value);
     const title = value ? `${label}=${value}` : `without ${label}`;
@@ -129,7 +129,7 @@ function rows(seen, caption) {
     body(seen.map(row)));
 }
 
-/** A screenful now, as laying out hundreds takes long, and the rest as soon as that is seen. */
+/** Shows a screenful at once, since hundreds take long to lay out, and the rest after it. */
 function body(rows) {
   const made = h("tbody", {}, rows.slice(0, FIRST_ROWS));
   if (rows.length > FIRST_ROWS) requestAnimationFrame(() => setTimeout(() => made.append(...rows.slice(FIRST_ROWS))));

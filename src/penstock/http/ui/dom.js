@@ -67,17 +67,17 @@ export function notice(text, wrong = false) {
   line.className = wrong ? "wrong" : "";
 }
 
-/** Takes back what is no longer so, if it is said still. */
+/** Clears a notice that no longer applies, if it is still shown. */
 export function retract(text) {
   if (document.getElementById("notice").textContent === text) notice("");
 }
 
-/** Called when another page is shown. */
+/** Called when the user moves to another page. */
 export function clearNotice() {
   if (Date.now() - said > 1000) notice("");
 }
 
-/** Whether the user agrees, asked in a dialog; Escape is no. */
+/** Asks the user to confirm in a dialog; Escape means no. */
 export function confirmed(question, verb) {
   const agree = h("button", { value: "yes", class: "danger" }, verb);
   const form = h("form", { method: "dialog" }, h("p", {}, question), agree, " ", h("button", { value: "no" }, "Cancel"));

@@ -14,7 +14,7 @@ const VIEWS = {
 };
 let shown = new AbortController();
 
-/** A part of the address; as it is if somebody has written into it what is not escaped, such as `50%`. */
+/** Decodes a part of the address; returns it unchanged if it has text that is not escaped, such as `50%`. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -53,7 +53,7 @@ async function showUser() {
 
 addEventListener("hashchange", () => {
   if (location.hash !== "#main") show();
-  // Following the link has moved the focus there already, perhaps on to what is in it.
+  // Following the link has already moved the focus there, perhaps to an element in it.
   else if (!document.querySelector("#main:focus-within")) document.getElementById("main").focus();
 });
 showUser().catch((error) => notice(error.message, true));

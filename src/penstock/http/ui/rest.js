@@ -17,7 +17,7 @@ export function exactly(text) {
   return JSON.parse(text, kept);
 }
 
-/** The parsed answer, null if it is empty. Throws Refused with the worker's own words. */
+/** Returns the parsed reply, null if it is empty. Throws Refused with the worker's message. */
 export async function ask(method, path, body, signal, parse = JSON.parse) {
   const given = { method, signal, headers: { Accept: "application/json" } };
   if (method !== "GET") given.headers["Content-Type"] = "application/json";
@@ -45,7 +45,7 @@ export const get = (path, signal, parse) => ask("GET", path, undefined, signal, 
 export const connectorPath = (name, rest = "") => `/connectors/${encodeURIComponent(name)}${rest}`;
 export const penstockPath = (name, rest = "") => `/penstock/v1/connectors/${encodeURIComponent(name)}${rest}`;
 
-/** Who uses the page, and what they may do; with a name: with that connector. */
+/** Reads the user of the page and the actions they may take, with a name on that connector. */
 export function principal(name) {
   return get(`/penstock/v1/principal${name ? `?connector=${encodeURIComponent(name)}` : ""}`);
 }

@@ -1,6 +1,6 @@
 // What statuses mean: which connector is worst, and the root cause in a trace.
 
-/** From what must be looked at first to what needs nothing. */
+/** From the most urgent state to the least. */
 export const STATES = ["FAILED", "RESTARTING", "UNASSIGNED", "PAUSED", "STOPPED", "RUNNING"];
 
 const rank = (state) => (STATES.indexOf(state) + STATES.length) % STATES.length;
@@ -11,7 +11,7 @@ export function worst(status) {
   return states.reduce((a, b) => (rank(b) < rank(a) ? b : a));
 }
 
-/** What the state does not say: tasks that are stalled, or that retry. */
+/** Returns the trouble that the state does not show: tasks that are stalled, or that retry. */
 export function troubles(status) {
   const health = healthOf(status);
   const stalled = status.tasks.filter((task) => health.get(task.id)?.stalled).length;
@@ -27,7 +27,7 @@ export const byTrouble = (a, b) => place(a) - place(b) || a.name.localeCompare(b
 
 const place = ({ state, troubles: found = [] }) => (found.length && state !== "FAILED" ? 0.5 : rank(state));
 
-/** What a trace is of: a failure, a call that does not return, what is tried again, or what is waited for. */
+/** Returns the kind of a trace: a failure, a call that does not return, a retry, or a wait. */
 function happened(part, health) {
   if (!part.trace) return "";
   if (health?.stalled) return "is stalled";

@@ -51,7 +51,7 @@ function spark({ application, running, ended, heap_bytes: heap }) {
     .filter(Boolean).join(", ");
 }
 
-/** By worker and connector, what of it runs there: a list of states as a status has them. */
+/** Returns the states of what runs, as a status has them, by worker and connector. */
 function runsOf(statuses) {
   const found = new Map();
   const at = (worker, name) => {
@@ -61,7 +61,7 @@ function runsOf(statuses) {
     return of.get(name);
   };
   for (const [name, { status }] of Object.entries(statuses)) {
-    if (!status) continue;  // it has just been created
+    if (!status) continue;  // just created
     if (status.connector.worker_id) at(status.connector.worker_id, name).connector = status.connector;
     for (const task of status.tasks) if (task.worker_id) at(task.worker_id, name).tasks.push(task);
   }
@@ -104,7 +104,7 @@ async function loggers(main, signal) {
     levels = await get("/admin/loggers", signal);
   } catch (error) {
     if (error.status !== 404) throw error;
-    main.append(h("h2", {}, "Loggers"), h("p", {}, "They are at the worker's admin listener."));
+    main.append(h("h2", {}, "Loggers"), h("p", {}, "The loggers are at the worker's admin listener."));
     return;
   }
   const filter = h("input", { type: "search", autocomplete: "off", placeholder: "name of a logger" });

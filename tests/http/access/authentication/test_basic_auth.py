@@ -80,7 +80,7 @@ def test_unknown_paths_come_first(guarded: Any) -> None:
     assert (guarded.get("/nothing").status_code, guarded.delete("/").status_code) == (404, 405)
 
 
-def test_one_of_several_modules_suffices(files: Any, configured: Any) -> None:
+def test_any_of_several_login_modules_authenticates(files: Any, configured: Any) -> None:
     api = configured({}, guard=BasicAuth.of(files("ann=1", "bob=2"), {}))
     assert api.get("/", auth=("bob", "2")).status_code == 200  # type: ignore[call-arg]
     assert api.get("/", auth=("bob", "1")).status_code == 401

@@ -37,7 +37,7 @@ export async function configuration(root, shown) {
   }
 }
 
-/** What `PATCH /connectors/{name}/config` takes: null removes a setting. */
+/** Returns the body of `PATCH /connectors/{name}/config`: null removes a setting. */
 export function difference(before, after) {
   const changed = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
@@ -46,7 +46,7 @@ export function difference(before, after) {
   return changed;
 }
 
-/** The form and the JSON of one configuration, of which one is shown. */
+/** A configuration as a form and as JSON; one of them is shown. */
 export class Editor {
   constructor(name, config, changed, editable = true) {
     this.form = new Form(name, config, changed, editable);
@@ -62,7 +62,7 @@ export class Editor {
     return this.form.config;
   }
 
-  /** What is saved or tried. Throws while the text that is shown is no configuration. */
+  /** Returns what is saved or previewed. Throws while the text that is shown is not a configuration. */
   get valid() {
     if (!this.json.hidden && this.wrong.textContent) throw new Error(this.wrong.textContent);
     return this.config;
@@ -99,7 +99,7 @@ export class Editor {
       this.wrong.textContent = "";
       this.form.changed(this.config);
     } catch (error) {
-      this.wrong.textContent = `This is no configuration: ${error.message}`;
+      this.wrong.textContent = `This is not a configuration: ${error.message}`;
     }
   }
 }

@@ -1,5 +1,5 @@
 // A configuration as a form, made from the worker's own answer to its validation: groups, order, documentation,
-// recommended values, and the errors of each setting while one types.
+// recommended values, and the errors of each setting while the user types.
 
 import { debounced, documented, h, notice, retract } from "../dom.js";
 import { ask } from "../rest.js";
@@ -27,7 +27,7 @@ export class Form {
     }), PAUSE_MS);
   }
 
-  /** Asks the worker, and shows what it answers. */
+  /** Validates on the worker, and shows the result. */
   async validate() {
     const asked = JSON.stringify(this.config);
     this.asked = asked;
@@ -38,13 +38,13 @@ export class Form {
     }
     const path = `/connector-plugins/${encodeURIComponent(type)}/config/validate?penstock=true`;
     const answer = await ask("PUT", path, { name: this.name, ...this.config });
-    if (this.asked !== asked) return;  // one that was asked for later counts
+    if (this.asked !== asked) return;  // a later request counts
     if (this.refusal) retract(this.refusal);
     this.refusal = "";
     this.#show(answer);
   }
 
-  /** A field that is emptied has its default. */
+  /** An emptied field has its default. */
   set(key, value, mayBeEmpty = false) {
     if (value === "" && !mayBeEmpty) delete this.config[key];
     else this.config[key] = value;
@@ -52,7 +52,7 @@ export class Form {
     this.validateSoon();
   }
 
-  /** Whether its value is not to be seen, as what is typed into its field is not. */
+  /** Returns whether the value is hidden, as in a password field. */
   isSecret(key) {
     return this.fields.get(key)?.definition.type === "PASSWORD";
   }
@@ -69,7 +69,7 @@ export class Form {
       if (!names.has(key)) known.push({ definition: { name: key, group: OTHER }, value: { name: key, errors: [], recommended_values: [] } });
     }
     const sections = [...new Set([...groups.filter(Boolean), ...known.map((each) => each.definition.group)])].filter((each) => each !== OTHER);
-    if (sections.includes(OWN)) sections.unshift(...sections.splice(sections.indexOf(OWN), 1));  // what is particular about it
+    if (sections.includes(OWN)) sections.unshift(...sections.splice(sections.indexOf(OWN), 1));  // the connector's own come first
     sections.push(OTHER);
     const layout = known.map((each) => each.value.name).join("\n");
     if (layout !== this.layout) this.#lay(sections, known);
@@ -80,7 +80,7 @@ export class Form {
     this.#select();
   }
 
-  /** Fields that were there stay the same elements, so that typing goes on in them. */
+  /** Existing fields stay the same elements, so that the user can keep typing in them. */
   #lay(sections, known) {
     const focused = document.activeElement;
     const order = (each) => each.definition.order ?? each.definition.order_in_group ?? 0;

@@ -9,14 +9,14 @@ const KINDS = {
   topic: ({ topic }) => `first used topic ${topic}`,
   rebalance: ({ times = 1 }) => (times > 1 ? `${times} rebalances of the group` : "rebalance of the group"),
   restart: ({ details: { include_tasks: tasks, only_failed: failed } = {} }, who) =>
-    `restart of the ${who}${tasks ? " with tasks" : ""}${failed ? ", what has failed only" : ""}`,
+    `restart of the ${who}${tasks ? " with tasks" : ""}${failed ? ", only what has failed" : ""}`,
 };
 const CHANGES = { state: "only the target state", configuration: "configuration" };
 
 export async function history(root, shown) {
   const { versions, kept } = await get(penstockPath(shown.name, "/history"));
   const { events } = await get(penstockPath(shown.name, `/events?limit=${EVENTS}`));
-  const memory = kept === "in memory" && h("p", {}, "The history is kept in memory: it begins with the start of the worker.");
+  const memory = kept === "in memory" && h("p", {}, "The history is kept in memory: it begins at the worker's start.");
   root.replaceChildren(...[
     memory,
     h("h2", {}, "Versions"),
@@ -28,9 +28,9 @@ export async function history(root, shown) {
 
 function version(each, newest, root, shown) {
   const back = button(`Roll back to version ${each.version}`, async () => {
-    if (!(await confirmed(`Put the configuration of version ${each.version} into effect?`, "Roll back"))) return;
+    if (!(await confirmed(`Apply the configuration of version ${each.version}?`, "Roll back"))) return;
     await ask("POST", penstockPath(shown.name, `/rollback?version=${each.version}`));
-    notice(`The configuration of version ${each.version} is in effect`);
+    notice(`Applied the configuration of version ${each.version}`);
     setTimeout(() => root.isConnected && history(root, shown).catch((error) => notice(error.message, true)), 1000);
   });
   return h("li", {},
@@ -51,7 +51,7 @@ function diff({ added, changed, removed }) {
   return lines.length ? h("details", { open: lines.length <= 4 }, h("summary", {}, `${lines.length} ${lines.length === 1 ? "change" : "changes"}`), h("ul", { class: "diff" }, lines)) : null;
 }
 
-/** With rebalances in a row as one. */
+/** Joins rebalances in a row into one. */
 function folded(events) {
   const found = [];
   for (const each of events) {

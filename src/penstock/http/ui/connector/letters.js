@@ -4,7 +4,7 @@ import { button, confirmed, h, notice, table } from "../dom.js";
 import { ask, exactly, get, penstockPath } from "../rest.js";
 import { trial } from "./preview.js";
 
-const AT_ONCE = 50, MOST = 500;
+const AT_ONCE = 50, MAX = 500;
 
 export async function letters(root, shown) {
   const one = h("div", { "aria-live": "polite" });
@@ -15,18 +15,18 @@ export async function letters(root, shown) {
   async function draw() {
     const found = await get(penstockPath(shown.name, `/dead-letters?limit=${limit}`));
     if (!found.queue) {
-      list.replaceChildren(h("p", {}, "It has no dead letter queue: ", h("code", {}, found.setting), " is not set."));
+      list.replaceChildren(h("p", {}, "There is no dead letter queue: ", h("code", {}, found.setting), " is not set."));
       return;
     }
     const sink = shown.status.type === "sink";
     const left = found.records.filter((record) => !record.replayed).length;
-    const more = button("Show more", () => { limit = Math.min(limit * 3, MOST); return draw(); });
+    const more = button("Show more", () => { limit = Math.min(limit * 3, MAX); return draw(); });
     list.replaceChildren(
       h("p", {}, "Queue ", h("code", {}, found.queue), `: ${found.kept} records, the last ${found.records.length} of this connector are shown.`),
       reasons(found.reasons),
-      found.records.length ? table("Dead letters", ["Record", "Time", "Came from", "Stage", "", "Message"], found.records.map((record) => row(record, open))) : "",
+      found.records.length ? table("Dead letters", ["Record", "Time", "Original record", "Stage", "", "Message"], found.records.map((record) => row(record, open))) : "",
       h("p", { class: "controls" },
-        found.records.length >= limit && limit < MOST ? more : "",
+        found.records.length >= limit && limit < MAX ? more : "",
         sink && left ? button("Replay all", () => replay(null)) : "",
         sink ? "" : "Dead letters of a source cannot be replayed: fix the cause, and let it read them again from an earlier offset."));
   }
@@ -54,12 +54,12 @@ export async function letters(root, shown) {
     const decode = button("Decode", async () => {
       decoded.replaceChildren("Reading…");
       const answer = (await get(`${path}?decoded=true`, undefined, exactly)).decoded;
-      decoded.replaceChildren(h("p", {}, "What the connector's converters and transforms make of it today:"), ...trial(answer));
+      decoded.replaceChildren(h("p", {}, "Result of the connector's converters and transforms today:"), ...trial(answer));
     });
     const sink = shown.status.type === "sink";
     one.replaceChildren(h("article", { class: "letter", "aria-label": record },
       h("h2", { tabindex: "-1" }, `Record ${record}`),
-      h("p", { class: "wrong root" }, `${letter.exception ?? "No reason is known: the queue has no context headers"}${letter.message ? `: ${letter.message}` : ""}`),
+      h("p", { class: "wrong root" }, `${letter.exception ?? "The reason is unknown: the queue has no context headers"}${letter.message ? `: ${letter.message}` : ""}`),
       h("dl", {}, facts(letter)),
       letter.trace ? h("details", {}, h("summary", {}, "Stack trace"), h("pre", { tabindex: "0" }, letter.trace)) : "",
       h("h3", {}, "Key"), payload(letter.key), h("h3", {}, "Value"), payload(letter.value),
@@ -78,9 +78,9 @@ function reasons(found) {
 }
 
 function row(each, open) {
-  const came = each.topic ? `${each.topic}-${each.partition ?? "?"}-${each.offset ?? "?"}` : "";
+  const original = each.topic ? `${each.topic}-${each.partition ?? "?"}-${each.offset ?? "?"}` : "";
   return [
-    button(each.record, () => open(each.record), { "aria-label": `Show ${each.record}` }), time(each.timestamp), came,
+    button(each.record, () => open(each.record), { "aria-label": `Show ${each.record}` }), time(each.timestamp), original,
     each.stage ?? "", each.replayed ? "replayed" : "", each.message ?? "",
   ];
 }
@@ -90,9 +90,9 @@ function time(ms) {
 }
 
 function facts(letter) {
-  const came = letter.topic ? `${letter.topic}-${letter.partition ?? "?"}-${letter.offset ?? "?"}` : null;
+  const original = letter.topic ? `${letter.topic}-${letter.partition ?? "?"}-${letter.offset ?? "?"}` : null;
   const headers = letter.headers.map(({ key, value }) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
-  const entries = { "Came from": came, Task: letter.task, Stage: letter.stage, Class: letter.class, Headers: headers, Replayed: letter.replayed ? "yes" : "no" };
+  const entries = { "Original record": original, Task: letter.task, Stage: letter.stage, Class: letter.class, Headers: headers, Replayed: letter.replayed ? "yes" : "no" };
   return Object.entries(entries).filter(([, text]) => text).map(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]);
 }
 

@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { penstockPath } from "../rest.js";
 
 const LEVELS = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
-const MOST = 2000;
+const MAX = 2000;
 const AGAIN_MS = 3000;
 
 export async function logs(root, shown, signal) {
@@ -41,7 +41,7 @@ export async function logs(root, shown, signal) {
   function add({ time, level: of, task: number, worker, logger, message }) {
     const where = number === null ? "connector" : `task ${number}`;
     lines.append(h("li", { class: of }, `${time} ${of} ${where} ${worker} ${logger}\n${message}`));
-    while (lines.children.length > MOST) lines.firstChild.remove();
+    while (lines.children.length > MAX) lines.firstChild.remove();
     if (follow.checked) lines.scrollTop = lines.scrollHeight;
   }
 

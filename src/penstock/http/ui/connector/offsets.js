@@ -16,7 +16,7 @@ export async function offsets(root, shown) {
     const rows = found.offsets.map((each) => row(each, alterable, shown, draw));
     const heads = ["Partition", "Offset", ...(alterable ? [""] : [])];
     const reset = button("Reset all offsets", async () => {
-      if (!(await confirmed(`Reset all offsets of ${shown.name}? It begins again when it is resumed.`, "Reset"))) return;
+      if (!(await confirmed(`Reset all offsets of ${shown.name}? It starts from the beginning when it is resumed.`, "Reset"))) return;
       notice((await ask("DELETE", connectorPath(shown.name, "/offsets"))).message);
       await draw();
     }, { class: "danger" });

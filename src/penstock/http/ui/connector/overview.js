@@ -1,4 +1,4 @@
-// The first sight of a connector: what is wrong and why, its tasks, figures over time, the topics it has used.
+// The overview of a connector: what is wrong and why, its tasks, figures over time, the topics it has used.
 
 import { button, h, notice, state, table } from "../dom.js";
 import { ask, connectorPath, get } from "../rest.js";
@@ -6,7 +6,7 @@ import { rootCause, traces } from "../status.js";
 import { Figure } from "./figure.js";
 import { places, stages } from "./places.js";
 
-const FIXED = 4;  // columns of the tasks that are there though they are empty
+const FIXED = 4;  // columns of the tasks that are shown even if they are empty
 const NO_TASKS = { STOPPED: "It is stopped: it has no tasks until it is resumed.", UNASSIGNED: "It has no tasks yet." };
 
 export async function overview(root, shown) {
@@ -77,12 +77,12 @@ function drawTasks(root, shown, status) {
   const focused = root.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
   root.replaceChildren(
     status.tasks.length ? table("Tasks", heads.filter(shownColumn), rows.map((cells) => cells.filter(shownColumn))) : h("p", {}, NO_TASKS[status.connector.state] ?? "It has no tasks."),
-    unreachable.length ? h("p", { class: "wrong" }, `These workers did not answer with figures: ${unreachable.join(", ")}`) : "",
+    unreachable.length ? h("p", { class: "wrong" }, `No figures from these workers: ${unreachable.join(", ")}`) : "",
   );
   if (focused) root.querySelector(`[aria-label="${focused}"]`)?.focus();
 }
 
-/** In records and in time, as far as it is known. */
+/** Lag in records and in time, as far as it is known. */
 function behind({ records_behind: records, records_waiting: waiting, seconds_behind: seconds }) {
   return [number(records ?? waiting), typeof seconds === "number" ? `${number(seconds)} s` : ""].filter(Boolean).join(" · ");
 }
@@ -105,7 +105,7 @@ async function drawTopics(root, shown) {
   const { topics } = (await get(connectorPath(shown.name, "/topics")))[shown.name];
   const reset = button("Reset this list", async () => {
     await ask("PUT", connectorPath(shown.name, "/topics/reset"));
-    notice("The topics it has used are forgotten; those it uses from now on are listed");
+    notice("The list is reset; topics used from now on are listed");
     await drawTopics(root, shown);
   }, { "aria-label": "Reset the topics used" });
   root.replaceChildren(

@@ -4,20 +4,20 @@ import { h, table } from "../dom.js";
 
 const STAGES = ["poll", "convert", "transform", "put", "send", "commit"];
 const SHOWN = 20;
-const LEAST = 0.0005;  // of the time: less would be shown as 0 %
+const MIN = 0.0005;  // of the time: less would be shown as 0 %
 
 export function stages(root, tasks) {
   const known = tasks.filter((task) => Object.values(task.stages ?? {}).some((share) => share > 0));
   const used = STAGES.filter((stage) => known.some((task) => stage in task.stages));
   const cell = (task, stage) => {
     const share = task.stages[stage] ?? 0;
-    const text = share > 0 && share < LEAST ? "< 0.1 %" : `${(share * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
+    const text = share > 0 && share < MIN ? "< 0.1 %" : `${(share * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
     return stage === task.slowest_stage ? h("strong", {}, text) : text;
   };
   const rows = known.map((task) => [String(task.id), ...used.map((stage) => cell(task, stage))]);
   redraw(root, rows.map((row) => row.map((each) => each.textContent ?? each)), () => used.length ? [
     h("h2", {}, "Stages"),
-    h("p", {}, "The share of the last half minute that each task has spent in each; the slowest is bold."),
+    h("p", {}, "Share of the last half minute that each task has spent in each stage; the largest is bold."),
     table("Stages", ["Task", ...used], rows)] : []);
 }
 

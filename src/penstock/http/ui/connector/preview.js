@@ -37,10 +37,10 @@ function given(field) {
   return field.value === "" ? null : Number(field.value);
 }
 
-/** The answer of a preview. */
+/** Shows the reply of a preview. */
 export function trial({ records, error }) {
   const wrong = error ? [h("p", { class: "wrong", role: "alert" }, typeof error === "string" ? error : `${error.stage ?? ""} ${error.class ?? ""}: ${error.message ?? JSON.stringify(error)}`)] : [];
-  if (!records.length && !error) return [h("p", {}, "There are no records to try it on.")];
+  if (!records.length && !error) return [h("p", {}, "There are no records to preview.")];
   return [...wrong, ...records.map((record, i) => h("article", { class: "record" },
     h("h3", {}, `Record ${i + 1}`, origin(record.before)),
     h("ol", {}, h("li", {}, "Before: ", value(record.before)), record.steps.map((each) => step(each, record.before))),
@@ -52,7 +52,7 @@ function origin(before) {
   return offset === undefined ? "" : ` ${topic}-${partition}@${offset}`;
 }
 
-/** With its topic if that is not the one it had `before`. */
+/** Adds the topic if it is not the one it had `before`. */
 function value(record, before = record) {
   const topic = record.topic === before.topic ? null : record.topic;
   const texts = Object.entries({ topic, key: record.key, value: record.value, headers: record.headers?.length ? record.headers : null })
