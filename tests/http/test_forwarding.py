@@ -128,7 +128,7 @@ HTML = {"Content-Type": "text/html;charset=iso-8859-1"}
 def test_replies_that_are_not_a_workers_become_errors(status: int, body: str) -> None:
     other = Other(httpx.Response(status, content=body, headers=HTML))
     answer = other.ask("http://two:8083/", "DELETE", "/connectors/a%2Fb")
-    why = f"IO Error trying to forward REST request: http://two:8083/: it answered {status} with what no worker answers"
+    why = f"IO Error trying to forward REST request: http://two:8083/: its reply with status {status} is not a worker's"
     assert (answer.status_code, answer.json()) == (500, {"error_code": 500, "message": why})
     assert other.asked[0].headers["accept"] == "application/json"
 

@@ -54,9 +54,8 @@ def test_a_restart_that_is_refused_is_logged(waiting: list[threading.Timer], cap
     Reloads(lambda request: answer).starts("a", {}, LONG_MS)
     (timer,) = waiting
     timer.function(*timer.args)
-    said = (
-        "Connector a, of which a value has expired, could not be restarted: {'message': 'Failed to start connector: a'}"
-    )
+    said = "Connector a could not be restarted after a config provider's value expired: "
+    said += "{'message': 'Failed to start connector: a'}"
     assert said in caplog.messages
     assert waiting == [timer]
 

@@ -63,7 +63,7 @@ def _relayed(answer: httpx.Response, url: str) -> Response:
     if not (answer.is_success or status >= 400):
         raise Refused(500, f"Unexpected status code when handling forwarded request: {status}")
     if (body or status >= 400) and not _is_of_worker(body, status):
-        raise Refused(500, f"{IO_ERROR}: {url}: it answered {status} with what no worker answers")
+        raise Refused(500, f"{IO_ERROR}: {url}: its reply with status {status} is not a worker's")
     headers = {"location": answer.headers["location"]} if "location" in answer.headers else {}
     return Response(body, status, headers | ({"content-type": JSON} if body else {}))
 

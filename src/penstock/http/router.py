@@ -158,7 +158,7 @@ class Router:
         try:
             return render(self._cleaned(answer))
         except Exception as error:
-            log.exception("The answer to %s %s can't be JSON", request.method, raw)
+            log.exception("The reply to %s %s cannot be encoded as JSON", request.method, raw)
             return render(Refused(500, str(error) or repr(error)).reply())
 
     def _cleaned(self, answer: Reply) -> Reply:

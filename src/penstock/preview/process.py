@@ -30,7 +30,7 @@ class Previews:
     def run(self, request: PreviewRequest, redact: Callable[[str], str] = str) -> dict[str, Any]:
         """Raises Refused: 503 if too many are running, 500 if it has ended without an answer or took too long."""
         if not self._free.acquire(blocking=False):
-            raise Refused(503, f"{AT_ONCE} previews are running, which is the most at once; try again later")
+            raise Refused(503, f"{AT_ONCE} previews are running, the maximum; try again later")
         try:
             return self._run(request, redact)
         finally:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from penstock.api.config import ConfigDef
 
-_CLIENTS = "Of the worker's own Kafka clients and of connectors' admin clients"
+_CLIENTS = "For the worker's own Kafka clients and connectors' admin clients"
 _KEY = "The key with which workers sign requests to each other (KIP-507)"
 _COPIES = "Replication factor of the {} topic if a worker creates it; -1 for the broker's default."
 _PARTITIONS = "Number of partitions of the {} topic if a worker creates it; -1 for the broker's default."
@@ -55,7 +55,7 @@ DOCUMENTATION = {
     "GET, POST and HEAD.",
     "response.http.headers.config": "Headers of every answer of the REST API, such as "
     "`set Cache-Control: no-cache, add X-Frame-Options: DENY`.",
-    "rest.extension.classes": "Extensions of the REST API. Of Java's only basic authentication is here: "
+    "rest.extension.classes": "Extensions of the REST API. Only Java's basic authentication is supported: "
     "`org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension`.",
     "listeners": "Addresses on which the REST API listens, such as `http://:8083,https://worker-1:8443`.",
     "admin.listeners": "Addresses for `/admin` alone; by default those of `listeners`, and none if it is empty.",
@@ -67,44 +67,44 @@ DOCUMENTATION = {
     "metrics.recording.level": "Checked as in Java, without effect: all metrics are recorded.",
     "ssl.client.auth": "Whether clients of the REST API need a certificate: `required`, `requested` or `none`.",
     "penstock.log.format": "Whether lines of the log are `text` or `json` objects.",
-    "java.security.auth.login.config": "A JAAS file, for basic authentication of the REST API and for Kafka clients; "
-    "what `-Djava.security.auth.login.config` is to Java.",
+    "java.security.auth.login.config": "A JAAS file, for basic authentication of the REST API and for Kafka clients, "
+    "as `-Djava.security.auth.login.config` is for Java.",
     "penstock.java.home": "The Java in which plugins from jars run; by default that of Spark.",
     "penstock.java.opts": "Options of the JVMs in which plugins from jars run, such as `-Xmx1g`.",
     "penstock.java.process": "How many JVMs there are for tasks of jars: one for each `connector`, on each machine, or "
     "one for the whole `worker`.",
-    "penstock.java.ship": "Whether Spark sends the jars of `plugin.path` to the executors of a cluster, which need not "
-    "have them in folders of the same names then.",
+    "penstock.java.ship": "Whether Spark sends the jars of `plugin.path` to the executors of a cluster, which then "
+    "need not have them in folders of the same names.",
     "penstock.jdbc.drivers": "Jars of JDBC drivers, or folders of them, for connectors to databases; beside those "
     "in `plugin.path` and those that `penstock plugins install` has fetched.",
     "penstock.query.slots": "On a Spark cluster: how many of the slots of `spark.cores.max` or "
     "`spark.executor.instances` queries get; hosted tasks get the rest. With 0 each application asks for all of them.",
-    "penstock.task.lease.ms": "How long a task goes on without a sign of life from its worker. By default it follows "
-    "from `session.timeout.ms`.",
+    "penstock.task.lease.ms": "How long a task may work without a heartbeat of its worker. By default it follows from "
+    "`session.timeout.ms`.",
     "offset.storage.file.filename": "Standalone only: the file in which source offsets are kept.",
-    "session.timeout.ms": "A worker that the group has not heard from for so long is taken for dead, and its work is "
-    "given to others.",
+    "session.timeout.ms": "After this time without a heartbeat the group considers a worker dead, and gives its "
+    "work to others.",
     "rebalance.timeout.ms": "How long each worker may take to join the group again after a rebalance has begun.",
     "heartbeat.interval.ms": "How often a worker sends heartbeats to the group; at most a third of "
     "`session.timeout.ms`.",
     "client.id": "The name by which brokers' logs and quotas know the worker in its group, and the admin clients of "
     "connectors; a part of the names of the worker's other clients, after the `group.id`.",
     "request.timeout.ms": f"{_CLIENTS}: how long a request to a broker may take before it is sent again.",
-    "connections.max.idle.ms": f"{_CLIENTS}: connections that are not used for so long are closed.",
+    "connections.max.idle.ms": f"{_CLIENTS}: connections that have been idle for this time are closed.",
     "worker.sync.timeout.ms": "How long a worker that is behind in reading the config topic tries to catch up before "
     "it leaves the group.",
     "worker.unsync.backoff.ms": "How long a worker that could not catch up stays away from the group.",
     "inter.worker.key.size": f"{_KEY}: its size in bits; by default that of the algorithm.",
-    "metadata.max.age.ms": f"{_CLIENTS}: how old what they know about topics may become.",
-    "reconnect.backoff.ms": f"{_CLIENTS}: the time before a broker is connected to again, at first.",
-    "reconnect.backoff.max.ms": f"{_CLIENTS}: the longest time before a broker is connected to again.",
-    "socket.connection.setup.timeout.ms": f"{_CLIENTS}: how long a connection may take to be made, at first.",
-    "socket.connection.setup.timeout.max.ms": f"{_CLIENTS}: how long a connection may take to be made, at most.",
-    "retry.backoff.ms": f"{_CLIENTS}: the time before a failed request is sent again, at first.",
-    "retry.backoff.max.ms": f"{_CLIENTS}: the longest time before a failed request is sent again.",
-    "metadata.recovery.strategy": f"{_CLIENTS}: what they do when no known broker answers: `rebootstrap` begins again "
+    "metadata.max.age.ms": f"{_CLIENTS}: the maximum age of metadata about topics.",
+    "reconnect.backoff.ms": f"{_CLIENTS}: the first delay before a new connection to a broker.",
+    "reconnect.backoff.max.ms": f"{_CLIENTS}: the maximum delay before a new connection to a broker.",
+    "socket.connection.setup.timeout.ms": f"{_CLIENTS}: the first time limit for establishing a connection.",
+    "socket.connection.setup.timeout.max.ms": f"{_CLIENTS}: the maximum time limit for establishing a connection.",
+    "retry.backoff.ms": f"{_CLIENTS}: the first delay before a failed request is sent again.",
+    "retry.backoff.max.ms": f"{_CLIENTS}: the maximum delay before a failed request is sent again.",
+    "metadata.recovery.strategy": f"{_CLIENTS}: what they do when no known broker responds: `rebootstrap` starts again "
     "with `bootstrap.servers`, `none` waits.",
-    "metadata.recovery.rebootstrap.trigger.ms": f"{_CLIENTS}: after so long without an answer they begin again with "
+    "metadata.recovery.rebootstrap.trigger.ms": f"{_CLIENTS}: after this time without a response they start again with "
     "`bootstrap.servers`.",
     "group.id": "The name of the cluster: workers with the same one share connectors and tasks.",
     "offset.storage.topic": "The topic in which source offsets are kept.",
@@ -120,9 +120,9 @@ DOCUMENTATION = {
     "config.storage.replication.factor": _COPIES.format("config"),
     "offset.storage.replication.factor": _COPIES.format("offset"),
     "status.storage.replication.factor": _COPIES.format("status"),
-    "connect.protocol": "How workers share the work: `sessioned` (incremental, with signed requests), `compatible` "
+    "connect.protocol": "How workers divide the work: `sessioned` (incremental, with signed requests), `compatible` "
     "(incremental), or `eager` (all stop for each rebalance).",
-    "scheduled.rebalance.max.delay.ms": "How long the work of a worker that has gone is kept for its return.",
+    "scheduled.rebalance.max.delay.ms": "How long the work of a worker that has left the group is kept for its return.",
     "inter.worker.key.ttl.ms": f"{_KEY}: how long it is used before a new one is made.",
     "inter.worker.key.generation.algorithm": f"{_KEY}: the algorithm it is made for.",
     "inter.worker.signature.algorithm": f"{_KEY}: the algorithm of signatures.",

@@ -18,7 +18,7 @@ def define_rest_limits(config: ConfigDef) -> None:
         16 * 2**20,
         at_least(1024),
         Importance.LOW,
-        "The largest body of a request; a larger one is answered 413.",
+        "The maximum size of a request's body; a larger one is answered with 413.",
     )
     for what, default in (("header", 30_000), ("body", 60_000)):
         config.define(
@@ -27,7 +27,7 @@ def define_rest_limits(config: ConfigDef) -> None:
             default,
             at_least(100),
             Importance.LOW,
-            f"How long a client may take to send the {what} of a request, in all; then its connection is closed.",
+            f"The total time for a client to send the {what} of a request; then its connection is closed.",
         )
     config.define(
         "penstock.rest.max.connections",
@@ -35,8 +35,8 @@ def define_rest_limits(config: ConfigDef) -> None:
         512,
         at_least(8),
         Importance.LOW,
-        "The largest number of connections of a listener. A further one takes the place of the one that has been idle "
-        "for the longest time.",
+        "The maximum number of connections of a listener. A further one replaces the one that has been idle for the "
+        "longest time.",
     )
 
 

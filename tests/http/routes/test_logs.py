@@ -100,7 +100,7 @@ def test_followers_are_limited(client: Client, cluster: RestCluster, monkeypatch
     write(cluster, "one", "a line")
     first = client.follow_logs("lines", {})
     assert next(first)["message"] == "a line"
-    with pytest.raises(WorkerError, match="1 clients follow logs here already, which is the most"):
+    with pytest.raises(WorkerError, match="1 clients follow logs here already, the maximum"):
         next(client.follow_logs("lines", {}))
     first.close()  # type: ignore[attr-defined]
 

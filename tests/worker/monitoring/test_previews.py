@@ -85,7 +85,7 @@ def test_few_wait_for_spark_at_a_time() -> None:
 
     of = replace(previews(SourceSampled("g"), []), sample=sample)
     for _ in range(2):
-        with pytest.raises(Refused, match="2 previews wait for Spark, which is the most at once"):
+        with pytest.raises(Refused, match="2 previews are waiting for Spark, the maximum"):
             of.answer(ask(dict(CONFIG)))
 
 

@@ -36,7 +36,7 @@ class ReloadedFile(Generic[T]):
                 if state != self._seen:
                     self._seen = state
                     self._content = self._parse(self._path.read_text("utf-8"))
-                    log.info("Read %s again, the file of `%s`", self._path, self._setting)
+                    log.info("Reloaded %s, the file of `%s`", self._path, self._setting)
             except (OSError, UnicodeDecodeError, RestSettingError) as error:
                 log.error(
                     "The file of `%s=%s` has changed and can't be used; what it held before counts: %s",

@@ -155,7 +155,7 @@ def add_log_routes(router: Router, ask: Ask, peers: Peers | None) -> None:
         match await begun(call):
             case (reading, others):
                 if peers is not None and peers.followers >= MAX_FOLLOWERS:
-                    raise m.Refused(503, f"{MAX_FOLLOWERS} clients follow logs here already, which is the most")
+                    raise m.Refused(503, f"{MAX_FOLLOWERS} clients follow logs here already, the maximum")
                 events = _none() if call.request.method == "HEAD" else _followed(reading, others)
                 return StreamingResponse(events, media_type=EVENTS)
             case answer:

@@ -75,7 +75,9 @@ class Reloads:
                     if self._timers.get(name) is due:  # else it has been started meanwhile
                         self._schedule(name, config, 0)
             elif isinstance(reply, Reply) and reply.status >= 400 and reply.status != DELETED:
-                log.error("Connector %s, of which a value has expired, could not be restarted: %s", name, reply.body)
+                log.error(
+                    "Connector %s could not be restarted after a config provider's value expired: %s", name, reply.body
+                )
 
         self._submit(RestartConnector(name)).add_done_callback(answered)
 

@@ -99,7 +99,7 @@ class WorkerPreviews:
             is_source=True,
         )
         if not self._free.acquire(blocking=False):
-            raise Refused(503, f"{AT_ONCE} previews wait for Spark, which is the most at once; try again later")
+            raise Refused(503, f"{AT_ONCE} previews are waiting for Spark, the maximum; try again later")
         try:
             answer = self._sampled(spec, request)
         finally:
