@@ -8,7 +8,7 @@ from hosts.conducted import Conducted, stored
 from penstock.api.batch import Batch
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
-from penstock.spark.run.stall_watch import described
+from penstock.spark.run.task_link import described
 from support.kafka.client import Kafka
 from support.tasks.runs import eventually
 

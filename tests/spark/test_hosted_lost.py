@@ -23,7 +23,7 @@ from penstock.core.model.tasks import (
     TaskWaiting,
 )
 from penstock.spark import supervisor
-from penstock.spark.run import reasons, sharing
+from penstock.spark.run import reports, sharing
 from support.process_tree import alive
 from support.spark.host import Spec, files_of_spark, id_of, process_of
 from support.waiting import SECONDS, until
@@ -36,7 +36,7 @@ def at_once() -> Iterator[None]:
     """Spark is started again at once, however often it has died; a busy machine may be late with what it says."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(supervisor, "BACKOFF", (0.0,))
-        patch.setattr(reasons, "SETTLING", 60.0)
+        patch.setattr(reports, "SETTLING", 60.0)
         yield
 
 

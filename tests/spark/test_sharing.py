@@ -16,8 +16,8 @@ from penstock.api.errors import ConfigError
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
 from penstock.spark.messages.task import HostCommand, TaskIdentity, TaskSubmission, WorkerMessage
 from penstock.spark.run import sharing
+from penstock.spark.run.process import TaskProcess
 from penstock.spark.run.sharing import Company, TaskProcesses
-from penstock.spark.run.task_process import TaskProcess
 from penstock.spark.run.task_threads import TaskThreads
 from penstock.spark.supervisor import JobEnd
 from penstock.spark.task_exit import OutOfMemoryKills

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from penstock.pipeline.telemetry.plugin_calls import PluginCall, PluginCalls
-from penstock.spark.run.stall_watch import StallWatch, described
+from penstock.spark.run.task_link import StallWatch, described
 from support.tasks.runs import eventually
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskLost, TaskRunning
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.run import reasons
+from penstock.spark.run import reports
 from penstock.spark.settings import HostSettings
 from support.process_tree import alive, command
 from support.spark.class_data import EXECUTORS_JAVA, java_options
@@ -47,7 +47,7 @@ def hosted(cluster: SparkCluster) -> Iterator[Hosted]:
     hosted.start()
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reasons, "SETTLING", 60.0)  # the end of an executor comes by way of several processes
+            patch.setattr(reports, "SETTLING", 60.0)  # the end of an executor comes by way of several processes
             hosted.events.until(SparkReady)
             yield hosted
     finally:

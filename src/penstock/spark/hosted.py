@@ -30,8 +30,7 @@ from penstock.spark.admission import Link, Reception
 from penstock.spark.channel import RefusedError
 from penstock.spark.messages.driver import SampleSource, SourceSampled
 from penstock.spark.messages.task import AdmittedTask, LogLevelCommand, TaskIdentity
-from penstock.spark.run.gate import Gate
-from penstock.spark.run.hosted_run import HostedRun, Shared
+from penstock.spark.run.hosted_run import HostedRun, RunGate, RunResources
 from penstock.spark.run.sharing import MANY, TaskProcesses
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
@@ -78,7 +77,7 @@ class HostedTasks:
         self._thread.start()
         self._call(self._begin, listening, (host, listening.getsockname()[1]))
 
-    def run(self, spec: TaskSpec, gate: Gate | None = None) -> None:
+    def run(self, spec: TaskSpec, gate: RunGate | None = None) -> None:
         """Start a run of a task. ``TaskWaiting`` until it is admitted, then what it says, then ``TaskEnded``, whatever
         happens.
 
@@ -156,7 +155,7 @@ class HostedTasks:
         capacity = self._capacity
         free = asyncio.Semaphore(capacity)
         own = identity()
-        self._shared = Shared(
+        self._shared = RunResources(
             self.settings,
             address,
             own.fingerprint,
@@ -185,7 +184,7 @@ class HostedTasks:
             raise RefusedError(f"task {_id(who)} is not run by this worker")
         return AdmittedTask(run.admit(who, link), self.settings.lease, dict(self._levels))
 
-    def _run(self, spec: TaskSpec, gate: Gate | None) -> None:
+    def _run(self, spec: TaskSpec, gate: RunGate | None) -> None:
         id = TaskId(spec.connector, spec.task)
         before = self._runs.get(id)
         processes = self._driver_of_queries() if spec.kind == "query" else self._processes

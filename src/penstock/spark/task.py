@@ -48,8 +48,7 @@ from penstock.spark.messages.task import (
     WaitingReport,
 )
 from penstock.spark.parent import end_with_parent
-from penstock.spark.run.stall_watch import watch_stalls
-from penstock.spark.run.task_link import ChannelHost, LogRelay, Steering
+from penstock.spark.run.task_link import ChannelHost, LogRelay, Steering, watch_stalls
 from penstock.spark.run.task_threads import OfTask, TaskThreads, inherit_task
 from penstock.spark.task_exit import CONTACT_LOST
 

@@ -22,7 +22,7 @@ from penstock.core.model.tasks import TaskChange, TaskEnded, TaskFailed, TaskId,
 from penstock.kafka.admin import NoAnswerError
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.pipeline.trace import stack, trace
-from penstock.spark.run.gate import Gate, NotConfirmedError
+from penstock.spark.run.hosted_run import NotConfirmedError, RunGate
 from penstock.threads import ConnectorThreads
 from penstock.worker.specs import Specs
 
@@ -41,7 +41,7 @@ task of its own once it is stopped.
 class Hosts(Protocol):
     """Host of the tasks: ``spark.hosted.HostedTasks``."""
 
-    def run(self, spec: TaskSpec, gate: Gate) -> None: ...
+    def run(self, spec: TaskSpec, gate: RunGate) -> None: ...
     def pause(self, id: TaskId) -> None: ...
     def resume(self, id: TaskId) -> None: ...
     def stop(self, id: TaskId) -> None: ...
@@ -183,7 +183,7 @@ class TaskLauncher:
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """``spark.run.gate.Gate`` of one run."""
+    """``RunGate`` of one run."""
 
     launcher: TaskLauncher
     spec: TaskSpec

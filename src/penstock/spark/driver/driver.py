@@ -15,17 +15,18 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
+from penstock.scratch import Scratch
 from penstock.spark import task
 from penstock.spark.channel import LIMIT
 from penstock.spark.driver.class_data import make_when_quiet, with_archive
-from penstock.spark.driver.files import DriverFiles
-from penstock.spark.driver.java_figures import java_figures
-from penstock.spark.driver.log_levels import reduce_log_levels
-from penstock.spark.driver.stage_counts import StageCounts
+from penstock.spark.driver.spark_java import StageCounts, java_figures, reduce_log_levels
 from penstock.spark.messages.driver import (
     COMMANDS,
     EVENTS,
@@ -66,6 +67,9 @@ their groups, which would have to wait for the ends of their sessions otherwise.
 """
 PINGS_OF_FIGURES = 5
 """Which pings are answered with figures of Java."""
+
+_LOCAL_DIRS = "SPARK_LOCAL_DIRS"
+_JAVA = "spark.driver.defaultJavaOptions"
 
 
 class Driver:
@@ -281,6 +285,42 @@ class Driver:
     def _send(self, event: DriverEvent) -> None:
         with self._sending:
             self._socket.sendall(frame(EVENTS.encode(event)))
+
+
+class DriverFiles:
+    """Where Spark, its Java and its driver put their files: in folders that are gone when the driver is.
+
+    Spark and Java remove theirs themselves, but not when they are killed: then 20 MB of jars, what did not fit into
+    memory and the checkpoints of queries stay.
+    """
+
+    def __init__(self, conf: Mapping[str, str]) -> None:
+        self.roots = os.environ.get(_LOCAL_DIRS) or conf.get("spark.local.dir") or tempfile.gettempdir()
+        """What the user calls the folders of Spark: one, or several with commas."""
+        self._folders: list[Scratch] = []
+
+    def begin(self, conf: Mapping[str, str]) -> dict[str, str]:
+        """Make folders below those of the user, have them used by what this process starts, and by itself. The answer
+        is the configuration for that. Raises OSError.
+        """
+        local = [self._folder(Path(root.strip()).absolute()) for root in self.roots.split(",")]
+        # Native libraries are loaded from here: it stays on the disk of the other temporary files.
+        own = self._folder(Path(tempfile.gettempdir()).absolute())
+        os.environ[_LOCAL_DIRS] = ",".join(map(str, local))
+        tempfile.tempdir = str(own)
+        return {**conf, _JAVA: f'"-Djava.io.tmpdir={own}" {conf.get(_JAVA, "")}'.rstrip()}
+
+    def end(self) -> None:
+        for folder in self._folders:
+            folder.close()
+
+    def _folder(self, root: Path) -> Path:
+        for known in self._folders:
+            if known.path.parent == root:
+                return known.path
+        root.mkdir(parents=True, exist_ok=True)
+        self._folders.append(Scratch("spark", root))
+        return self._folders[-1].path
 
 
 def _ended(java: subprocess.Popen[bytes], code: int) -> str:

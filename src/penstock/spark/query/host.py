@@ -31,8 +31,7 @@ from penstock.spark.messages.task import DoneReport, FailedReport, LostReport, T
 from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.shared import prepare
 from penstock.spark.query.source.pausing import BetweenBatches
-from penstock.spark.run.stall_watch import watch_stalls
-from penstock.spark.run.task_link import ChannelHost, LogRelay, Steering
+from penstock.spark.run.task_link import ChannelHost, LogRelay, Steering, watch_stalls
 from penstock.spark.run.task_threads import OfTask, inherit_task
 from penstock.spark.task import named, plugins, resolver
 

@@ -7,16 +7,17 @@ cancelled job was seen to work on for seconds). Only then ``TaskEnded`` is said,
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.core.model.tasks import TaskId
 from penstock.embedded import EmbeddedError
 from penstock.kafka.group.removal import MemberRemoval
-from penstock.pipeline.task import TaskSpec
+from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.spark.admission import Link
 from penstock.spark.channel import RefusedError
 from penstock.spark.messages.task import (
@@ -38,12 +39,16 @@ from penstock.spark.messages.task import (
     TaskSubmission,
     WorkerCommand,
 )
-from penstock.spark.run import reasons
-from penstock.spark.run.gate import Gate, NotConfirmedError
-from penstock.spark.run.group_member import RunGroupMember
-from penstock.spark.run.reports import TaskReports
+from penstock.spark.run.process import SETTLING, RunGroupMember, TaskProcess
+from penstock.spark.run.reports import (
+    LossReason,
+    TaskReports,
+    end_reason,
+    ended_by_another,
+    reason_in_company,
+    silent_reason,
+)
 from penstock.spark.run.sharing import Company, SharedProcess, TaskProcesses
-from penstock.spark.run.task_process import SETTLING, TaskProcess
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import JobEnd
 from penstock.spark.task_exit import ExitStatuses, OutOfMemoryKills, lost_with_executor
@@ -57,9 +62,23 @@ lost with it, also between being told to give up and the cancellation.
 """
 
 
+class NotConfirmedError(Exception):
+    """A run of a task is not to begin: it is not wanted here any more, or that can't be found out."""
+
+
+class RunGate(Protocol):
+    """What a run passes before it begins its work; the futures raise NotConfirmedError if it is not to begin."""
+
+    def admit(self) -> concurrent.futures.Future[TaskSpec]:
+        """Called when the task's process is ready: what it is admitted with."""
+
+    def committed_offsets(self) -> concurrent.futures.Future[CommittedOffsets]:
+        """Called with exactly once, when the task's producer has fenced all older ones."""
+
+
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What all runs of a worker have in common."""
+class RunResources:
+    """What all runs of a worker share."""
 
     settings: HostSettings
     address: tuple[str, int]
@@ -77,7 +96,9 @@ class Shared:
 class HostedRun:
     living: asyncio.Task[None]
 
-    def __init__(self, spec: TaskSpec, shared: Shared, processes: TaskProcesses, gate: Gate | None = None) -> None:
+    def __init__(
+        self, spec: TaskSpec, shared: RunResources, processes: TaskProcesses, gate: RunGate | None = None
+    ) -> None:
         """As ``HostedTasks.run``, in one of the ``processes`` of a Spark application."""
         loop = asyncio.get_running_loop()
         self.spec = spec
@@ -317,7 +338,7 @@ class HostedRun:
                 self._process.left()
                 return
         if not (done or lost):
-            reason = reasons.silent(link, lease) if silent else await self._reason(link, job, process)
+            reason = silent_reason(link, lease) if silent else await self._reason(link, job, process)
         seen = await self._process.over(0.0 if silent else SETTLING, lease)
         if self._query and job is not None:
             await asyncio.wait({job}, timeout=self._shared.settings.graceful + PATIENCE)
@@ -331,16 +352,16 @@ class HostedRun:
         if not (done or lost):
             self.reports.lost(*reason)
 
-    async def _reason(self, link: Link, job: asyncio.Future[JobEnd] | None, process: SharedProcess) -> reasons.Reason:
-        reason, died = await reasons.ended(link, job, self._process, self._query)
+    async def _reason(self, link: Link, job: asyncio.Future[JobEnd] | None, process: SharedProcess) -> LossReason:
+        reason, died = await end_reason(link, job, self._process, self._query)
         if not process.shared:
             return reason, died
-        if (by_another := reasons.ended_by_another(process, self._group)) is not None:
+        if (by_another := ended_by_another(process, self._group)) is not None:
             return by_another
         if not died:
             return reason, False
         self._processes.alone.add(self.id)
-        return reasons.in_company(reason)
+        return reason_in_company(reason)
 
     def _heard(self, report: TaskReport) -> None:
         self.reports.heard(report)  # every kind of report; some concern the run as well

@@ -1,10 +1,22 @@
-"""A process of this machine that the worker may have to kill."""
+"""Processes of this machine that the worker may have to kill, and what is left of a task when it has.
+
+A killed sink task leaves the member of its consumer group behind.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
+
+from penstock.kafka.group.removal import MemberRemoval
+from penstock.pipeline.sink.member import client_id, consumer_settings
+from penstock.pipeline.task import TaskSpec
+from penstock.spark.messages.task import GroupMemberReport
+from penstock.spark.task_exit import ExitStatuses, OutOfMemoryKills, ending
+
+SETTLING = 2.0
+"""Seconds that Spark gets to say why a process is gone, and a process to be gone after its last word."""
 
 
 class Process:
@@ -42,3 +54,84 @@ class Process:
         asyncio.get_running_loop().remove_reader(self._descriptor)
         os.close(self._descriptor)
         self._ended.set_result(None)
+
+
+class TaskProcess:
+    """The process of a run where it can be seen: on this machine, and not Spark's driver.
+
+    Nothing is seen until ``admitted``; then it is killed and waited for through this object alone.
+    """
+
+    def __init__(self, exits: ExitStatuses | None, out_of_memory: OutOfMemoryKills) -> None:
+        """``exits``: where tasks run on this machine."""
+        self._exits, self._out_of_memory = exits, out_of_memory
+        self._process: Process | None = None
+        self._kills = (0, 0)
+        """The kernel's kills for lack of memory when the last two metrics came: a kill may be counted before the
+        last."""
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    def admitted(self, pid: int) -> None:
+        self._process = Process.open(pid)
+        self._kills = (self._out_of_memory.count(),) * 2
+        if self._exits is not None:
+            self._exits.forget(pid)
+
+    def measured(self) -> None:
+        """Called when metrics came: the process was alive a moment ago."""
+        self._kills = (self._kills[1], self._out_of_memory.count())
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+    def left(self) -> None:
+        """Called last, when it goes on with other tasks."""
+        if self._process is not None:
+            self._process.let_go()
+            self._process = None
+
+    async def over(self, patience: float, lease: float) -> bool:
+        """Wait for its end, by force after ``patience`` seconds, or for the end of its lease. Whether it is seen."""
+        if self._process is None:
+            return False
+        if not await self._process.ended(patience):
+            self._process.kill()
+            await self._process.ended(lease)
+        if self._exits is not None:
+            self._exits.expect(self._process.pid)
+        return True
+
+    async def ended_how(self) -> tuple[str, bool] | None:
+        """How it ended that said nothing before, and whether by itself. None where exit statuses are not seen."""
+        if self._exits is None:
+            return None
+        status = None
+        if self._process is not None and await self._process.ended(SETTLING):
+            status = await self._exits.take(self._process.pid, SETTLING)
+        return ending(status, self._out_of_memory.count() > self._kills[0])
+
+
+class RunGroupMember:
+    """The member of a consumer group that a run of a sink task is, as the worker knows it.
+
+    There is none until the run's process reports one; other tasks than hosted sinks have none.
+    """
+
+    def __init__(self, spec: TaskSpec, removal: MemberRemoval) -> None:
+        self._spec, self._removal = spec, removal
+        self._id = ""
+
+    def heard(self, report: GroupMemberReport) -> None:
+        self._id = report.id
+        settings = consumer_settings(self._spec)
+        if report.waits and settings["client.id"] == client_id(self._spec):
+            self._removal.replace(settings, lambda: self._id)
+
+    def remove(self) -> None:
+        """Called when the run is certainly over and has not closed its consumer; returns at once."""
+        if self._id:
+            self._removal.remove(consumer_settings(self._spec), self._id)

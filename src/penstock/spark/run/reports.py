@@ -1,7 +1,8 @@
-"""What a run of a task tells the worker's loop: its states, and what its process sends while it is admitted."""
+"""What a run of a task delivers to the worker's loop: its states, the reports of its process, and why that ended."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any, assert_never
@@ -19,6 +20,7 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.pipeline.trace import trace
+from penstock.spark.admission import Link
 from penstock.spark.messages.task import (
     CommittedOffsetsRequest,
     DoneReport,
@@ -36,8 +38,15 @@ from penstock.spark.messages.task import (
     TopicReport,
     WaitingReport,
 )
+from penstock.spark.run.process import SETTLING, TaskProcess
+from penstock.spark.run.sharing import SharedProcess
+from penstock.spark.supervisor import JAVA_ENDS, JobEnd
+from penstock.spark.task_exit import crashed_on_executor, lost_with_executor
 
 log = logging.getLogger(__name__)
+
+LossReason = tuple[str, bool]
+"""The reason for the status of a task that was lost, and whether its process ended by itself."""
 
 
 class TaskReports:
@@ -103,3 +112,39 @@ class TaskReports:
             record.created, record.msecs = line.created, line.created % 1 * 1000
             record.threadName = f"task-thread-{self._id}"
             logger.handle(record)
+
+
+def silent_reason(link: Link, lease: float) -> LossReason:
+    return f"No heartbeat of the task ({_place(link)}) for {lease:g} s: it is frozen or cut off", False
+
+
+async def end_reason(link: Link, job: asyncio.Future[JobEnd] | None, process: TaskProcess, query: bool) -> LossReason:
+    """Of one that has hung up. Waits a little for what Spark says of its job, and for its exit status."""
+    where = _place(link)
+    if job is not None:
+        # A query's job ends with Java, which is given its own time to end.
+        await asyncio.wait({job}, timeout=SETTLING + 2 * JAVA_ENDS if query else SETTLING)
+        if job.done() and job.result().driver_died:
+            return f"The task ended with Spark ({where}): {job.result().error}", False
+    error = job.result().error if job is not None and job.done() else None
+    if lost_with_executor(error):
+        return f"The task ended with its executor ({where}): {error}", False
+    seen = await process.ended_how()
+    how, died = ("it was killed, or it crashed", crashed_on_executor(error)) if seen is None else seen
+    return f"The process of the task ended without a word ({where}): {how}", died
+
+
+def ended_by_another(process: SharedProcess, group: str) -> LossReason | None:
+    """That the process was ended for another run in it; None if it was not."""
+    if process.ended_by in ("", group):
+        return None
+    return f"The process was ended because of run {process.ended_by} of another task in it, which did not end", False
+
+
+def reason_in_company(reason: str) -> LossReason:
+    """Of one that was not alone in a process that ended by itself: it is not known to have ended it."""
+    return f"{reason}. Other tasks were in it, and this one starts again in a process of its own", False
+
+
+def _place(link: Link) -> str:
+    return f"process {link.who.pid} on {link.who.host}"

@@ -1,4 +1,6 @@
-"""A hosted task's end of the channel to its worker: the worker's messages, its own, and its log lines."""
+"""A hosted task's end of the channel to its worker: the worker's messages, its own, its log lines, and reports of calls
+of its plugin that do not return.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,19 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from penstock.api.errors import ConnectError
 from penstock.hosts.jvm.levels import JVMS
 from penstock.hosts.python import process
-from penstock.pipeline.task import CommittedOffsets, SourceOffsets, TaskControl
+from penstock.pipeline.task import CommittedOffsets, SourceOffsets, TaskControl, TaskSpec, seconds_of
+from penstock.pipeline.telemetry.plugin_calls import PluginCall, PluginCalls
 from penstock.pipeline.telemetry.traces import current_ids
+from penstock.pipeline.trace import stack
 from penstock.spark.channel import TaskChannel
 from penstock.spark.messages.task import (
     AbortCommand,
@@ -24,6 +31,7 @@ from penstock.spark.messages.task import (
     HostCommand,
     LogLevelCommand,
     LogReport,
+    LostReport,
     MetricsReport,
     OffsetsReport,
     PauseCommand,
@@ -31,12 +39,16 @@ from penstock.spark.messages.task import (
     ResetTopicsCommand,
     ResumeCommand,
     RunningReport,
+    StalledReport,
     StopCommand,
     TopicReport,
     WorkerCommand,
 )
 
 log = logging.getLogger(__name__)
+
+LOOK_S = 5.0
+"""The longest time between two looks at calls that do not return."""
 
 
 class Steering:
@@ -146,3 +158,49 @@ class LogRelay(logging.Handler):
             self._channel.send(LogReport(text, *place, record.created, ids))
         except Exception:
             self.handleError(record)
+
+
+def watch_stalls(spec: TaskSpec, control: TaskControl, channel: TaskChannel) -> threading.Event:
+    """Report methods of the plugin that do not return, or give the task up, as ``penstock.stalled.action`` says, until
+    the event is set.
+    """
+
+    def stalled(reason: str | None) -> None:
+        if reason is not None:
+            log.warning("%s", reason)
+        if reason is not None and spec.worker_config.get("penstock.stalled.action", "report") == "restart":
+            channel.send(LostReport(reason.partition(". It is at\n")[0]))
+        else:
+            channel.send(StalledReport(reason))
+
+    after = seconds_of(spec, "penstock.task.stalled.after.ms", "300000")
+    watch = StallWatch(control.calls, after, stalled)
+    watch.start()
+    return watch.ended
+
+
+@dataclass(frozen=True, slots=True)
+class StallWatch:
+    """Reports calls that do not return, until ``ended`` is set; ``stalled`` gets a sentence with the stack, and None
+    when that call has returned.
+    """
+
+    calls: PluginCalls
+    seconds: float
+    stalled: Callable[[str | None], None]
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def start(self) -> None:
+        self.calls.on_return = lambda: self.stalled(None)
+        threading.Thread(target=self._look, name="stall-watch", daemon=True).start()
+
+    def _look(self) -> None:
+        while not self.ended.wait(min(LOOK_S, self.seconds / 4)):
+            self.calls.report(self.seconds, lambda call: self.stalled(described(call)))
+
+
+def described(call: PluginCall) -> str:
+    """Since when, and where it is now, if it is here."""
+    since = datetime.fromtimestamp(time.time() - (time.monotonic() - call.since), UTC).isoformat(timespec="seconds")
+    where = "" if call.thread is None else f". It is at\n{stack(call.thread)}"
+    return f"The task is stalled: {call.method} has not returned since {since}{where}"
