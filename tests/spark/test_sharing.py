@@ -202,7 +202,7 @@ def test_spark_is_killed_only_when_none_of_its_processes_comes_twice(monkeypatch
                 count += 1
                 return True
 
-            assert not await processes.come(group, {never}, due)
+            assert not await processes.wait_for_process(group, {never}, due)
             return count
 
         trio = Company("m:Task", 3)
@@ -218,7 +218,7 @@ def test_spark_is_killed_only_when_none_of_its_processes_comes_twice(monkeypatch
         assert len(driver.killed) == 1
         assert await looks("a") == 6, "after a kill it may need longer"
         # It arrives, and is admitted later: no task that it brings is a reason to kill Spark.
-        processes.arrived("a")
+        processes.connected("a")
         assert await looks("alone") == 3
         processes.admitted("a", Channel())  # type: ignore[arg-type]
         await waiting
@@ -237,12 +237,12 @@ def test_a_task_that_can_not_be_begun_where_it_was_brought_does_not_wait_for_eve
         _, second, third = (processes.submit(g, g, submission(), trio) for g in "abc")
         processes.admitted("a", a)  # type: ignore[arg-type]
         await asyncio.sleep(0)
-        processes.not_begun("another", "b", "too late")
-        processes.not_begun("a", "nobody", "it has left")
-        processes.not_begun("a", "b", "TimeoutError: timed out")
+        processes.could_not_begin("another", "b", "too late")
+        processes.could_not_begin("a", "nobody", "it has left")
+        processes.could_not_begin("a", "b", "TimeoutError: timed out")
         assert (await second).error == "TimeoutError: timed out"
         processes.admitted("c", b)  # type: ignore[arg-type]
-        processes.not_begun("a", "c", "it has begun")
+        processes.could_not_begin("a", "c", "it has begun")
         assert not third.done()
 
     asyncio.run(story())

@@ -1,4 +1,4 @@
-"""What all parts of one run of a task share, and the one call of a task's ``stop``."""
+"""Objects that all parts of one run of a task share, and the one call of a task's ``stop``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TaskRuntime:
-    """Which task it is, who steers it, where it reports, and what happens to records that fail."""
+    """Identity of a run's task, its control, its host, its metrics, and the handling of records that fail."""
 
     id: TaskId
     control: TaskControl

@@ -1,4 +1,4 @@
-"""What a task is given when it starts, and how it and its worker communicate: the interface between loops and host.
+"""The interface between task loops and their host: the specification of a task, its control and its reports.
 
 The loops of ``source`` and ``sink`` do not depend on Spark. They get a ``TaskSpec``, report through a ``TaskHost`` and
 follow a ``TaskControl``. ``spark.task`` is the host in production; tests run the same loops in a
@@ -16,7 +16,7 @@ from penstock.api.errors import ConnectError
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 
 CommittedOffsets = tuple[tuple[dict[str, Any] | None, dict[str, Any], str | None], ...]
-"""Of each source partition: the partition, its offset, and base64 of the stored key or None."""
+"""Each source partition with its offset, and base64 of the stored key or None."""
 
 SourceOffsets = list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
 """Source partitions, each with its offset; a null offset deletes what is stored."""
@@ -84,7 +84,7 @@ class TaskSpec:
 
 
 class TaskHost(Protocol):
-    """Where a task loop reports. Called from the loop's thread; must not block for long."""
+    """The host to which a task loop reports. Called from the loop's thread; must not block for long."""
 
     def running(self, degraded_reason: str | None = None) -> None:
         """The task has started, or resumed after a pause.
@@ -96,7 +96,8 @@ class TaskHost(Protocol):
         """The task has paused; nothing is polled or put until it is resumed."""
 
     def committed_offsets(self) -> CommittedOffsets:
-        """Called once by a source task with exactly once, when its producer has fenced all older ones (KIP-618).
+        """Return the committed offsets. Called once by a source task with exactly once, when its producer has fenced
+        all older ones (KIP-618).
 
         Only now are the offsets read, after the worker has confirmed once more that the task is to run here. Blocks.
         Raises ConnectError if the task is not to begin.
@@ -106,7 +107,7 @@ class TaskHost(Protocol):
         """The task used this topic and it was not among the known ones."""
 
     def group_member(self, id: str, waits: bool) -> None:
-        """The member of its consumer group that the task is: what is to be removed from it if the process is killed.
+        """Report the member of its consumer group that the task is, to be removed if the process is killed.
 
         Called by a sink task as soon as the coordinator has given it an id, and with each other id; and again, with
         ``waits``, at intervals while a rebalance of the group takes long: it may wait for an earlier run of the task.
@@ -116,19 +117,19 @@ class TaskHost(Protocol):
         """Store source offsets durably (only where ``TaskSpec.offsets_topic`` is None)."""
 
     def metrics(self, values: dict[str, Any]) -> None:
-        """The task's counters and gauges; called every few seconds."""
+        """Report the task's counters and gauges. Called every few seconds."""
 
 
 @dataclass(slots=True)
 class TaskControl:
-    """How the host controls a running loop; every method may be called from any thread, any number of times."""
+    """Control of a running loop by its host; any thread may call every method, any number of times."""
 
     pausing: bool = False
     stopping: bool = False
     resets: int = 0
     """How often the active topics were reset; the loop reports all topics again when this changes."""
     changed: threading.Event = field(default_factory=threading.Event)
-    """Set whenever something changed; loops wait on it instead of sleeping, and clear it."""
+    """Set whenever something changes; loops wait on it instead of sleeping, and clear it."""
     on_stop: Callable[[], None] | None = None
     """Set by the loop: ends a poll that blocks (``SourceTask.stop``). Called once, by ``stop``."""
     aborted: bool = False
@@ -161,7 +162,7 @@ class TaskControl:
             on_stop()
 
     def may_write(self) -> bool:
-        """False once another run of the task may have begun."""
+        """Return False once another run of the task may have begun."""
         return not self.aborted and self.leased()
 
     def abort(self) -> None:
@@ -169,7 +170,7 @@ class TaskControl:
         self.stop()
 
     def wait(self, seconds: float) -> None:
-        """Called by the loop: block until something changed or so many seconds have passed."""
+        """Block until something changes or so many seconds have passed. Called by the loop."""
         if self.changed.wait(max(seconds, 0.0)):
             self.changed.clear()
 
@@ -184,5 +185,5 @@ def await_start(control: TaskControl, host: TaskHost) -> bool:
 
 
 def seconds_of(spec: TaskSpec, name: str, default: str) -> float:
-    """A setting of the worker that is in milliseconds."""
+    """Return a setting of the worker that is given in milliseconds, in seconds."""
     return int(spec.worker_config.get(name, default)) / 1000

@@ -40,11 +40,11 @@ log = logging.getLogger(__name__)
 PATIENCE = 10.0
 """Seconds that a connection has for TLS, and then for the proof of its key."""
 STRANGERS = 256
-"""Connections at most that have proved nothing."""
+"""Maximum number of connections that have proved nothing."""
 RETRY = 0.1
 """Seconds before another attempt to accept a connection."""
 GRACE = 0.5
-"""Seconds for reading what a task has said before its lease was found to have run out."""
+"""Seconds for reading what a task sent before its lease was found to have run out."""
 
 # asyncio gives each connection a buffer of 256 KB and each read another; a record of TLS has 16 KB.
 sslproto.SSLProtocol.max_size = 1 << 15
@@ -57,7 +57,7 @@ class Link:
         self._reader, self._writer = reader, writer
         self.who = who
         self.heard = asyncio.get_running_loop().time()
-        """When the lease was renewed last."""
+        """Time of the loop at which the lease was last renewed."""
         self._grace: float | None = None
         self._abandoned = False
 
@@ -66,11 +66,11 @@ class Link:
             self._writer.write(frame(FROM_WORKER.encode(message)))
 
     def abandon(self) -> None:
-        """Let its lease run out: the process, which nothing else here can reach, ends by then."""
+        """Let the lease run out, since nothing else reaches the process: it ends by then."""
         self._abandoned = True
 
     async def messages(self, lease: float) -> AsyncIterator[TaskReport]:
-        """What the task says, until the channel closes. Raises TimeoutError when the lease runs out."""
+        """Yield the task's reports until the channel closes. Raises TimeoutError when the lease runs out."""
         coming: asyncio.Queue[TaskReport | None] = asyncio.Queue()
         reading = asyncio.create_task(self._read(coming))
         try:
@@ -118,23 +118,23 @@ class Link:
 
 @dataclass(slots=True)
 class Reception:
-    """Takes the connections of tasks: admits each or refuses it.
+    """Accepts the connections of tasks, and admits or refuses each task.
 
-    What has not proved who it is may say little and has ``PATIENCE``; when there are too many such connections, the
-    oldest is given up.
+    A connection that has not proved who it is may send ``STRANGER_LIMIT`` bytes and has ``PATIENCE`` seconds; when
+    there are more than ``STRANGERS`` of them, the oldest is closed.
     """
 
     identity: Identity
     key_of: Callable[[TaskIdentity], str | None]
     ready: Callable[[TaskIdentity], asyncio.Future[Any] | None]
-    """Awaited before the admission, whatever its outcome."""
+    """Returns what to wait for before the admission, whatever its outcome."""
     admit: Callable[[TaskIdentity, Link], AdmittedTask]
     """Returns what the task runs with, or raises RefusedError."""
     _strangers: dict[asyncio.Task[None], None] = field(default_factory=dict)
     _known: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def serve(self, listening: socket.socket) -> None:
-        """Until it is cancelled."""
+        """Accept connections until cancelled."""
         loop = asyncio.get_running_loop()
         listening.setblocking(False)
         try:

@@ -49,29 +49,30 @@ from penstock.wire.messages import MessageError
 log = logging.getLogger(__name__)
 
 LIMIT = 256 * 1024 * 1024
-"""Bytes of one message at most: the offsets of a source may be many."""
+"""Maximum bytes of one message: the offsets of a source may be many."""
 STRANGER_LIMIT = 64 * 1024
-"""The same, as long as the other side has proved nothing."""
+"""Maximum bytes of one message while the other side has proved nothing."""
 BEAT = 1.5
 """Seconds between heartbeats; less if the lease is short."""
 _MOMENTS = 6
-"""In the time between two heartbeats of a task, for those of all tasks."""
+"""Common moments for the heartbeats of all tasks, between two heartbeats of one."""
 
 ADMISSION = 150.0
-"""Seconds that a worker may take until it admits a task that has presented itself."""
+"""Seconds that a worker may take to admit a task that has presented itself."""
 LEAVE_AT = 0.6
 """The part of the lease after which a task without a heartbeat of its worker stops and commits nothing more."""
 EXIT_AT = 0.9
-"""The part of the lease after which its process ends whatever it does."""
+"""The part of the lease after which the process ends whatever the task does."""
 
 
 class RefusedError(Exception):
-    """The worker does not want this process; its message says why. It has to end without having done anything."""
+    """The worker refuses this process, which must end without having done anything; the message says why."""
 
 
 def beat_after(now: float, every: float) -> float:
-    """When the next heartbeat is due. Those of the tasks of a machine are at common moments, so that its worker wakes
-    up for several of them at a time.
+    """Return when the next heartbeat is due.
+
+    The heartbeats of all tasks of a machine are at common moments, so that the worker wakes up for several at a time.
     """
     between = every / _MOMENTS
     return (now + every) // between * between
@@ -95,7 +96,7 @@ def proves(claimed: str, expected: str) -> bool:
 
 
 def keep_alive(connection: socket.socket) -> None:
-    """So that the system, too, finds out when the other machine is gone; and messages are sent at once."""
+    """Let the system detect that the other machine is gone, and send messages without delay."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for option, value in (("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 3)):
@@ -118,9 +119,10 @@ class TaskChannel:
     def connect(
         cls, address: tuple[str, int], fingerprint: str, key: str, identity: TaskIdentity, timeout: float = 10.0
     ) -> tuple[TaskChannel, AdmittedTask]:
-        """Present oneself, again when the worker asks again (it may have something to do first), and be admitted.
+        """Connect to the worker, prove this task's identity and return the channel once admitted.
 
-        ``fingerprint`` is that of the worker's certificate. Raises RefusedError, OSError.
+        The worker may ask for the proof again, if it has something to do before the admission. ``fingerprint`` is that
+        of the worker's certificate. Raises RefusedError, OSError.
         """
         plain = socket.create_connection(address, timeout)
         try:
@@ -152,8 +154,9 @@ class TaskChannel:
         return channel, answer.task
 
     def send(self, message: TaskMessage) -> None:
-        """Blocks while the worker does not read. What can't be sent is lost, and ``attend`` sees that the worker is
-        gone.
+        """Send a message; block while the worker does not read.
+
+        A message that can't be sent is lost; ``attend`` sees that the worker is gone.
         """
         if self._given_up:
             return
@@ -162,32 +165,35 @@ class TaskChannel:
             self._socket.sendall(data)
 
     def give_up(self) -> None:
-        """Called in a process that has been forked: what it said would break TLS for its parent, and as long as it
-        lives the worker would not see that its parent has ended.
+        """Send nothing more and close the socket. Called in a forked process.
+
+        Its messages would break TLS for its parent, and its open socket would hide its parent's end from the worker.
         """
         self._given_up = True
         self._socket.close()
 
     def close(self) -> None:
-        """Say no more; ``attend`` ends when the worker, which may still be reading what was said, hangs up as well.
+        """Send nothing more; ``attend`` ends when the worker has read everything and closes its end.
+
         For tasks whose process does not end when they do.
         """
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
 
     def holds(self, lease: float) -> bool:
-        """Whether its worker has been heard of lately: if not, the task is to leave. ``attend`` may not know it yet,
-        when both were frozen.
+        """Return whether the worker has answered a heartbeat lately; if not, the task must stop.
+
+        ``attend`` may not know it yet if the process was frozen.
         """
         return time.monotonic() - self._renewed < lease * LEAVE_AT
 
     def attend(
         self, obey: Callable[[WorkerCommand], None], leave: Callable[[], None], end: Callable[[], None], lease: float
     ) -> None:
-        """Pass on what the worker says until the process ends.
+        """Pass the worker's commands to ``obey`` until the process ends.
 
-        ``leave`` is called once when contact is lost, with time left to end in good order; ``end`` when that is over.
-        Either may end this alone, and the connection with it, by SystemExit.
+        ``leave`` is called once when contact is lost, with time left to end in good order; ``end`` when that time is
+        over. Either may end this loop and the connection by SystemExit instead of ending the process.
         """
         try:
             self._attend(obey, leave, end, lease)
@@ -251,7 +257,7 @@ class TaskChannel:
                 self._sending.release()
 
     def _ready(self, event: int, seconds: float) -> bool:
-        """Whether that can be done, or never will; not by ``select.select``, which refuses descriptors above 1023."""
+        """Return whether the socket is ready or broken; ``select.select`` would refuse descriptors above 1023."""
         poll = select.poll()
         poll.register(self._socket, event)
         return bool(poll.poll(seconds * 1000))
@@ -270,7 +276,7 @@ class TaskChannel:
 
 
 _channels: weakref.WeakSet[TaskChannel] = weakref.WeakSet()
-"""Those of this process."""
+"""The open channels of this process."""
 
 
 def _forked() -> None:

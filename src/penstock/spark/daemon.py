@@ -1,4 +1,4 @@
-"""What the Python processes of Spark are forked from (``spark.python.daemon.module``).
+"""The process that Spark's Python processes are forked from (``spark.python.daemon.module``).
 
 Java Connect's tasks are threads; ours are processes, and what they have in common is shared only if it was there
 before the fork. So everything that tasks need is imported here, and nothing is created: a librdkafka handle or a thread
@@ -71,8 +71,9 @@ def prefer_installed_pyspark() -> None:
 
 @contextmanager
 def printing_elsewhere() -> Iterator[None]:
-    """What is printed meanwhile goes to the standard error: Java reads a port from the standard output, and starts no
-    task if something else comes first.
+    """Send what is printed meanwhile to the standard error.
+
+    Java reads a port from the standard output, and starts no task if something else comes first.
     """
     sys.stdout.flush()
     own = os.dup(1)
@@ -100,7 +101,7 @@ def import_everything() -> None:
 
 
 def end_if_abandoned() -> None:
-    """End if Java is gone, of which PySpark's own daemon takes notice only when all has been imported."""
+    """End if Java is gone, which PySpark's own daemon sees only when everything has been imported."""
     poll = select.poll()
     poll.register(0, 0)
     if any(event & select.POLLHUP for _, event in poll.poll(0)):
@@ -126,13 +127,13 @@ def import_plugins() -> None:
 
 
 def import_more() -> None:
-    """What this daemon's tasks need beside what all need: there is one for hosted tasks, and one for queries."""
+    """Import what only this daemon's tasks need: there is one daemon for hosted tasks, and one for queries."""
     for name in filter(None, os.environ.get(FORK_WITH, "").split(",")):
         importlib.import_module(name)
 
 
 def open_libraries() -> None:
-    """Make once what OpenSSL and librdkafka make at their first use, and would make in every task.
+    """Allocate once what OpenSSL and librdkafka allocate at their first use, and would allocate in every task.
 
     Neither leaves a thread behind, nor a handle that a task could use.
     """
@@ -146,7 +147,10 @@ def open_libraries() -> None:
 
 
 def keep_shared() -> None:
-    """Called last: the collector passes over what exists by now, and nothing is put between it."""
+    """Keep existing objects in pages shared with the tasks. Called last before tasks are forked.
+
+    The collector skips these objects, and no task puts objects between them.
+    """
     gc.collect()
     with suppress(OSError):  # tasks run without it
         fill_free_blocks()
@@ -154,10 +158,9 @@ def keep_shared() -> None:
 
 
 def fill_free_blocks() -> int:
-    """Occupy the free blocks between the small objects that exist, for good. Returns how many there were. Raises
-    OSError.
+    """Occupy the free blocks between existing small objects permanently; return how many there were. Raises OSError.
 
-    What a task makes would be put there, a few bytes to a page; so it is put together, in pages of the task's own.
+    A task's objects would be put there, a few bytes to a page; now they are together, in pages of the task's own.
     """
     allocate = ctypes.PYFUNCTYPE(None, ctypes.c_size_t)(("PyObject_Malloc", ctypes.pythonapi))
     filled = 0
@@ -169,15 +172,16 @@ def fill_free_blocks() -> int:
 
 
 def free_blocks(statistics: str) -> Iterator[tuple[int, int]]:
-    """Sizes of blocks, and how many of them are free, in CPython's own description of its allocator; nothing if it uses
-    another.
+    """Yield block sizes with the number of free blocks, from CPython's own statistics of its allocator.
+
+    Yields nothing if CPython uses another allocator.
     """
     for found in _CLASS.finditer(statistics):
         yield int(found["size"]), int(found["free"])
 
 
 def _allocator_statistics() -> str:
-    """CPython prints them to standard error only. Raises OSError if there is no place for a file."""
+    """Return what CPython prints to the standard error only. Raises OSError if there is no space for a file."""
     with tempfile.TemporaryFile() as file:
         stderr = os.dup(2)
         try:
@@ -233,7 +237,7 @@ def remember_connections() -> None:
 
 
 def threads() -> int:
-    """Those that Python does not know of count too."""
+    """Return the number of threads of this process, those unknown to Python included."""
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:

@@ -47,7 +47,7 @@ Deliver = Callable[[TaskChange | TaskReport | SparkReady | SparkFigures | SparkD
 
 
 class HostedTasks:
-    """Runs tasks on Spark. Every method may be called from any thread and returns at once, but for ``close``."""
+    """The tasks on Spark. Any thread may call every method; all but ``close`` return at once."""
 
     def __init__(self, settings: HostSettings, deliver: Deliver) -> None:
         """``deliver`` is called from a thread of this object with every event and must return at once. Raises
@@ -65,8 +65,9 @@ class HostedTasks:
         self._levels: dict[str, int | str] = {}
 
     def start(self) -> None:
-        """Called once; Spark is there when ``SparkReady`` is delivered. Raises OSError if there is no port to listen
-        on.
+        """Start Spark, which is ready when ``SparkReady`` is delivered. Called once.
+
+        Raises OSError if there is no port to listen on.
         """
         if self.settings.local:
             self._exits = ExitStatuses()
@@ -78,10 +79,10 @@ class HostedTasks:
         self._call(self._begin, listening, (host, listening.getsockname()[1]))
 
     def run(self, spec: TaskSpec, gate: RunGate | None = None) -> None:
-        """Start a run of a task. ``TaskWaiting`` until it is admitted, then what it says, then ``TaskEnded``, whatever
-        happens.
+        """Start a run of a task.
 
-        Without a ``gate`` the task begins with ``spec`` as soon as its process is ready.
+        ``TaskWaiting`` is delivered until it is admitted, then the events of the task, and whatever happens
+        ``TaskEnded`` at last. Without a ``gate`` the task begins with ``spec`` as soon as its process is ready.
         """
         self._call(self._run, spec, gate)
 
@@ -92,7 +93,7 @@ class HostedTasks:
         self._call(self._steer, id, HostedRun.resume)
 
     def reset_topics(self, id: TaskId) -> None:
-        """Forget the active topics: ``TopicSeen`` comes again for what is used from now on."""
+        """Forget the active topics: ``TopicSeen`` is delivered again for topics used from now on."""
         self._call(self._steer, id, HostedRun.reset_topics)
 
     def stop(self, id: TaskId, timeout: float | None = None) -> None:
@@ -103,7 +104,7 @@ class HostedTasks:
         self._call(self._steer, id, lambda run: run.stop(patience))
 
     def log_level(self, logger: str, level: int | str) -> None:
-        """Set a logger's level, as Python names or numbers it, in the tasks that run and in those to come."""
+        """Set a logger's level, as Python names or numbers it, in running and future tasks."""
         self._call(self._log_level, logger, level)
 
     def sample(self, spec: TaskSpec, limit: int, seconds: float) -> concurrent.futures.Future[SourceSampled]:
@@ -125,21 +126,21 @@ class HostedTasks:
         if self._exits is not None:
             self._exits.close()
 
-    # What tests look at; another thread sees it change.
+    # For tests; another thread sees it change.
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where tasks connect to."""
+        """Address that tasks connect to."""
         return self._shared.address
 
     @property
     def driver(self) -> DriverSupervisor:
-        """That of hosted tasks."""
+        """Driver of the application of hosted tasks."""
         return self._processes.driver
 
     @property
     def query_driver(self) -> DriverSupervisor | None:
-        """The same of the application of queries; None until there is one."""
+        """Driver of the application of queries; None until the first query."""
         return None if self._queries is None else self._queries.driver
 
     @property

@@ -28,14 +28,17 @@ _java: list[socket.socket] = []
 
 
 def end_with_parent(parent: int | None) -> None:
-    """Called first by a child of the process ``parent``; None if that is not known."""
+    """Have the kernel kill this process when its parent ends. Called first by a child.
+
+    ``parent``: the parent's process id, or None if it is not known.
+    """
     signal_from_parent(signal.SIGKILL)
     if parent is not None and os.getppid() != parent:
         os._exit(ORPHANED)
 
 
 def signal_from_parent(number: signal.Signals) -> None:
-    """Which signal this process gets when its parent ends; called by the main thread."""
+    """Choose the signal that this process gets when its parent ends. Called by the main thread."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_SET_PDEATHSIG, number)
 
@@ -54,12 +57,12 @@ def popen(command: Sequence[str], preexec_fn: Callable[[], object] = lambda: Non
 
 
 def remember(java: socket.socket) -> None:
-    """Called first by a process that Spark has forked, with its connection to Java."""
+    """Remember this process's connection to Java. Called first by a process that Spark has forked."""
     _java[:] = [java]
 
 
 def end_when_given_up() -> None:
-    """From now on this process, if Spark has forked it, ends as soon as Java hangs up.
+    """End this process, if Spark has forked it, as soon as Java closes the connection.
 
     Java does so when a task is cancelled or has failed, and mostly does not kill its process, which sees it when it
     reads the next rows only: not while it waits for brokers, perhaps for ever. Rows that are on their way and find no

@@ -1,4 +1,4 @@
-"""How Spark is started: Penstock's defaults, what it requires, and the ``spark.*`` settings of the worker.
+"""Settings with which Spark is started: Penstock's defaults and requirements, and ``spark.*`` settings of the worker.
 
 A worker has two Spark applications: one for hosted tasks, and one for queries, whose settings may differ. A hosted task
 is one long Spark task that must never run twice and that does its own input and output, which is not what Spark's
@@ -100,7 +100,7 @@ _FAILURES = "4"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostSettings:
-    """What the hosting of tasks needs to know; times in seconds."""
+    """Settings of the hosting of tasks; times in seconds."""
 
     spark: Mapping[str, str] = field(default_factory=dict)
     """The ``spark.*`` keys of the worker's properties."""
@@ -123,13 +123,13 @@ class HostSettings:
     plugin_path: tuple[str, ...] = ()
     """``plugin.path``; what it holds is imported before tasks are forked."""
     files: tuple[Path, ...] = ()
-    """What Spark sends to the executors that run hosted tasks, once to each."""
+    """Files that Spark sends once to each executor that runs hosted tasks."""
     advertised_host: str = ""
     """Where tasks on other machines reach this worker; a local Spark does not need it."""
 
     @classmethod
     def of(cls, properties: Mapping[str, str], worker_id: str = "worker", advertised_host: str = "") -> HostSettings:
-        """From the worker's properties. Raises ConfigError."""
+        """Read the worker's properties. Raises ConfigError."""
         longest = longest_lease(properties)
         lease = _number(properties, "penstock.task.lease.ms", longest, 1_000)
         if lease > longest:
@@ -301,7 +301,7 @@ def _number(properties: Mapping[str, str], key: str, default: int, least: int) -
 
 
 def slots(conf: Mapping[str, str]) -> int:
-    """How many tasks this Spark runs at a time. Raises ConfigError where its configuration leaves that open."""
+    """Return how many tasks this Spark runs at a time. Raises ConfigError where its configuration leaves that open."""
     master, cores = conf["spark.master"], _cores_of_a_task(conf)
     if master == "local":
         return 1 // cores
@@ -315,7 +315,7 @@ def slots(conf: Mapping[str, str]) -> int:
 
 
 def limit(conf: Mapping[str, str], number: int) -> dict[str, str]:
-    """The settings by which an application gets no more than so many slots of its cluster, in whole executors.
+    """Return settings that limit an application to so many slots of its cluster, in whole executors.
 
     A local Spark has threads for slots, and shares them with no other.
     """

@@ -1,4 +1,4 @@
-"""Spark's driver as the worker sees it: a child process that is started, spoken to, and started again when it has died.
+"""Spark's driver as the worker sees it: a child process that gets commands, and is started again when it has died.
 
 It is a process of its own so that REST and heartbeats never wait for Spark's interpreter lock, and so that Spark's
 death is an event and not the worker's. Everything here runs in the loop of ``HostedTasks``.
@@ -56,7 +56,7 @@ JAVA_ENDS = 2.0
 PING = 2.0
 """Seconds between two pings, which Spark answers at once."""
 UNANSWERED = 15
-"""After so many pings' time without an answer, a Spark that has something to do is killed."""
+"""Pings without an answer after which a Spark that has something to do is killed."""
 START = 120.0
 """Seconds that a local Spark may take to start; one on a cluster waits for its place there as long as it takes."""
 
@@ -74,7 +74,7 @@ class JobEnd:
 
 
 class DriverSupervisor:
-    """Keeps one driver running: that of hosted tasks, or that of ``queries``."""
+    """Starts one driver, of hosted tasks or of queries, sends it commands, and starts it again when it has died."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class DriverSupervisor:
     ) -> None:
         self.conf = conf
         self.state = "Spark is starting for queries" if queries else "Spark is starting"
-        """Why there is no Spark, for people."""
+        """Sentence that says why Spark is not available."""
         self.up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done while jobs can be submitted; replaced when the driver has died."""
         self.news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -102,7 +102,7 @@ class DriverSupervisor:
         self._reason = ""
         """Why it ends, as it says itself, in this life of it."""
         self._waited_for: set[str] = set()
-        """The job groups that it has been asked to start or to cancel, and has not yet."""
+        """Groups of the jobs that Spark has been asked to start or to cancel, and has not yet."""
         self._answered = 0
         """The number of the last ping that was answered."""
         self._java_ending: asyncio.Task[None] | None = None
@@ -113,7 +113,7 @@ class DriverSupervisor:
 
     @property
     def java_id(self) -> int | None:
-        """Of the process of Spark's JVM."""
+        """Process id of Spark's JVM."""
         return None if self._java is None else self._java.pid
 
     @property
@@ -150,20 +150,23 @@ class DriverSupervisor:
             await asyncio.sleep(pause)
 
     def submit(self, group: str, description: str, task: TaskSubmission, query: bool = False) -> asyncio.Future[JobEnd]:
-        """Only while ``up`` is done. The future gets a result whatever happens. A ``query`` runs in the driver."""
+        """Start a task; only while ``up`` is done. The future gets a result whatever happens.
+
+        A ``query`` runs in the driver.
+        """
         job = self._jobs[group] = asyncio.get_running_loop().create_future()
         self._waited_for.add(group)
         self._send(SubmitQuery(group, task) if query else SubmitTask(group, description, task))
         return job
 
     def sample(self, request: SampleSource) -> asyncio.Future[SourceSampled]:
-        """Only while ``up`` is done. The future gets a result whatever happens."""
+        """Read a few records of a source; only while ``up`` is done. The future gets a result whatever happens."""
         sample = self._samples[request.group] = asyncio.get_running_loop().create_future()
         self._send(request)
         return sample
 
     def admitted(self, group: str) -> None:
-        """Called when the process of a job's task has been admitted: a hosted task needs Spark no more."""
+        """Note that the process of a job's task has been admitted: a hosted task needs Spark no more."""
         if not self._queries:
             self._waited_for.discard(group)
 
@@ -185,7 +188,7 @@ class DriverSupervisor:
             self._child.kill()
 
     async def close(self, timeout: float) -> None:
-        """End Spark: asked for, after ``timeout`` seconds by force."""
+        """Stop Spark; after ``timeout`` seconds kill it."""
         self._closing = True
         self._send(StopSpark())
         if self._child is not None:
@@ -223,7 +226,7 @@ class DriverSupervisor:
                 self.kill(f"Spark has not answered for {silent * PING:g} s: it is frozen, or it hangs.")
 
     async def _once(self) -> str:
-        """One life of a driver; the answer tells how it ended."""
+        """Run a driver until it ends; return a sentence that says how it ended."""
         ours, theirs = socket.socketpair()
         theirs.setblocking(True)  # whatever a plugin has made of ``socket.setdefaulttimeout``
         env = await asyncio.to_thread(environment, self.conf)

@@ -68,11 +68,11 @@ FORKED_FROM = "PENSTOCK_FORKED_FROM"
 
 
 class TaskFailedError(Exception):
-    """Lets Spark show the job as failed."""
+    """The task has failed; raised so that Spark shows its job as failed."""
 
 
 def host(submission: TaskSubmission, _rows: Iterable[Any]) -> Iterator[Any]:
-    """What Spark calls; returns when the task has ended. Raises TaskFailedError if it failed."""
+    """Run a task and return when it has ended; called by Spark. Raises TaskFailedError if it failed."""
     # Spark kills its Python processes by a signal to their group, which a connector may have left.
     end_with_parent(int(os.environ[FORKED_FROM]) if FORKED_FROM in os.environ else None)
     attempt = _attempt()
@@ -95,7 +95,10 @@ def host(submission: TaskSubmission, _rows: Iterable[Any]) -> Iterator[Any]:
 
 
 def host_task(submission: TaskSubmission, attempt: int, threads: TaskThreads | None = None) -> str | None:
-    """Returns the first line of its failure when it has ended. ``threads``: where other tasks of the process are."""
+    """Run a task to its end; return the first line of its failure, or None.
+
+    ``threads``: the other tasks of the process, where tasks share it.
+    """
     who = msgspec.structs.replace(submission.identity, attempt=attempt, host=socket.gethostname(), pid=os.getpid())
     try:
         channel, admitted = TaskChannel.connect(submission.address, submission.fingerprint, submission.key, who)
@@ -139,7 +142,7 @@ def plugins(path: tuple[str, ...]) -> Plugins:
 
 
 def resolver(spec: TaskSpec, known: Plugins) -> Resolve:
-    """Finds the classes of a task's chain, among those that are known and those of jars."""
+    """Return a function that finds the classes of a task's chain, among the known ones and those of jars."""
     jars = task_classes(JavaSettings.of(spec.worker_config, spec.plugin_path))
     return (known.plus(jars) if jars else known).resolver(spec.connector_config)
 
@@ -155,15 +158,16 @@ def with_shipped_jars(spec: TaskSpec) -> TaskSpec:
 
 
 def probe(_rows: Iterable[Any]) -> Iterator[str]:
-    """Returns the host, which shows that Penstock is installed there."""
+    """Return the host name, which shows that Penstock is installed there."""
     return iter([socket.gethostname()])
 
 
 def _run(
     spec: TaskSpec, admitted: AdmittedTask, channel: TaskChannel, steer: Steering, over: threading.Event
 ) -> str | None:
-    """Run an admitted task to its end; returns the first line of its failure. When it is ``over``, its channel may end
-    without the process.
+    """Run an admitted task to its end; return the first line of its failure, or None.
+
+    When ``over`` is set, the channel may end without ending the process.
     """
     control = steer.control
     for name, value in spec.variables.items():
@@ -206,14 +210,14 @@ def _run(
 
 
 def _unless(over: threading.Event, action: Callable[[], None]) -> None:
-    """The action, or the end of the thread alone that calls this."""
+    """Run the action, or end only the calling thread if the task is over."""
     if over.is_set():
         sys.exit()
     action()
 
 
 def class_of(spec: TaskSpec) -> Any:
-    """The task's class; told where the plugin's environment is, if it has one of its own."""
+    """Return the task's class, bound to the plugin's environment if it has one of its own."""
     found = named(spec.task_class)
     if spec.environment is None:
         return found

@@ -1,4 +1,4 @@
-"""How the process of a task ended: its exit status, and whether it did that itself.
+"""Exit statuses of the processes of tasks, and whether they ended by themselves.
 
 PySpark's daemon, the parent of every task's process, ignores SIGCHLD, so that Linux forgets exit statuses. Penstock's
 daemon (``daemon.py``) waits for its children instead, and leaves each status in a private folder, in a file named by
@@ -27,11 +27,11 @@ _CRASHES = frozenset({"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "SIGTR
 _EXECUTOR_LOST = ("ExecutorLostFailure", "ecommission")
 _INTERVAL = 0.05
 _LATE = 10.0
-"""Seconds in which a status that nobody waits for may come."""
+"""Seconds to wait for a status that no run needs."""
 
 
 class ExitStatuses:
-    """The worker's end of the folder, which exists until ``close``."""
+    """The worker's side of the folder of exit statuses, which exists until ``close``."""
 
     def __init__(self) -> None:
         self._scratch = Scratch("exits")
@@ -41,8 +41,9 @@ class ExitStatuses:
         self._expected: set[asyncio.Task[int | None]] = set()
 
     async def take(self, pid: int, timeout: float = 0.0) -> int | None:
-        """The wait status of a process that has ended, as ``os.waitpid`` returns it. None if none has
-        come within ``timeout`` seconds: the process of its parent may have ended, too.
+        """Return the wait status of a process that has ended, as ``os.waitpid`` returns it.
+
+        None if there is none within ``timeout`` seconds: its parent may have ended, too.
         """
         deadline = asyncio.get_running_loop().time() + timeout
         file = self.folder / str(pid)
@@ -58,15 +59,16 @@ class ExitStatuses:
             await asyncio.sleep(_INTERVAL)
 
     def expect(self, pid: int) -> None:
-        """Take the status of a process that has ended when it comes, so that no file is left: it comes a moment after
-        the end, when its parent has seen that.
+        """Take the status of a process that has ended as soon as it is there, so that no file is left.
+
+        It is there a moment after the end, when the parent has seen that.
         """
         taking = asyncio.get_running_loop().create_task(self.take(pid, _LATE))
         self._expected.add(taking)
         taking.add_done_callback(self._expected.discard)
 
     def forget(self, pid: int) -> None:
-        """Called when a process begins a task: another one may have had its number before."""
+        """Discard the status of an earlier process with this id. Called when a process begins a task."""
         self._taken.pop(pid, None)
         (self.folder / str(pid)).unlink(missing_ok=True)
 
@@ -75,15 +77,16 @@ class ExitStatuses:
 
 
 def report(folder: Path, pid: int, status: int) -> None:
-    """Called by the daemon for each process that has ended, with its wait status. Raises OSError."""
+    """Leave the wait status of a process that has ended in the folder. Called by the daemon. Raises OSError."""
     unfinished = folder / f".{pid}"
     unfinished.write_text(str(status))
     unfinished.rename(folder / str(pid))
 
 
 class OutOfMemoryKills:
-    """How many processes the kernel has killed for lack of memory: in the worker's cgroup, or on the whole machine
-    where the cgroup does not count them.
+    """Number of processes that the kernel has killed for lack of memory.
+
+    Those of the worker's cgroup, or of the whole machine where the cgroup does not count them.
     """
 
     def __init__(self) -> None:
@@ -108,7 +111,7 @@ def _cgroup_files() -> Iterator[Path]:
 
 
 def ending(status: int | None, out_of_memory: bool) -> tuple[str, bool]:
-    """How a process ended that said nothing before, and whether it did that itself.
+    """Describe how a process ended that sent nothing about its end, and tell whether it ended by itself.
 
     ``status``: its wait status, None if unknown; ``out_of_memory``: the kernel has just killed something for lack of
     memory.
@@ -129,12 +132,12 @@ def ending(status: int | None, out_of_memory: bool) -> tuple[str, bool]:
 
 
 def lost_with_executor(error: str | None) -> bool:
-    """Whether this error of a Spark job says that an executor has gone."""
+    """Return whether this error of a Spark job says that an executor was lost."""
     return error is not None and any(word in error for word in _EXECUTOR_LOST)
 
 
 def crashed_on_executor(error: str | None) -> bool:
-    """Whether this error of a Spark job says that the Python process ended, and not its executor."""
+    """Return whether this error of a Spark job says that the Python process ended, and not its executor."""
     return error is not None and "Python worker exited unexpectedly" in error and not lost_with_executor(error)
 
 

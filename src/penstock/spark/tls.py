@@ -31,7 +31,7 @@ class Identity:
 
 
 def identity() -> Identity:
-    """That of this process, made when it is needed first. Called by any thread."""
+    """Return the identity of this process, made at the first call. Any thread may call it."""
     with _MAKING:
         return _identity()
 
@@ -82,7 +82,7 @@ def _client() -> ssl.SSLContext:
 
 
 def prepare() -> None:
-    """Have OpenSSL load what a client needs, by the first message of a handshake with nobody."""
+    """Have OpenSSL load what a client needs, by starting a handshake without a peer."""
     with contextlib.suppress(ssl.SSLWantReadError):
         _client().wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO()).do_handshake()
 
@@ -105,7 +105,7 @@ class SecuredConnection:
     """
 
     def __init__(self, connection: socket.socket, fingerprint: str) -> None:
-        """Raises OSError if the other end is not the one with this certificate."""
+        """Do the handshake. Raises OSError if the other end does not have this certificate."""
         self._socket = connection
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = _client().wrap_bio(self._incoming, self._outgoing)
@@ -129,26 +129,26 @@ class SecuredConnection:
 
     @property
     def buffered(self) -> bool:
-        """Whether something can be read that ``select`` does not know of."""
+        """Whether there is something to read that ``select`` does not report."""
         with self._lock:
             return bool(self._incoming.pending or self._tls.pending())
 
     def sendall(self, data: bytes) -> None:
-        """Called by one thread at a time; blocks while the other end does not read."""
+        """Send data; block while the other end does not read. Called by one thread at a time."""
         with self._lock:
             self._tls.write(data)
             sealed = self._outgoing.read()
         self._socket.sendall(sealed)
 
     def recv(self, size: int) -> bytes:
-        """As of a socket: blocks until there is something, and is empty at the end."""
+        """Return received data, blocking until there is some; empty at the end, as for a socket."""
         while (data := self._read(size)) is None:
             if not self._take(0):
                 return b""
         return data
 
     def recv_now(self, size: int) -> bytes | None:
-        """What has arrived by now, perhaps nothing; None at the end."""
+        """Return what has arrived so far, perhaps nothing; None at the end."""
         data = self._read(size)
         if data is None:
             try:
@@ -169,7 +169,7 @@ class SecuredConnection:
         self._socket.close()
 
     def _read(self, size: int) -> bytes | None:
-        """None if more has to arrive first."""
+        """Return decrypted data, or None if more has to arrive first."""
         with self._lock:
             try:
                 return self._tls.read(size)

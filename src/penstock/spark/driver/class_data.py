@@ -43,8 +43,9 @@ _JAVAS_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"
 
 
 def archive() -> Path:
-    """Where that of this Java and this PySpark is, or will be. Empty if this Java can't make one. Raises EmbeddedError
-    if there is no Java.
+    """Return the path of the archive for this Java and this PySpark, which may not exist yet.
+
+    The file is empty if this Java can't make one. Raises EmbeddedError if there is no Java.
     """
     where, jars = (java_home() / "lib").resolve().parent, Path(pyspark.__file__).parent / "jars"  # no launcher
     release = where / "release"
@@ -143,7 +144,7 @@ def _variable(name: str) -> str:
 
 
 def _give_way() -> None:
-    """Of processor time all others get theirs first, and where memory ends this is what the kernel ends first."""
+    """Give this process the lowest priority, and make it the first that the kernel kills for lack of memory."""
     os.nice(19)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")

@@ -58,15 +58,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WARMING = 12
-"""Jobs after which Java is at its speed; its first ones take it twice and three times as long."""
+"""Jobs after which Java is at full speed; its first ones take two or three times as long."""
 
 
 LEAVING_S = 2.0
-"""How long tasks may take to end when the worker is gone, which they see for themselves: the consumers of sinks leave
-their groups, which would have to wait for the ends of their sessions otherwise.
+"""Seconds that tasks may take to end when the worker is gone, which they see for themselves: the consumers of sinks
+leave their groups, which would otherwise wait for the ends of their sessions.
 """
 PINGS_OF_FIGURES = 5
-"""Which pings are answered with figures of Java."""
+"""Every so many pings, the answer has figures of Java."""
 
 _LOCAL_DIRS = "SPARK_LOCAL_DIRS"
 _JAVA = "spark.driver.defaultJavaOptions"
@@ -83,9 +83,9 @@ class Driver:
         self._files: DriverFiles | None = None
         self._ending = threading.Lock()
         self._jobs, self._jobs_over = set[str](), threading.Condition()
-        """Those of hosted tasks that run."""
+        """Groups of the hosted tasks that run."""
         self._wanted = threading.Event()
-        """Set by the first command: Java need not be warmed up any more."""
+        """Set by the first command after the start: Java need not be warmed up any more."""
         threading.Thread(target=self._listen, name="worker", daemon=True).start()
         threading.Thread(target=self._answer_pings, name="pings", daemon=True).start()
         # From now on the end of the worker is seen here, unless this process is frozen: then it continues.
@@ -258,7 +258,10 @@ class Driver:
         return self._end_of_java() is not None
 
     def _end_of_java(self) -> str | None:
-        """How it has ended; None if it has not. Connections to a dying process break before it is seen to be dead."""
+        """Return how Java has ended, or None if it has not.
+
+        Waits a little, since Java's connections break before its end is seen.
+        """
         java = self._java()
         if java is None:
             return "Spark's Java is gone."
@@ -271,7 +274,7 @@ class Driver:
             return None
 
     def _is_stopped(self) -> bool:
-        """Whether Spark takes no jobs any more: Java is about to end, or a cluster has removed the application.
+        """Return whether Spark takes no jobs any more: Java is ending, or a cluster has removed the application.
 
         Raises what Py4J raises if Java has ended.
         """
@@ -288,7 +291,7 @@ class Driver:
 
 
 class DriverFiles:
-    """Where Spark, its Java and its driver put their files: in folders that are gone when the driver is.
+    """Folders for the files of Spark, its Java and its driver, which are removed with the driver.
 
     Spark and Java remove theirs themselves, but not when they are killed: then 20 MB of jars, what did not fit into
     memory and the checkpoints of queries stay.
@@ -296,7 +299,7 @@ class DriverFiles:
 
     def __init__(self, conf: Mapping[str, str]) -> None:
         self.roots = os.environ.get(_LOCAL_DIRS) or conf.get("spark.local.dir") or tempfile.gettempdir()
-        """What the user calls the folders of Spark: one, or several with commas."""
+        """The folders of Spark that the user has set: one, or several with commas."""
         self._folders: list[Scratch] = []
 
     def begin(self, conf: Mapping[str, str]) -> dict[str, str]:
@@ -335,7 +338,7 @@ def _advice(error: BaseException, folders: str) -> str:
 
 
 def _sentence(error: BaseException) -> str:
-    """What Spark says, without Java's trace and with the last line of Python's."""
+    """Return Spark's message, without Java's trace and with the last line of Python's."""
     java = getattr(error, "java_exception", None)
     text = str(java.getMessage()) if java is not None else str(error)
     if "Traceback (most recent call last)" in text:

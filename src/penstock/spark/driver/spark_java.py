@@ -51,7 +51,7 @@ def reduce_log_levels(context: Any) -> None:
 
 
 def java_figures(jvm: Any) -> JavaFigures:
-    """Read them by Py4J. Raises what that raises if Java has ended."""
+    """Read Java's figures by Py4J. Raises Py4J's errors if Java has ended."""
     beans = jvm.java.lang.management.ManagementFactory
     memory = beans.getMemoryMXBean()
     return JavaFigures(
@@ -68,7 +68,7 @@ def java_figures(jvm: Any) -> JavaFigures:
 
 
 class StageCounts:
-    """What hosted tasks have done, as named accumulators of their stages. Called by one thread, for jobs of one stage.
+    """Totals of hosted tasks as named accumulators of their stages. Called by one thread, for jobs of one stage.
 
     An accumulator tells its value when a Spark task ends, and ours end after weeks. So the driver writes into the stage
     what each task reports to its worker; the pages of Spark's UI, and its REST API, show it with the next heartbeat
@@ -79,7 +79,7 @@ class StageCounts:
         self._spark = context._jsc.sc()
         self._jvm = context._jvm
         self._ids: dict[str, int] = {}
-        """By name; every stage keeps values of its own."""
+        """Ids of accumulators by name; every stage keeps values of its own."""
 
     def show(self, group: str, values: Mapping[str, float]) -> None:
         """Show these totals with the running job of this group; without one they are dropped."""

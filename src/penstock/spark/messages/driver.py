@@ -26,7 +26,7 @@ class SubmitTask(Message, frozen=True):
 
     group: str
     description: str
-    """Of the job, in Spark's UI."""
+    """Name of the job in Spark's UI."""
     task: TaskSubmission
 
 
@@ -47,7 +47,7 @@ class SampleSource(Message, frozen=True):
     seconds: float
     """How long to wait for records."""
     jars: list[str]
-    """What all queries need, if Spark does not have it."""
+    """Jars that all queries need, if Spark does not have them."""
 
 
 class CancelJob(Message, frozen=True):
@@ -89,18 +89,18 @@ class JavaStarted(Message, frozen=True):
 
 
 class SparkStarted(Message, frozen=True):
-    """Jobs can be submitted."""
+    """Spark has started: jobs can be submitted."""
 
 
 class CollectorFigures(MessagePart, frozen=True, array_like=True):
-    """What one of Java's garbage collectors has done."""
+    """Work of one of Java's garbage collectors so far."""
 
     collections: int
     seconds: float
 
 
 class JavaFigures(MessagePart, frozen=True):
-    """What Spark's Java says of itself."""
+    """Memory, threads and garbage collections of Spark's Java."""
 
     memory: dict[str, int]
     """Bytes by area: ``heap``, ``nonheap``."""

@@ -15,7 +15,7 @@ from penstock.wire.messages import Message, MessageCodec, MessagePart
 
 
 class TaskIdentity(MessagePart, frozen=True):
-    """Which run of which task a process is for. Encoded on its own, since the proof is of its bytes."""
+    """The run of a task that a process is for. Encoded separately, since the proof covers its bytes."""
 
     connector: str
     task: int
@@ -30,16 +30,16 @@ IDENTITIES = MessageCodec[TaskIdentity]("the identities of tasks", TaskIdentity)
 
 
 class TaskSubmission(MessagePart, frozen=True):
-    """What Spark brings to a task's process: where its worker is, and how each knows the other."""
+    """Address of a task's worker, and how each recognizes the other; Spark brings it to the task's process."""
 
     address: tuple[str, int]
     fingerprint: str
-    """Of the worker's certificate."""
+    """SHA-256 of the worker's certificate, in hexadecimal."""
     key: str
-    """Of this submission, in hexadecimal; never sent over the channel."""
+    """Key of this submission, in hexadecimal; never sent over the channel."""
     identity: TaskIdentity
     jars: list[str] = []
-    """What all queries need, if Spark does not have it."""
+    """Jars that all queries need, if Spark does not have them."""
     shared: bool = False
     """Whether other tasks may come into the process."""
 
@@ -63,13 +63,13 @@ class Presentation(Message, frozen=True):
 
 
 class AdmittedTask(MessagePart, frozen=True):
-    """What an admitted task runs with."""
+    """Specification and settings of an admitted task."""
 
     spec: TaskSpec
     lease: float
     """Seconds without a heartbeat after which the worker gives the task up."""
     levels: dict[str, int | str] = {}
-    """Of loggers, by name."""
+    """Levels of loggers, by name."""
 
 
 class Admission(Message, frozen=True):
@@ -86,7 +86,7 @@ class Refusal(Message, frozen=True):
 
 
 PRESENTATIONS = MessageCodec[Presentation]("the admission of tasks", Presentation)
-"""What a stranger may say."""
+"""The only messages that a stranger may send."""
 AdmissionAnswer = Challenge | Admission | Refusal
 ADMISSIONS = MessageCodec[AdmissionAnswer]("the admission of tasks", AdmissionAnswer)
 
@@ -216,7 +216,7 @@ class LogReport(Message, frozen=True):
 
     text: str
     name: str
-    """Of the logger."""
+    """Name of the logger."""
     level: int
     path: str
     line: int

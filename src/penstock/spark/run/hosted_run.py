@@ -1,7 +1,7 @@
-"""One run of a task, from being asked for to being certainly over: ``HostedRun.live`` tells the whole story.
+"""One run of a task, from its start to its certain end: ``HostedRun.live`` is the whole of it.
 
-It has ended when its process is known to be gone or its lease has run out, not when Spark says that its job is over (a
-cancelled job was seen to work on for seconds). Only then ``TaskEnded`` is said, and a successor can start.
+A run has ended when its process is known to have ended or its lease has run out, not when Spark says that its job is
+over (a cancelled job was seen to work on for seconds). Only then ``TaskEnded`` is delivered, and a successor can start.
 """
 
 from __future__ import annotations
@@ -63,27 +63,27 @@ lost with it, also between being told to give up and the cancellation.
 
 
 class NotConfirmedError(Exception):
-    """A run of a task is not to begin: it is not wanted here any more, or that can't be found out."""
+    """A run of a task may not begin: it is not assigned here any more, or nobody can confirm that it is."""
 
 
 class RunGate(Protocol):
-    """What a run passes before it begins its work; the futures raise NotConfirmedError if it is not to begin."""
+    """Confirmation that a run may begin its work; the futures raise NotConfirmedError if it may not."""
 
     def admit(self) -> concurrent.futures.Future[TaskSpec]:
-        """Called when the task's process is ready: what it is admitted with."""
+        """Return what the task is admitted with. Called when the task's process is ready."""
 
     def committed_offsets(self) -> concurrent.futures.Future[CommittedOffsets]:
-        """Called with exactly once, when the task's producer has fenced all older ones."""
+        """Return the source's committed offsets. Called with exactly once, when its producer has fenced older ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunResources:
-    """What all runs of a worker share."""
+    """Objects that all runs of a worker share."""
 
     settings: HostSettings
     address: tuple[str, int]
     fingerprint: str
-    """Of the certificate that tasks find at the address."""
+    """Fingerprint of the certificate that tasks find at the address."""
     free: asyncio.Semaphore
     capacity: int
     deliver: Callable[[Any], None]
@@ -99,16 +99,16 @@ class HostedRun:
     def __init__(
         self, spec: TaskSpec, shared: RunResources, processes: TaskProcesses, gate: RunGate | None = None
     ) -> None:
-        """As ``HostedTasks.run``, in one of the ``processes`` of a Spark application."""
+        """Create a run in one of the ``processes`` of a Spark application; see ``HostedTasks.run``."""
         loop = asyncio.get_running_loop()
         self.spec = spec
         self.id = TaskId(spec.connector, spec.task)
         self.key = ""
-        """Of the submission that is expected; a process of an earlier one can't prove anything."""
+        """Key of the expected submission; a process of an earlier one can't prove that it knows this key."""
         self._shared, self._processes, self._driver = shared, processes, processes.driver
         self._group = f"{self.id}/{spec.run}"
         self._query = spec.kind == "query"
-        """Whether it runs in Spark's driver: not in a slot, and not in a process that is its own."""
+        """Whether it runs in Spark's driver: in no slot, and in no process of its own."""
         self._stop: asyncio.Future[None] = loop.create_future()
         self._admitted: asyncio.Future[Link] = loop.create_future()
         self.reports = TaskReports(self.id, spec.run, shared.deliver)
@@ -118,11 +118,11 @@ class HostedRun:
         self._enforcing: asyncio.Task[None] | None = None
         self._gate = gate
         self._told: asyncio.Future[TaskSpec] | None = None
-        """What the task is admitted with; None until its process is ready."""
+        """Result of the gate: what the task is admitted with; None until its process is ready."""
         self._asides: set[asyncio.Task[None]] = set()
 
     async def live(self) -> None:
-        """Returns when nothing of this run is at work anywhere, and nothing ever will be."""
+        """Run the task; return when nothing of this run works anywhere, and nothing ever will."""
         placed = False
         try:
             placed = self._query or await self._slot()
@@ -143,10 +143,10 @@ class HostedRun:
 
     @property
     def process_id(self) -> int | None:
-        """Of an admitted task on this machine that has a process of its own."""
+        """Process id of an admitted task that has a process of its own on this machine, else None."""
         return self._process.pid
 
-    # What the worker asks for.
+    # Called for the worker.
 
     def pause(self) -> None:
         self.spec = replace(self.spec, paused=True)
@@ -170,7 +170,7 @@ class HostedRun:
             self._enforcing = asyncio.get_running_loop().create_task(self._enforce_stop(patience))
 
     def kill(self) -> None:
-        """By force. A query's work can't be told from that of others of its application: they end with it."""
+        """End the run by force. A query's work can't be separated from other queries of its application: all end."""
         if self._process.pid is not None:
             self._process.kill()
         elif self._query and self._job is not None and not self._job.done():
@@ -182,12 +182,12 @@ class HostedRun:
         if self._admitted.done():
             self._admitted.result().send(command)
 
-    # What happens to it.
+    # Called for the task's process.
 
     def ready(self) -> asyncio.Future[TaskSpec]:
-        """Its process is ready: whether the task may begin is found out now."""
+        """Ask whether the task may begin. Called when its process is ready."""
         if self._told is None:
-            self._processes.arrived(self._group)
+            self._processes.connected(self._group)
             self._told = asyncio.get_running_loop().create_future()
             if self._gate is None:
                 self._told.set_result(self.spec)
@@ -197,7 +197,7 @@ class HostedRun:
         return self._told
 
     def admit(self, who: TaskIdentity, link: Link) -> TaskSpec:
-        """The process ``who`` is at the door. Raises RefusedError unless it is the one that is waited for."""
+        """Admit the process ``who``. Raises RefusedError unless it is the expected one."""
         if who.run != self.spec.run:
             raise RefusedError(f"run {who.run} of task {self.id} is over, run {self.spec.run} is expected")
         if who.attempt != 0:
@@ -221,7 +221,7 @@ class HostedRun:
             self._refused(error)
 
     def _refused(self, error: BaseException) -> None:
-        """The task is not to begin, or what it needs for that can't be had."""
+        """End the run: the task may not begin, or something that it needs is missing."""
         if isinstance(error, NotConfirmedError):
             self.reports.lost(str(error))
         else:
@@ -229,7 +229,7 @@ class HostedRun:
         self.stop(0.0)
 
     async def _send_offsets(self) -> None:
-        """Its producer has fenced all older ones: only what is committed now is certainly the last."""
+        """Send the committed offsets. The producer has fenced all older ones: these are certainly the last."""
         try:
             offsets = self.spec.offsets
             if self._gate is not None:
@@ -243,7 +243,7 @@ class HostedRun:
             self.send(CommittedOffsetsReply(offsets))
 
     async def _slot(self) -> bool:
-        """Wait for a free slot of Spark, or for the stop."""
+        """Wait for a free slot of Spark; return whether there is one and the run has not been stopped."""
         free = self._shared.free
         if not free.locked():
             return not self._stop.done() and await free.acquire()
@@ -257,9 +257,7 @@ class HostedRun:
         return False
 
     async def _submit(self) -> asyncio.Future[JobEnd] | None:
-        """Bring it onto Spark until it is admitted, stopped, or can't be started. The answer is its job, if it has
-        one.
-        """
+        """Submit the task to Spark until it is admitted, stopped, or can't be started; return its job, if any."""
         driver = self._driver
         jars = await self._jars() if self._query else []
         while jars is not None and not self._stop.done():
@@ -280,7 +278,7 @@ class HostedRun:
             if not done:
                 asked = "Spark has been asked for a slot, and has not started the task yet"
                 self.reports.waiting(asked if self._told is None else "Its start has not been confirmed yet")
-                if not await self._processes.come(self._group, outcomes, self._is_due):
+                if not await self._processes.wait_for_process(self._group, outcomes, self._is_due):
                     self._processes.cancel(self._group)
                     self.reports.lost("Its process has not come to the worker: it was frozen, or it hangs")
                     return job
@@ -299,7 +297,7 @@ class HostedRun:
         return None
 
     def _is_due(self) -> bool:
-        """Whether its process should be here: on a cluster it may wait for a slot, and a query has none."""
+        """Return whether its process should have connected: on a cluster it may wait for a slot; a query has none."""
         return self._told is None and self._shared.settings.local and not self._query
 
     async def _jars(self) -> list[str] | None:
@@ -320,7 +318,7 @@ class HostedRun:
             return None
 
     async def _attend(self, link: Link, job: asyncio.Future[JobEnd] | None) -> None:
-        """Hear the task out, then wait for its end."""
+        """Handle the task's reports until its channel closes, then wait for its end."""
         lease = self._shared.settings.lease
         done, lost, silent = False, False, False
         try:
@@ -379,7 +377,7 @@ class HostedRun:
                 totals = {name: n for name, n in report.values.items() if name.endswith("-total")}
                 self._processes.show(self._group, totals)
             case NotHostedReport():
-                self._processes.not_begun(self._group, report.group, report.reason)
+                self._processes.could_not_begin(self._group, report.group, report.reason)
 
     async def _enforce_stop(self, patience: float) -> None:
         await asyncio.sleep(patience)

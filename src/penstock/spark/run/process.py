@@ -16,14 +16,14 @@ from penstock.spark.messages.task import GroupMemberReport
 from penstock.spark.task_exit import ExitStatuses, OutOfMemoryKills, ending
 
 SETTLING = 2.0
-"""Seconds that Spark gets to say why a process is gone, and a process to be gone after its last word."""
+"""Seconds for Spark to report why a process has ended, and for a process to end after its last message."""
 
 
 class Process:
     """A process of this machine, held by a descriptor: its number may belong to another by the time it is killed."""
 
     def __init__(self, pid: int) -> None:
-        """Raises ProcessLookupError if there is none."""
+        """Open the process. Raises ProcessLookupError if there is none."""
         self.pid = pid
         self._descriptor = os.pidfd_open(pid)
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -31,7 +31,7 @@ class Process:
 
     @classmethod
     def open(cls, pid: int) -> Process | None:
-        """None where a process can't be held: it is gone, or this is not Linux."""
+        """Open the process, or return None where that is impossible: it has ended, or this is not Linux."""
         try:
             return cls(pid)
         except (AttributeError, OSError):
@@ -46,7 +46,7 @@ class Process:
             signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
 
     def let_go(self) -> None:
-        """Called last, by whom its end does not concern any more."""
+        """Close the descriptor. Called last, when the end of the process does not matter any more."""
         if not self._ended.done():
             self._end()
 
@@ -67,8 +67,7 @@ class TaskProcess:
         self._exits, self._out_of_memory = exits, out_of_memory
         self._process: Process | None = None
         self._kills = (0, 0)
-        """The kernel's kills for lack of memory when the last two metrics came: a kill may be counted before the
-        last."""
+        """Kills for lack of memory at the last two metrics: a kill may be counted before the last metrics arrive."""
 
     @property
     def pid(self) -> int | None:
@@ -81,7 +80,7 @@ class TaskProcess:
             self._exits.forget(pid)
 
     def measured(self) -> None:
-        """Called when metrics came: the process was alive a moment ago."""
+        """Note that the process was alive a moment ago. Called when metrics arrive."""
         self._kills = (self._kills[1], self._out_of_memory.count())
 
     def kill(self) -> None:
@@ -89,13 +88,16 @@ class TaskProcess:
             self._process.kill()
 
     def left(self) -> None:
-        """Called last, when it goes on with other tasks."""
+        """Stop watching the process. Called last, when it continues with other tasks."""
         if self._process is not None:
             self._process.let_go()
             self._process = None
 
     async def over(self, patience: float, lease: float) -> bool:
-        """Wait for its end, by force after ``patience`` seconds, or for the end of its lease. Whether it is seen."""
+        """Wait for the end of the process, and kill it after ``patience`` seconds.
+
+        Returns False at once if the process can't be seen.
+        """
         if self._process is None:
             return False
         if not await self._process.ended(patience):
@@ -106,7 +108,7 @@ class TaskProcess:
         return True
 
     async def ended_how(self) -> tuple[str, bool] | None:
-        """How it ended that said nothing before, and whether by itself. None where exit statuses are not seen."""
+        """Describe how the process ended, and tell whether by itself; None where exit statuses can't be seen."""
         if self._exits is None:
             return None
         status = None
@@ -132,6 +134,9 @@ class RunGroupMember:
             self._removal.replace(settings, lambda: self._id)
 
     def remove(self) -> None:
-        """Called when the run is certainly over and has not closed its consumer; returns at once."""
+        """Remove the member from its group; return at once.
+
+        Called when the run is certainly over and has not closed its consumer.
+        """
         if self._id:
             self._removal.remove(consumer_settings(self._spec), self._id)

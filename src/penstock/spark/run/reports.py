@@ -1,4 +1,4 @@
-"""What a run of a task delivers to the worker's loop: its states, the reports of its process, and why that ended."""
+"""Events that a run of a task delivers to the worker's loop, and the reasons why its process ended."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TaskReports:
         self._deliver(TaskWaiting(self._id, self._run, reason))
 
     def lost(self, reason: str, died: bool = False) -> None:
-        """``died``: whether its process ended by itself."""
+        """Report that the task is lost. ``died``: whether its process ended by itself."""
         self._deliver(TaskLost(self._id, self._run, reason, died))
 
     def failed(self, reason: str) -> None:
@@ -119,7 +119,7 @@ def silent_reason(link: Link, lease: float) -> LossReason:
 
 
 async def end_reason(link: Link, job: asyncio.Future[JobEnd] | None, process: TaskProcess, query: bool) -> LossReason:
-    """Of one that has hung up. Waits a little for what Spark says of its job, and for its exit status."""
+    """Return why a task that closed its channel ended, from Spark's job or its exit status; wait a little for both."""
     where = _place(link)
     if job is not None:
         # A query's job ends with Java, which is given its own time to end.
@@ -135,14 +135,14 @@ async def end_reason(link: Link, job: asyncio.Future[JobEnd] | None, process: Ta
 
 
 def ended_by_another(process: SharedProcess, group: str) -> LossReason | None:
-    """That the process was ended for another run in it; None if it was not."""
+    """Return the reason if the process was ended because of another run in it, else None."""
     if process.ended_by in ("", group):
         return None
     return f"The process was ended because of run {process.ended_by} of another task in it, which did not end", False
 
 
 def reason_in_company(reason: str) -> LossReason:
-    """Of one that was not alone in a process that ended by itself: it is not known to have ended it."""
+    """Return the reason for a task that shared a process that ended by itself: another may have ended it."""
     return f"{reason}. Other tasks were in it, and this one starts again in a process of its own", False
 
 

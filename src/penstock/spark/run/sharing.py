@@ -1,10 +1,12 @@
-"""Which tasks share a process (``penstock.tasks.per.process``), and how one more comes into it.
+"""Processes that several tasks share (``penstock.tasks.per.process``).
 
-Without the setting a task has a process of its own while there are few of them; of many, further ones share.
+Without the setting a task has a process of its own while there are few processes; when there are many, further tasks
+share.
 
-Spark knows the first task of a process: its job is that of the process. Another one is brought into it over the channel
-of a task that runs there; the process has a thread for each and ends with the last. Each is admitted by its own key,
-and has a channel and a lease of its own, as if it were alone. With a limit of one, a process has no other task.
+Spark knows the first task of a process: its job is the job of the process. A further task is started there by a command
+over the channel of a task that runs there; the process has a thread for each task and ends with the last. Each task is
+admitted by its own key, and has a channel and a lease of its own, as if it were alone. With a limit of one, a process
+has no other task.
 """
 
 from __future__ import annotations
@@ -27,22 +29,22 @@ from penstock.spark.messages.task import HostCommand, TaskSubmission
 from penstock.spark.supervisor import DriverSupervisor, JobEnd
 
 TICK = 2.0
-"""Seconds between two looks at which processes have come."""
+"""Seconds between two looks at which processes have connected."""
 OVERDUE = 60
-"""Looks after which a process that is due is given up; on a busy machine it may take a minute to start."""
+"""Looks after which an overdue process is given up; on a busy machine it may take a minute to start."""
 DOUBLINGS = 5
-"""How often that is doubled at most, once after each kill that did not help: importing plugins may take long."""
+"""How often ``OVERDUE`` is doubled at most, after each kill that did not help: importing plugins may take long."""
 MANY = max(32, 2 * (os.cpu_count() or 1))
-"""Processes of tasks on this machine from which on further tasks share, where nobody has said how many may."""
+"""Number of processes on this machine from which on further tasks share, where the setting is not given."""
 SHARED_BY_MANY = 8
-"""How many share one then; figures for both are in docs/decisions/hosted-tasks.md."""
+"""Number of tasks that share a process then; figures for both are in docs/decisions/hosted-tasks.md."""
 OF_JARS = "penstock.hosts.jvm."
-"""Modules of the tasks of jars, which share only where that is asked for: most of their memory is that of a JVM."""
+"""Modules of the tasks of jars, which share only with the setting: most of their memory is that of a JVM."""
 
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """With which tasks one may share a process: those of the same class and limit."""
+    """Tasks that may share a process: those of the same class and limit."""
 
     task_class: str
     most: int
@@ -51,9 +53,10 @@ class Company:
 
     @classmethod
     def of(cls, spec: TaskSpec) -> Self | None:
-        """None for a task that is alone. One whose plugin has an environment has a process of that anyway.
+        """Return the company of a task, or None for a task that is alone in its process.
 
-        Raises ConfigError: a worker that does not know the setting may have taken a connector with any value of it.
+        A task whose plugin has an environment is alone. Raises ConfigError: a worker that does not know the setting may
+        have accepted a connector with any value of it.
         """
         given = spec.connector_config.get(TASKS_PER_PROCESS) or spec.worker_config.get(TASKS_PER_PROCESS)
         try:
@@ -71,19 +74,20 @@ class Company:
 
 @dataclass(slots=True, eq=False)
 class _Member:
-    """A run of a task that is to be in the process, is there, or was until it hung up."""
+    """A run of a task that will be in the process, is there, or was until its channel closed."""
 
     submission: TaskSubmission
     job: asyncio.Future[JobEnd]
     link: Link | None = None
-    """While it is there."""
+    """Its channel, while it is there."""
     carrier: str | None = None
-    """The run over whose channel it was brought."""
-    gone: bool = False
+    """The run over whose channel it was started."""
+    left: bool = False
+    """Whether its channel has closed."""
 
     @property
-    def coming(self) -> bool:
-        return self.link is None and not self.gone
+    def expected(self) -> bool:
+        return self.link is None and not self.left
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +99,7 @@ class SharedProcess:
     begun: bool = False
     """Whether it has admitted its first task."""
     shared: bool = False
-    """Whether it has had two tasks at a time."""
+    """Whether it has had two tasks at the same time."""
     ended_by: str = ""
     """The run because of which it was ended, if it was."""
 
@@ -104,20 +108,20 @@ class SharedProcess:
 
     @property
     def open(self) -> bool:
-        """Whether others can still be brought into it: it ends with the last that is there."""
+        """Whether further tasks can be started in it: it ends with its last task."""
         return self.carrier is not None or (not self.begun and self.group in self.members)
 
     @property
     def carrier(self) -> str | None:
-        """A run over whose channel another one can be brought."""
+        """A run over whose channel another one can be started, or None."""
         return next((group for group, member in self.members.items() if member.link is not None), None)
 
     def bring(self) -> None:
-        """Bring those that wait for it, if somebody is there to bring them."""
+        """Start the tasks that wait for this process, if there is a channel to do that."""
         carrier = self.carrier
         link = None if carrier is None else self.members[carrier].link
         for group, member in self.members.items():
-            if link is not None and member.coming and member.carrier is None and group != self.group:
+            if link is not None and member.expected and member.carrier is None and group != self.group:
                 member.carrier = carrier
                 link.send(HostCommand(group, member.submission))
 
@@ -129,19 +133,19 @@ class TaskProcesses:
         """``many``: the number of processes from which on tasks share without the setting."""
         self.driver, self._many = driver, many
         self.alone: set[TaskId] = set()
-        """Tasks that were in a shared process when it crashed: one of them may crash again."""
+        """Tasks that were in a shared process when it crashed: each may crash again."""
         self._of: dict[str, SharedProcess] = {}
         """By the groups of its members."""
         self._arrivals = 0
         self._overdue_since: float | None = None
-        """When the first process was overdue of those that have not come since the last arrival."""
+        """Time at which the first process was overdue since the last one connected."""
         self._kills = 0
         """How often Spark was killed since then."""
 
     def submit(
         self, group: str, description: str, submission: TaskSubmission, company: Company | None, query: bool = False
     ) -> asyncio.Future[JobEnd]:
-        """As ``DriverSupervisor.submit``; ``company``: None for one that is alone."""
+        """Start a task as ``DriverSupervisor.submit`` does, or in a process of its ``company``; None: it is alone."""
         self.leave(group)
         if company is not None and not company.wanted and len(set(self._of.values())) < self._many:
             company = None
@@ -168,16 +172,19 @@ class TaskProcesses:
         # The task expects the answer to its admission first, which is written when this has returned.
         asyncio.get_running_loop().call_soon(process.bring)
 
-    def arrived(self, group: str) -> None:
-        """Called when the process of a task is there; its admission may wait for brokers."""
+    def connected(self, group: str) -> None:
+        """Note that the process of a task has connected; its admission may wait for brokers."""
         self._arrivals += 1
         if self._is_asked_of_spark(group):
             self._overdue_since, self._kills = None, 0
 
-    async def come(self, group: str, outcomes: Collection[asyncio.Future[Any]], due: Callable[[], bool]) -> bool:
-        """Wait for one of these. False if a process is overdue: while it was due, none has come, of whatever task.
+    async def wait_for_process(
+        self, group: str, outcomes: Collection[asyncio.Future[Any]], due: Callable[[], bool]
+    ) -> bool:
+        """Wait for one of these outcomes; return False if a process is overdue.
 
-        The looks are counted: when this process was frozen itself, only one of them is late.
+        A process is overdue if no process of any task has connected while it was due. Looks are counted, not seconds:
+        when this process was frozen itself, only one of them is late.
         """
         silent, seen = 0, self._arrivals
         while not (await asyncio.wait(outcomes, timeout=TICK, return_when=asyncio.FIRST_COMPLETED))[0]:
@@ -190,7 +197,7 @@ class TaskProcesses:
         return True
 
     def _is_asked_for(self, group: str) -> bool:
-        """Not one that waits for the first task of its process, which may be there and wait for its admission."""
+        """Return whether the task has been started; one may still wait for the first task of its process."""
         process = self._of.get(group)
         return process is not None and (group == process.group or process.members[group].carrier is not None)
 
@@ -199,7 +206,7 @@ class TaskProcesses:
         return process is not None and group == process.group
 
     def _overdue(self) -> None:
-        """The first time it may be that process alone, and those that were asked for before it was given up."""
+        """Kill Spark the second time: the first time it may be that process alone, or those started before it."""
         now = asyncio.get_running_loop().time()
         if self._overdue_since is None:
             self._overdue_since = now
@@ -208,22 +215,22 @@ class TaskProcesses:
             self._kills += 1
             self.driver.kill("No process of a task comes any more: what they are forked from is frozen, or it hangs.")
 
-    def not_begun(self, carrier: str, group: str, reason: str) -> None:
-        """Called when a task could not be begun in the process into which ``carrier`` has brought it."""
+    def could_not_begin(self, carrier: str, group: str, reason: str) -> None:
+        """End the job of a task that could not begin in the process of ``carrier``."""
         process = self._of.get(group)
         member = None if process is None else process.members[group]
-        if member is not None and member.coming and member.carrier == carrier:
+        if member is not None and member.expected and member.carrier == carrier:
             _ended(member, JobEnd(reason))
 
     def has_others(self, group: str) -> bool:
-        """Whether other tasks are in the process of this run now."""
+        """Return whether other tasks are in the process of this run now."""
         process = self._of.get(group)
         return process is not None and any(
             member.link is not None for other, member in process.members.items() if other != group
         )
 
     def cancel(self, group: str) -> None:
-        """End the process by force; a task that has not come into it is only forgotten."""
+        """End the process by force; a task that is not in it yet is only forgotten."""
         process = self._of.get(group)
         if process is None:
             return
@@ -238,31 +245,33 @@ class TaskProcesses:
         self.driver.show(group, values)
 
     def hung_up(self, group: str) -> SharedProcess:
-        """Called when the channel of an admitted task has ended: the process that it is, or was, in."""
+        """Note that the channel of an admitted task has closed; return the process that the task is, or was, in."""
         process = self._of[group]
-        process.members[group].gone, process.members[group].link = True, None
+        process.members[group].left, process.members[group].link = True, None
         self._give_up(process, group)
         return process
 
     def leave(self, group: str) -> None:
-        """Called when a run is over; again without effect."""
+        """Forget a run that is over. A second call has no effect."""
         if (process := self._of.pop(group, None)) is not None:
             del process.members[group]
             self._give_up(process, group)
 
     def _give_up(self, process: SharedProcess, carrier: str) -> None:
-        """Of those that are coming nobody knows whether their bringer has brought them."""
+        """Have tasks submitted again that ``carrier`` was to start, since nobody knows whether it has."""
         for name, member in list(process.members.items()):
-            if member.coming and (member.carrier == carrier or not process.open):
+            if member.expected and (member.carrier == carrier or not process.open):
                 del process.members[name], self._of[name]
                 _ended(member, JobEnd(again=True))
 
 
 def _over(process: SharedProcess, end: JobEnd) -> None:
-    """That it did not begin is no matter of those that were to come into it."""
+    """End the jobs of a process that is over; tasks that were not in it yet are submitted again."""
     process.company = None
     for group, member in process.members.items():
-        _ended(member, JobEnd(again=True) if member.coming and group != process.group and not end.driver_died else end)
+        _ended(
+            member, JobEnd(again=True) if member.expected and group != process.group and not end.driver_died else end
+        )
 
 
 def _ended(member: _Member, end: JobEnd) -> None:

@@ -1,6 +1,4 @@
-"""A hosted task's end of the channel to its worker: the worker's messages, its own, its log lines, and reports of calls
-of its plugin that do not return.
-"""
+"""A task's end of the channel: the worker's commands, and reports of its state, log lines and stalled plugin calls."""
 
 from __future__ import annotations
 
@@ -47,8 +45,8 @@ from penstock.spark.messages.task import (
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 5.0
-"""The longest time between two looks at calls that do not return."""
+MAX_LOOK_S = 5.0
+"""Maximum seconds between two looks at calls that do not return."""
 
 
 class Steering:
@@ -84,7 +82,7 @@ class Steering:
                 assert_never(command)
 
     def committed_offsets(self) -> CommittedOffsets:
-        """Blocks until the worker has sent them. Raises ConnectError if the task is to end instead."""
+        """Wait for the offsets that the worker sends. Raises ConnectError if the task is to end instead."""
         committed = self._committed.get()
         if committed is None:
             raise ConnectError("The task is to end before it has begun")
@@ -107,7 +105,7 @@ class Steering:
 
 
 class ChannelHost:
-    """TaskHost over the channel."""
+    """A ``TaskHost`` that reports over the channel."""
 
     def __init__(self, channel: TaskChannel, steering: Steering) -> None:
         self._channel, self._steering = channel, steering
@@ -139,7 +137,7 @@ class ChannelHost:
 
 
 class LogRelay(logging.Handler):
-    """Brings log lines to the worker's log, wherever the task runs."""
+    """A handler that sends log lines to the worker's log."""
 
     def __init__(self, channel: TaskChannel) -> None:
         super().__init__()
@@ -161,8 +159,9 @@ class LogRelay(logging.Handler):
 
 
 def watch_stalls(spec: TaskSpec, control: TaskControl, channel: TaskChannel) -> threading.Event:
-    """Report methods of the plugin that do not return, or give the task up, as ``penstock.stalled.action`` says, until
-    the event is set.
+    """Report methods of the plugin that do not return, or end the task, as ``penstock.stalled.action`` says.
+
+    Ends when the returned event is set.
     """
 
     def stalled(reason: str | None) -> None:
@@ -181,8 +180,9 @@ def watch_stalls(spec: TaskSpec, control: TaskControl, channel: TaskChannel) -> 
 
 @dataclass(frozen=True, slots=True)
 class StallWatch:
-    """Reports calls that do not return, until ``ended`` is set; ``stalled`` gets a sentence with the stack, and None
-    when that call has returned.
+    """Reports calls that do not return, until ``ended`` is set.
+
+    ``stalled`` is called with a sentence and the stack, and with None when that call has returned.
     """
 
     calls: PluginCalls
@@ -195,12 +195,12 @@ class StallWatch:
         threading.Thread(target=self._look, name="stall-watch", daemon=True).start()
 
     def _look(self) -> None:
-        while not self.ended.wait(min(LOOK_S, self.seconds / 4)):
+        while not self.ended.wait(min(MAX_LOOK_S, self.seconds / 4)):
             self.calls.report(self.seconds, lambda call: self.stalled(described(call)))
 
 
 def described(call: PluginCall) -> str:
-    """Since when, and where it is now, if it is here."""
+    """Return a sentence that says since when the call has not returned, with its stack if its thread is here."""
     since = datetime.fromtimestamp(time.time() - (time.monotonic() - call.since), UTC).isoformat(timespec="seconds")
     where = "" if call.thread is None else f". It is at\n{stack(call.thread)}"
     return f"The task is stalled: {call.method} has not returned since {since}{where}"

@@ -61,14 +61,14 @@ class TaskThreads:
 
 
 class OfTask(logging.Filter):
-    """Passes what the threads of one task log: that in which it is made, and those that they start."""
+    """A filter that passes what the threads of one task log: the thread that creates it, and threads they start."""
 
     def __init__(self) -> None:
         super().__init__()
         self.enter()
 
     def enter(self) -> None:
-        """The present thread is one of the task's from now on."""
+        """Make the present thread one of the task's."""
         _own.task = self
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -76,7 +76,7 @@ class OfTask(logging.Filter):
 
 
 def inherit_task() -> None:
-    """From now on a thread is one of the task whose thread starts it, as Java's threads have its logging context."""
+    """Make every thread started from now on one of the task that starts it, as Java's threads inherit its context."""
     start = threading.Thread.start
 
     def with_task(thread: threading.Thread) -> None:
