@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from html import unescape
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from penstock.api.testing import contract
 from penstock.commands._reference import SettingReference
 from penstock.http.openapi.document import OPERATIONS
 from penstock.plugins import Plugins
+from penstock.wire.messages import MessageCodec
 from penstock.worker.monitoring.prometheus.meanings import described
 from penstock.worker.monitoring.prometheus.text import full_name
 
@@ -91,6 +93,22 @@ def test_every_metric_is_in_the_reference(site: Path) -> None:
     shown = set(text(site / "reference" / "metrics" / "index.html").split())
     assert {full_name(type, name) for type, name, _ in described()} - shown == set()
     assert {"process_resident_memory_bytes", "process_cpu_seconds_total"} <= shown
+
+
+def test_every_message_between_processes_is_in_the_reference(site: Path) -> None:
+    headings = re.findall(r"<h3[^>]*>(.*?)<", (site / "reference" / "messages" / "index.html").read_text("utf-8"))
+    codecs = [
+        value
+        for file in (ROOT / "src/penstock").rglob("*.py")
+        if "messages" in file.with_suffix("").parts
+        and "core" not in file.parts
+        and file.name != "__init__.py"
+        and file.parent.name != "wire"
+        for value in vars(import_module(".".join(file.relative_to(ROOT / "src").with_suffix("").parts))).values()
+        if isinstance(value, MessageCodec)
+    ]
+    assert len(codecs) > 2
+    assert {message.__name__ for codec in codecs for message in codec.classes} - set(headings) == set()
 
 
 def test_lines_of_the_log_are_in_the_reference(site: Path) -> None:

@@ -27,9 +27,9 @@ def page() -> str:
         found = [node for node in module.body if (name := _name(node)) and _public(name, offered, in_kit)]
         if found:
             dotted = ".".join(("penstock.api", *file.relative_to(PACKAGE).with_suffix("").parts))
-            parts += [f"## {dotted.removesuffix('.__init__')}", _prose(ast.get_docstring(module))]
+            parts += [f"## {dotted.removesuffix('.__init__')}", prose(ast.get_docstring(module))]
             for node in found:
-                parts += _described(node, module.body)
+                parts += described(node, module.body)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -55,17 +55,17 @@ def _name(node: ast.stmt) -> str | None:
     return None
 
 
-def _described(node: ast.stmt, body: list[ast.stmt]) -> Iterator[str]:
+def described(node: ast.stmt, body: list[ast.stmt]) -> Iterator[str]:
     match node:
         case ast.ClassDef(name=name, bases=bases):
             yield f"### {name}"
             yield f"`class {name}({', '.join(map(ast.unparse, bases))})`" if bases else f"`class {name}`"
-            yield _prose(ast.get_docstring(node))
+            yield prose(ast.get_docstring(node))
             yield "\n".join(_members(node))
         case ast.FunctionDef(name=name):
             yield f"### {name}"
             yield f"`{_signature(node)}`"
-            yield _prose(ast.get_docstring(node))
+            yield prose(ast.get_docstring(node))
         case _:
             yield f"### {_name(node)}"
             yield _after(node, body)
@@ -83,7 +83,7 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
                 about, shown = _after(each, node.body), f"{name}: {ast.unparse(annotation)}"
             case _:
                 about, shown = _after(each, node.body), name
-        yield f"- `{shown}`" + (f"\n\n{_indented(_prose(about))}\n" if about else "")
+        yield f"- `{shown}`" + (f"\n\n{_indented(prose(about))}\n" if about else "")
 
 
 def _signature(node: ast.FunctionDef) -> str:
@@ -95,11 +95,11 @@ def _after(node: ast.stmt, body: list[ast.stmt]) -> str:
     """The text that follows an assignment."""
     match body[body.index(node) + 1 : body.index(node) + 2]:
         case [ast.Expr(value=ast.Constant(value=str(text)))]:
-            return _prose(inspect.cleandoc(text))
+            return prose(inspect.cleandoc(text))
     return ""
 
 
-def _prose(text: str | None) -> str:
+def prose(text: str | None) -> str:
     """Examples, behind ``>>>`` or indented, are code; angle brackets elsewhere are names."""
     lines: list[str] = []
     for line in (text or "").replace("``", "`").splitlines():

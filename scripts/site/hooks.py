@@ -25,6 +25,7 @@ def on_files(files: Files, config: Any) -> Files:
         log=_beside("log_lines").page(),
         api=_beside("api").page(),
     )
+    made["messages"] = _beside("messages").page()
     pages = {f"reference/{name}.md": text for name, text in made.items()}
     pages["index.md"] = _readme()
     for folder, title in FOLDERS.items():
