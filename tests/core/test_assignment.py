@@ -84,7 +84,7 @@ def test_a_new_group_runs_everything_after_one_rebalance(config: dict[str, int],
 
 @given(CONFIGS, WORKERS, CONFIGS, WORKERS, st.booleans())
 @settings(max_examples=200)
-def test_any_change_comes_to_rest_complete_and_balanced(
+def test_assignments_become_complete_and_balanced_after_any_change(
     config: dict[str, int], workers: set[str], next_config: dict[str, int], next_workers: set[str], no_delay: bool
 ) -> None:
     cluster = Cluster(config, workers, 0 if no_delay else DELAY_MS)
@@ -119,7 +119,7 @@ def test_a_new_worker_gets_its_share_and_nothing_else_moves(config: dict[str, in
 
 
 @given(CONFIGS, WORKERS.filter(lambda workers: len(workers) > 1), st.integers(1, DELAY_MS - 1))
-def test_a_lost_workers_tasks_wait_for_it_and_then_go_to_others(
+def test_tasks_of_a_lost_worker_wait_for_the_delay_and_then_go_to_others(
     config: dict[str, int], workers: set[str], waited_ms: int
 ) -> None:
     cluster = Cluster(config, workers)
@@ -154,7 +154,7 @@ def test_a_worker_that_returns_in_time_gets_back_what_it_ran(config: dict[str, i
     assert set(gone.tasks) <= set(back.tasks)
 
 
-def test_what_two_workers_run_is_revoked_from_both_and_then_given_to_one() -> None:
+def test_work_run_twice_is_revoked_from_both_workers_and_given_to_one() -> None:
     cluster = Cluster({"c0": 2}, {"a", "b"})
     cluster.settle()
     cluster.running = {
@@ -176,7 +176,7 @@ def test_a_leader_that_has_read_less_than_a_member_assigns_nothing() -> None:
     assert decision.owners is None
 
 
-def test_the_leader_knows_who_runs_what() -> None:
+def test_the_leader_knows_the_owner_of_each_connector_and_task() -> None:
     members = [Member("a", "http://a", 7), Member("b", "http://b", 6)]
     decision = assign(ClusterConfigSnapshot(7, {"c0": 2}), members, AssignorMemory(), 1, Rebalance("b", 1, -1))
     assert decision.owners is not None
@@ -199,7 +199,7 @@ def test_the_eager_protocol_assigns_connectors_first_and_then_tasks() -> None:
     assert {(a.version, a.delay_ms) for a in told.values()} == {(0, 0)}
 
 
-def test_revocations_in_succession_wait_ever_longer() -> None:
+def test_successive_revocations_wait_longer_each_time() -> None:
     assert [revocation_backoff_ms(n, 300_000) for n in range(1, 5)] == [40, 1600, 64_000, 300_000]
     assert revocation_backoff_ms(3, 0) == 0
     assert revocation_backoff_ms(3, 1) == 1

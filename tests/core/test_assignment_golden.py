@@ -78,7 +78,7 @@ def show(connectors: tuple[str, ...], tasks: tuple[TaskId, ...]) -> str:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=range(len(SCENARIOS)))
-def test_decides_as_java_does(scenario: str) -> None:
+def test_assignments_equal_javas(scenario: str) -> None:
     max_delay_ms, *expected = scenario.strip().splitlines()
     cluster = Cluster(int(max_delay_ms))
     for line in expected:

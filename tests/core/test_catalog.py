@@ -43,12 +43,12 @@ CATALOG = Catalog(
         ("Nothing", None),
     ],
 )
-def test_names(name: str, found: str | None) -> None:
+def test_connectors_are_found_by_names_and_aliases(name: str, found: str | None) -> None:
     cls = CATALOG.load(name)
     assert (None if cls is None else cls.java_name) == found
 
 
-def test_listing() -> None:
+def test_the_listing_has_each_plugin_once() -> None:
     assert CATALOG.listing() == [
         {"class": "org.x.FileStreamSinkConnector", "type": "sink", "version": "1.0"},
         {"class": "org.x.FileStreamSourceConnector", "type": "source", "version": "1.0"},
@@ -64,7 +64,7 @@ def test_listing() -> None:
     ]
 
 
-def test_what_is_no_connector_can_not_be_one() -> None:
+def test_a_plugin_of_another_kind_is_no_connector() -> None:
     for name in ("Nothing", "TextConverter"):
         with pytest.raises(ConnectError, match=f"which name matches {name}, available connectors are: PluginDesc"):
             CATALOG.connector(name)
@@ -95,13 +95,13 @@ def test_a_class_that_is_not_there_is_refused_with_a_reason() -> None:
         CATALOG.connector("io.debezium.connector.mysql.MySqlConnector")
 
 
-def test_an_alias_that_means_several_connectors() -> None:
+def test_an_ambiguous_alias_is_refused() -> None:
     catalog = Catalog([plugin("a.Jdbc", Kind.SINK), plugin("b.JdbcConnector", Kind.SOURCE)])
     with pytest.raises(ConnectError, match=r"More than one connector matches alias Jdbc\. Please use full package"):
         catalog.connector("Jdbc")
 
 
-def test_versions_wanted() -> None:
+def test_a_version_outside_of_the_range_is_refused() -> None:
     for wanted in (None, "[0.9,2)"):
         assert CATALOG.choose("TextConverter", wanted) == CATALOG.load("TextConverter")
     with pytest.raises(ConfigError) as caught:
@@ -112,7 +112,7 @@ def test_versions_wanted() -> None:
     assert CATALOG.choose("Nothing", "9.9") is None
 
 
-def test_a_class_in_several_versions() -> None:
+def test_the_newest_version_or_the_nearest_place_is_chosen() -> None:
     places = {"file:/a/": "2.0", "file:/b/": "10.0", "file:/c/": "2.0", "classpath": "1.0"}
     classes = [
         PluginClass("org.x.Router", (Kind.TRANSFORMATION,), version, ConfigDef, None, place)
@@ -137,12 +137,12 @@ def test_a_class_in_several_versions() -> None:
     assert [row["version"] for row in catalog.listing(connectors_only=False)] == ["1.0", "2.0", "10.0"]
 
 
-def test_a_version_that_is_not_known_is_not_listed() -> None:
+def test_an_unknown_version_is_not_listed() -> None:
     catalog = Catalog([PluginClass("org.x.Test", (Kind.PREDICATE,), "undefined", ConfigDef)])
     assert catalog.listing(connectors_only=False) == [{"class": "org.x.Test", "type": "predicate"}]
 
 
-def test_of_the_same_version_the_workers_own_counts() -> None:
+def test_the_workers_own_class_is_preferred_among_equal_versions() -> None:
     classes = [
         PluginClass("org.x.Text", (Kind.CONVERTER,), "4", ConfigDef, None, place) for place in ("classpath", "a")
     ]
@@ -160,7 +160,7 @@ ASCENDING = """
 """In the order of Maven 3.9's ``ComparableVersion``."""
 
 
-def test_versions_are_in_the_order_of_maven() -> None:
+def test_versions_are_ordered_as_by_maven() -> None:
     ranks = {version: rank for rank, equal in enumerate(ASCENDING.split()) for version in equal.split("=")}
     for one, rank in ranks.items():
         for other, above in ranks.items():
@@ -182,13 +182,13 @@ def test_versions_are_in_the_order_of_maven() -> None:
         ("4-3-1", "4.3.1", False),
     ],
 )
-def test_version_ranges(wanted: str, version: str, fits: bool) -> None:
+def test_ranges_contain_the_versions_between_their_bounds(wanted: str, version: str, fits: bool) -> None:
     parsed = VersionRange.parse(wanted)
     assert parsed is not None
     assert parsed.contains(version) is fits
 
 
-def test_any_version() -> None:
+def test_no_range_means_any_version() -> None:
     assert [VersionRange.parse(text) for text in (None, "latest")] == [None] * 2
 
 
@@ -206,7 +206,7 @@ def test_any_version() -> None:
         ("]", "Only fully-qualified sets allowed in multiple set scenario: []]"),
     ],
 )
-def test_what_is_no_version_range(wanted: str, problem: str) -> None:
+def test_texts_that_are_no_range_are_refused(wanted: str, problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
         VersionRange.parse(wanted)
     assert str(caught.value) == problem
@@ -216,7 +216,7 @@ def test_what_is_no_version_range(wanted: str, problem: str) -> None:
     ("wanted", "shown"),
     [("", "[,]"), ("[,]", "[,]"), ("1,2", "[1,2]"), ("[1,2] , [3,4]", "[1,2],[3,4]"), ("[ 4 , 5 ]", "[4,5]")],
 )
-def test_how_version_ranges_are_shown(wanted: str, shown: str) -> None:
+def test_ranges_are_shown_as_by_maven(wanted: str, shown: str) -> None:
     assert str(VersionRange.parse(wanted)) == shown
 
 
@@ -228,7 +228,7 @@ def test_an_empty_version_is_the_version_of_nothing() -> None:
     assert anything.contains("4.3.1")
 
 
-def test_the_order_of_versions() -> None:
+def test_versions_sort_by_numbers_and_words() -> None:
     ordered = ["1.0-alpha1", "1.0-beta", "1.0-rc1", "1.0-SNAPSHOT", "1.0", "1.0-sp", "1.0.1", "1.2", "1.10"]
     ordered += [f"1.{'9' * 999}", f"1.{'1' * 5000}", f"1.{'2' * 5000}", f"1.{'1' * 5001}", "2"]
     shuffled = ordered[::-1]

@@ -29,13 +29,13 @@ def joined() -> Joined:
     return Joined(1, "me", 2, Assignment(leader="me", leader_url="http://w:1/"), True)
 
 
-def test_a_worker_that_starts():
+def test_a_worker_is_ready_once_it_has_joined():
     assert health(herder())[:2] == (503, "starting")
     assert health(herder(CaughtUp())) == (503, "starting", "Worker is still starting up. It is joining.")
     assert health(herder(CaughtUp(), joined())) == READY
 
 
-def test_what_a_start_waits_for_is_reported():
+def test_a_starting_worker_reports_the_reason_it_waits_for():
     waiting = herder(Degraded("topics", "Reading topic `t` has to wait: no route."))
     assert health(waiting) == (
         503,
@@ -44,14 +44,14 @@ def test_what_a_start_waits_for_is_reported():
     )
 
 
-def test_a_worker_that_has_lost_its_topics():
+def test_a_worker_without_its_topics_is_unhealthy():
     worker = herder(CaughtUp(), joined(), Degraded("topics", "Reading topic `t` has to wait."))
     assert health(worker) == (500, "unhealthy", "Reading topic `t` has to wait.")
     worker.handle(Degraded("topics", None), 0)
     assert health(worker) == READY
 
 
-def test_a_worker_that_has_lost_its_group():
+def test_a_worker_without_its_coordinator_is_unhealthy():
     worker = herder(CaughtUp(), joined(), CoordinatorUnknown("The coordinator can't be reached"))
     assert health(worker) == (500, "unhealthy", "The coordinator can't be reached.")
     worker.handle(CoordinatorFound(), 0)
@@ -75,7 +75,7 @@ def test_an_application_of_spark_that_has_ended_is_named_if_tasks_count():
         assert health(worker) == READY
 
 
-def test_a_worker_that_may_not_join_its_group():
+def test_a_worker_refused_by_its_group_is_unhealthy():
     worker = herder(CaughtUp(), Failed("Not authorized to access group: g"))
     assert health(worker) == (500, "unhealthy", "Not authorized to access group: g.")
     worker.handle(joined(), 0)

@@ -13,7 +13,7 @@ class Fencing(Ordered):
         self.send("a", m.PutConfig(name, {"connector.class": "Source", "v": version}))
 
 
-def test_tasks_of_the_later_generation_have_theirs_fenced() -> None:
+def test_a_later_generation_is_fenced_when_its_own_tasks_start() -> None:
     cluster = Fencing(exactly_once=True, fenced_writes=True)
     cluster.start("a")
     cluster.start("b")

@@ -21,7 +21,7 @@ def config(tasks_max: int) -> dict[str, str | None]:
     return {"connector.class": "Source", "tasks.max": str(tasks_max)}
 
 
-def test_an_older_set_that_is_written_while_a_newer_one_is_acknowledged() -> None:
+def test_an_older_set_of_tasks_written_late_is_replaced() -> None:
     """b's request with two tasks is not answered in time, and the leader gets to it after the one with three."""
     cluster = Late()
     cluster.start("a")

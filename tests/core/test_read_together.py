@@ -11,7 +11,7 @@ def together(channels: list[str]) -> int:
     return int(channels == ["alone", "together"])
 
 
-def test_a_connector_that_was_stopped_and_resumed() -> None:
+def test_a_connector_stopped_and_resumed_in_one_read_gets_its_tasks_back() -> None:
     """It has run on, but its tasks are gone: it is asked for them again."""
     cluster = Cluster([].append, together)
     cluster.start("a")

@@ -11,7 +11,7 @@ from penstock.api.config import ConfigValue
 from penstock.core.config.validation import validate_connector
 
 
-def test_errors_have_references_as_they_were_given() -> None:
+def test_errors_show_references_as_they_were_given() -> None:
     """Also where a value ends with a line end, as files do, and where another setting's error tells it."""
 
     class Telling(FileSource):
@@ -28,7 +28,7 @@ def test_errors_have_references_as_they_were_given() -> None:
 
 
 @pytest.mark.parametrize("key", ["connector.class", "connector.plugin.version"])
-def test_the_class_of_a_connector_is_written_out(key: str) -> None:
+def test_the_class_of_a_connector_cannot_be_a_reference(key: str) -> None:
     """The connector would be created and fail: its worker looks for the class as it is written."""
     given = {**SOURCE, "connector.plugin.version": "4.3.1"}
     assert validate_connector(CATALOG, given, FileSource, WORKER, given).message is None

@@ -30,7 +30,7 @@ class Refusing(Cluster):
                 super()._carry_out(worker, action)
 
 
-def test_a_configuration_that_can_not_be_written() -> None:
+def test_a_configuration_that_cannot_be_written_is_logged_without_secrets() -> None:
     cluster = Refusing()
     cluster.start("a")
     config: Any = {"connector.class": "Source", "password": "s3cret"}
@@ -45,7 +45,7 @@ def test_a_configuration_that_can_not_be_written() -> None:
     assert not any("s3cret" in text for text in cluster.logged)
 
 
-def test_a_name_that_is_too_large_to_be_written() -> None:
+def test_a_name_that_is_too_long_is_logged_in_part() -> None:
     """The worker searches the line for secrets before it goes on."""
     cluster = Refusing()
     cluster.start("a")

@@ -10,7 +10,7 @@ CONNECT = "org.apache.kafka.connect.errors.ConnectException"
 TOPIC = "org.apache.kafka.common.errors.TopicAuthorizationException"
 
 
-def test_the_schedule_is_strimzis() -> None:
+def test_the_schedule_equals_strimzis() -> None:
     assert [delay_ms(n) // MINUTE_MS for n in range(11)] == [0, 2, 6, 12, 20, 30, 42, 56, 60, 60, 60]
 
 
@@ -30,6 +30,6 @@ def test_the_schedule_is_strimzis() -> None:
         (None, None),
     ],
 )
-def test_errors_that_are_not_retried(trace: str | None, error: str | bool | None) -> None:
+def test_permanent_errors_are_recognized(trace: str | None, error: str | bool | None) -> None:
     found = permanent_error(trace)
     assert found == ((trace or "").splitlines()[0] if error is True else error)

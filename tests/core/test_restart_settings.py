@@ -28,7 +28,7 @@ def values(infos: ConfigInfos) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("base", [SOURCE, SINK])
-def test_they_are_settings_of_connectors_that_give_them(plugins: Plugins, base: dict[str, str]) -> None:
+def test_restart_settings_are_defined_only_where_they_are_given(plugins: Plugins, base: dict[str, str]) -> None:
     given = plugins.validate({**base, RESTART_POLICY: "on-failure", RESTART_MAX: "7"}, WorkerRules())
     assert (given.errors, given.warnings) == ([], ())
     assert values(given)[RESTART_POLICY] == "on-failure"
@@ -44,7 +44,7 @@ def test_they_are_settings_of_connectors_that_give_them(plugins: Plugins, base: 
         (RESTART_MAX, "-1", "Value must be at least 0"),
     ],
 )
-def test_wrong_values(plugins: Plugins, setting: str, value: str, problem: str) -> None:
+def test_wrong_values_are_refused(plugins: Plugins, setting: str, value: str, problem: str) -> None:
     given = {**SINK, RESTART_POLICY: "on-failure", setting: value}
     assert plugins.validate(given, WorkerRules()).errors == [
         f"Invalid value {value} for configuration {setting}: {problem}"
@@ -54,7 +54,7 @@ def test_wrong_values(plugins: Plugins, setting: str, value: str, problem: str) 
 @pytest.mark.parametrize(
     ("setting", "value", "right"), [(RESTART_POLICY, "never", "never or on-failure"), (RESTART_MAX, "1", "a number")]
 )
-def test_they_are_no_references(setting: str, value: str, right: str) -> None:
+def test_references_to_config_providers_are_refused(setting: str, value: str, right: str) -> None:
     values = {setting: ConfigValue(setting, value)}
     check_settings({setting: value}, {setting: "${file:/secrets:policy}"}, values, FileStreamSinkConnector(), Kind.SINK)
     assert values[setting].errors == [
@@ -89,12 +89,12 @@ def test_a_limit_of_no_restarts_has_no_effect(
     assert (tuple(strict.errors), strict.warnings) == (warnings, ())
 
 
-def test_what_validation_accepts_counts() -> None:
+def test_values_that_validation_accepts_are_read() -> None:
     """With blanks and a sign, as Java's definitions accept them."""
     assert policy_in({RESTART_POLICY: " on-failure "}, "never") == "on-failure"
     assert [max_in({RESTART_MAX: value}) for value in ("0", " 7 ", "+5")] == [0, 7, 5]
 
 
-def test_what_has_not_been_validated_counts_as_not_given() -> None:
+def test_invalid_values_count_as_not_given() -> None:
     assert policy_in({RESTART_POLICY: "always"}, "on-failure") == "on-failure"
     assert [max_in({RESTART_MAX: value}) for value in ("-1", "many", "", None)] == [None] * 4

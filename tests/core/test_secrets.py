@@ -50,16 +50,16 @@ database.user
 
 
 @pytest.mark.parametrize("name", SECRETS.split())
-def test_names_of_secrets(name: str) -> None:
+def test_names_of_secrets_are_recognized(name: str) -> None:
     assert is_secret(name)
 
 
 @pytest.mark.parametrize("name", ORDINARY.split())
-def test_other_names(name: str) -> None:
+def test_other_names_are_no_secrets(name: str) -> None:
     assert not is_secret(name)
 
 
-def test_masking() -> None:
+def test_values_of_secrets_are_masked() -> None:
     config = {
         "topic": "t",
         "password": "p",
@@ -96,7 +96,7 @@ def test_masking() -> None:
         ("jdbc:postgresql://a:5432,b:5432/db?mail=a@b", "jdbc:postgresql://a:5432,b:5432/db?mail=a@b"),
     ],
 )
-def test_passwords_in_urls(url: str, shown: str) -> None:
+def test_passwords_in_urls_are_masked(url: str, shown: str) -> None:
     assert masked({"url": url}) == {"url": shown}
 
 
@@ -125,7 +125,7 @@ def test_texts_too_long_to_search_are_masked() -> None:
     assert restored(masked(many), many) == many
 
 
-def test_what_was_masked_comes_back() -> None:
+def test_masks_sent_back_are_replaced_by_old_values() -> None:
     known = {"topic": "t", "password": "p", "url": "x://me:pass@h/db", "odd": "o"}
     shown = masked(known, {"odd"})
     assert restored({**shown, "topic": "u", "more": MASK}, known) == {**known, "topic": "u", "more": MASK}

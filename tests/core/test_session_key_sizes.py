@@ -8,5 +8,5 @@ from penstock.core.session_keys import key_bytes
 
 
 @pytest.mark.parametrize(("bits", "length"), [(None, 32), (40, 5), (41, 6), (100, 13), (256, 32)])
-def test_bits_that_fill_no_byte_have_one_of_their_own(bits: int | None, length: int) -> None:
+def test_key_sizes_are_rounded_up_to_bytes(bits: int | None, length: int) -> None:
     assert key_bytes("HmacSHA256", bits) == length

@@ -9,7 +9,7 @@ from simulation.cluster import Cluster
 
 
 @pytest.mark.parametrize("written", ["3", "+3", " 3 ", "0" * 5000 + "3", "\u0663"])
-def test_as_many_tasks_as_the_setting_says(written: str) -> None:
+def test_tasks_max_limits_the_number_of_tasks(written: str) -> None:
     cluster = Cluster([].append, lambda channels: 0)
     cluster.start("a")
     cluster.send("a", m.PutConfig("c", {"connector.class": "Source", "tasks.max": written}))

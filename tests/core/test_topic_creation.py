@@ -62,14 +62,14 @@ def test_the_first_group_that_matches_applies() -> None:
         ("orders", "", "orders", "g"),
     ],
 )
-def test_the_patterns_of_a_list_are_one_pattern(include: str, exclude: str, topic: str, group: str) -> None:
+def test_the_patterns_of_a_list_are_joined_to_one(include: str, exclude: str, topic: str, group: str) -> None:
     own = {"topic.creation.groups": "g", "topic.creation.g.include": include, "topic.creation.g.exclude": exclude}
     rule = TopicCreation.from_config({**DEFAULT, **own}, compile_regex).rule_for(topic)
     assert rule is not None
     assert rule.name == group
 
 
-def test_patterns_that_are_none_together_are_the_tasks_to_refuse() -> None:
+def test_patterns_that_cannot_be_joined_make_the_tasks_fail() -> None:
     """As in Java, whose connector does not join them."""
     own = {"topic.creation.groups": "g", "topic.creation.g.include": "(?<n>a),(?<n>b)"}
     check_topic_creation({**DEFAULT, **own}, compile_regex)
@@ -113,7 +113,7 @@ def test_a_group_named_default_is_the_default_group() -> None:
         ),
     ],
 )
-def test_messages_about_invalid_rules_are_those_of_java(config: dict[str, str], problem: str) -> None:
+def test_messages_about_invalid_rules_equal_javas(config: dict[str, str], problem: str) -> None:
     for read in (TopicCreation.from_config, check_topic_creation):
         with pytest.raises(ConfigError) as caught:
             read(config, re.compile)
@@ -141,7 +141,7 @@ DRAFT = {
 }
 
 
-def test_the_example_of_the_draft() -> None:
+def test_the_example_of_the_draft_is_understood() -> None:
     assert check_draft(DRAFT) == []
     assert spec(DRAFT, "MyPrefix1") == NewTopicSpec("MyPrefix1", 5, 3, {"cleanup.policy": "compact"}, "firstRule")
     assert spec(DRAFT, "mine") == NewTopicSpec("mine", -1, -1, {"min.insync.replicas": "2"}, "defaultRule")
@@ -183,7 +183,7 @@ def test_each_mistake_in_the_draft_names_its_key(change: dict[str, str], keys: l
         TopicCreation.from_config({**DRAFT, **change})
 
 
-def test_a_regex_among_groups_is_a_mixture() -> None:
+def test_a_regex_among_groups_is_refused() -> None:
     config = {**DEFAULT, "topic.creation.groups": "g", "topic.creation.g.regex": ".*"}
     (problem,) = check_draft(config)
     assert "'topic.creation.g.regex'" in problem.errors[0]

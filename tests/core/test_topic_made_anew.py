@@ -8,7 +8,7 @@ from penstock.core.work import Phase
 from simulation.cluster import Cluster
 
 
-def test_connectors_are_distributed_as_before() -> None:
+def test_connectors_are_distributed_after_the_config_topic_was_created_again() -> None:
     cluster = Cluster([].append)
     cluster.start("a")
     cluster.start("b")

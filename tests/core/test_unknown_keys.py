@@ -131,7 +131,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("given", "sentence"), CASES.values(), ids=CASES)
-def test_a_setting_that_nothing_reads(plugins: Plugins, given: dict[str, str], sentence: str) -> None:
+def test_a_setting_that_nothing_reads_is_reported(plugins: Plugins, given: dict[str, str], sentence: str) -> None:
     relaxed = checked(plugins, **given)
     assert relaxed.error_count == 0
     assert relaxed.warnings == (sentence,)
@@ -159,12 +159,12 @@ def test_a_setting_that_nothing_reads(plugins: Plugins, given: dict[str, str], s
         {"connector__class": "SparkSource", "format": "rate", "option__rowsPerSecond": "5"},
     ],
 )  # fmt: skip
-def test_settings_that_something_reads(plugins: Plugins, given: dict[str, str]) -> None:
+def test_settings_that_something_reads_are_accepted(plugins: Plugins, given: dict[str, str]) -> None:
     own = {"fields", "file", "topic", "topics"}
     assert [each for each in checked(plugins, **given).warnings if each.split("'")[1] not in own] == []
 
 
-def test_names_are_compared_without_what_they_share(plugins: Plugins) -> None:
+def test_names_are_compared_without_their_common_prefix(plugins: Plugins) -> None:
     converter = "org.apache.kafka.connect.storage.StringConverter"
     shown = checked(plugins, value__converter=converter, value__converter__converter__encodin="UTF-8").warnings
     assert len(shown) == 1
@@ -175,7 +175,7 @@ def test_names_are_compared_without_what_they_share(plugins: Plugins) -> None:
     )
 
 
-def test_what_exactly_once_overrides(plugins: Plugins) -> None:
+def test_settings_that_exactly_once_overrides_are_reported(plugins: Plugins) -> None:
     given = {"producer.override.transactional.id": "mine", "producer.override.enable.idempotence": "false"}
     once = WorkerRules(WORKER.group_id, True, WORKER.converters)
     assert plugins.validate({**FILE, **given}, once).warnings == (
@@ -205,7 +205,7 @@ def test_a_connector_that_defines_no_settings_may_read_any() -> None:
     assert judged("penstock.lables.team", ConfigDef()) == (f"{nothing}'penstock.labels.team'?", False)
 
 
-def test_a_misspelt_setting_below_a_prefix_that_the_connector_reads() -> None:
+def test_misspelt_names_below_a_prefix_of_the_connector_are_reported() -> None:
     nothing = "is no setting of this connector and has no effect. Did you mean "
     assert judged("connection.ulr", OWN, "connection.") == (f"{nothing}'connection.url'?", True)
     assert judged("connection.ssl", OWN, "connection.") is None
@@ -221,7 +221,7 @@ def test_a_connector_of_a_jar_may_read_what_it_does_not_define() -> None:
     assert judged("database.name", OWN, "") == (f"{nothing}'database.names'?", True)
 
 
-def test_the_example_of_jdbc(plugins: Plugins) -> None:
+def test_a_misspelt_setting_of_jdbc_is_reported(plugins: Plugins) -> None:
     config = {"name": "x", "connector.class": "JdbcSink", "topics": "t", "connection.url": "jdbc:postgresql://h/d",
               "connection.ulr": "jdbc:postgresql://h/d", "connection.sslmode": "require"}  # fmt: skip
     (sentence,) = plugins.validate(config, WORKER).warnings
@@ -230,7 +230,7 @@ def test_the_example_of_jdbc(plugins: Plugins) -> None:
     assert plugins.validate(config, strict).errors == [sentence]
 
 
-def test_a_misspelt_option_of_spark(plugins: Plugins) -> None:
+def test_a_misspelt_option_of_spark_is_reported(plugins: Plugins) -> None:
     config = {"name": "x", "connector.class": "SparkSource", "format": "rate", "topic": "t", "opton.rowsPerSecond": "5"}
     (sentence,) = plugins.validate(config, WORKER).warnings
     assert sentence.endswith("Did you mean 'option.rowsPerSecond'?")

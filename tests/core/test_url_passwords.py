@@ -30,19 +30,19 @@ class Recorded:
         return self._expression.search(text, *within)
 
 
-def test_users_are_found_as_by_one_expression() -> None:
+def test_passwords_of_users_equal_those_of_one_regular_expression() -> None:
     chosen, parts = random.Random(1), ["://", ":", "/", "@", " ", "\n", "?", "a", "1", ";", "[", "x" * 99, "y" * 60]
     for _ in range(20_000):
         text = "".join(chosen.choices(parts, k=chosen.randint(1, 14)))
         assert without_passwords(text, "#") == AS_ONE_EXPRESSION.sub(r"\g<kept>#", text)
 
 
-def test_what_is_too_long_is_masked_whole() -> None:
+def test_a_text_that_is_too_long_is_masked_whole() -> None:
     assert without_passwords("a" * MAX_LENGTH, "#") == "a" * MAX_LENGTH
     assert without_passwords("a" * (MAX_LENGTH + 1), "#") == "#"
 
 
-def test_a_long_text_is_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_is_searched_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
     monkeypatch.setattr(secrets, "_OTHERS", tuple(Recorded(each, texts) for each in secrets._OTHERS))
     text = "".join(f"{'x' * (MAX_LENGTH - 20)} x://me:secret{number}@h?pwd=word{number}&" for number in range(20))
@@ -51,7 +51,7 @@ def test_a_long_text_is_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> 
     assert sum(map(len, texts)) < 3 * len(text)
 
 
-def test_without_an_at_sign_no_user_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_user_is_searched_in_a_text_without_an_at_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
     monkeypatch.setattr(secrets, "_USER", Recorded(secrets._USER, texts))
     assert passwords_of("://" * 100_000) == set()

@@ -103,7 +103,7 @@ SINK: dict[str, str | None] = {"connector.class": "FileStreamSink", "name": "n",
 @pytest.mark.parametrize(
     "case", GOLDEN["cases"], ids=lambda case: " ".join(f"{k}={v}" for k, v in case["config"].items())
 )
-def test_answers_are_those_of_java(case: dict[str, Any]) -> None:
+def test_answers_equal_javas(case: dict[str, Any]) -> None:
     answer = validate(case["config"])
     assert (answer.error_count, list(answer.groups)) == (case["error_count"], case["groups"])
     values = [info.value for info in answer.configs if info.value is not None]
@@ -111,12 +111,12 @@ def test_answers_are_those_of_java(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["FileStreamSource", "FileStreamSink"])
-def test_definitions_are_those_of_java(name: str) -> None:
+def test_definitions_equal_javas(name: str) -> None:
     shown = [info.to_json()["definition"] for info in validate(SOURCE if name.endswith("Source") else SINK).configs]
     assert [{k: v for k, v in each.items() if k != "documentation"} for each in shown] == GOLDEN["definitions"][name]
 
 
-def test_definitions_of_a_transform_are_those_of_java() -> None:
+def test_definitions_of_a_transform_equal_javas() -> None:
     own = {"transforms": "a", "transforms.a.type": f"{KAFKA}transforms.HoistField$Value", "transforms.a.field": "x"}
     shown = [info.to_json()["definition"] for info in validate({**SOURCE, **own}).configs]
     shown = [each for each in shown if each["name"].startswith("transforms.")]
@@ -133,7 +133,7 @@ def test_every_setting_is_documented() -> None:
     ]
 
 
-def test_the_message_that_refuses_a_connector() -> None:
+def test_the_message_lists_all_errors() -> None:
     assert validate({"connector.class": "FileStreamSink", "name": "n"}).message == "\n".join(
         [
             "Connector configuration is invalid and contains the following 2 error(s):",
@@ -145,7 +145,7 @@ def test_the_message_that_refuses_a_connector() -> None:
     assert validate(SOURCE).message is None
 
 
-def test_without_a_class() -> None:
+def test_a_configuration_without_a_class_is_refused() -> None:
     with pytest.raises(Refused) as caught:
         connector_class(CATALOG, {"name": "x", "a": None})
     assert (caught.value.status, caught.value.message) == (
@@ -154,7 +154,7 @@ def test_without_a_class() -> None:
     )
 
 
-def test_an_unknown_class() -> None:
+def test_an_unknown_class_is_refused() -> None:
     with pytest.raises(Refused) as caught:
         connector_class(CATALOG, {"connector.class": "NoSuchThing"})
     sink = f"{KAFKA}file.FileStreamSinkConnector"
@@ -207,7 +207,7 @@ class Shy(FileSource):
         raise RuntimeError(" no idea ")
 
 
-def test_a_connector_that_does_not_say() -> None:
+def test_exactly_once_is_refused_if_the_connector_does_not_say_that_it_supports_it() -> None:
     config = {**REQUIRED, "transaction.boundary": "connector"}
     first, second = validate_connector(CATALOG, config, Shy, WORKER).errors
     assert first.startswith(
@@ -247,7 +247,7 @@ def test_overrides_are_shown_in_the_order_of_java() -> None:
     ]
 
 
-def test_nothing_is_recommended_to_a_connector_of_a_version_that_is_not_there() -> None:
+def test_a_connector_of_a_missing_version_gets_no_recommendations() -> None:
     config = {**SOURCE, "connector.plugin.version": "9.9", "key.converter": JSON}
     answer = validate_connector(CATALOG, config, FileSource, WORKER)
     shown = {info.value.name: info.value for info in answer.configs if info.value}
@@ -282,7 +282,7 @@ class BadRequestError(Exception):
 @pytest.mark.parametrize(
     ("error", "status"), [(ValueError("no"), 500), (ConfigError("no"), 500), (BadRequestError("no"), 400)]
 )
-def test_what_a_connector_raises_is_refused_with_java_s_status(error: Exception, status: int) -> None:
+def test_exceptions_of_a_connector_are_refused_with_javas_status(error: Exception, status: int) -> None:
     class Broken(FileSource):
         def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
             raise error
@@ -292,7 +292,7 @@ def test_what_a_connector_raises_is_refused_with_java_s_status(error: Exception,
     assert (caught.value.status, caught.value.__cause__) == (status, error)
 
 
-def test_config_of_plugins() -> None:
+def test_the_settings_of_a_plugin_include_the_runtimes() -> None:
     def names(plugin: str) -> list[str] | None:
         infos = plugin_config(CATALOG, plugin)
         return None if infos is None else [info.name for info in infos]
@@ -369,7 +369,7 @@ def test_a_source_may_have_a_dead_letter_queue() -> None:
         ),
     ],
 )
-def test_mistakes_about_the_queue_of_a_source(config: dict[str, str | None], name: str, problem: str) -> None:
+def test_mistakes_in_the_queue_of_a_source_are_refused(config: dict[str, str | None], name: str, problem: str) -> None:
     found = {i.value.name: i.value.errors for i in validate(config).configs if i.value and i.value.errors}
     assert found == {name: (problem,)}
 
@@ -380,6 +380,6 @@ def test_a_connector_may_set_the_memory_of_its_jvm(options: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["-XX:OnOutOfMemoryError=reboot", "-javaagent:/tmp/a.jar", "-Dx=y", "@/etc/passwd"])
-def test_other_options_of_java_are_the_operators(option: str) -> None:
+def test_a_connector_may_not_set_other_options_of_its_jvm(option: str) -> None:
     (error,) = validate({**SOURCE, "penstock.java.opts": f"-Xmx1g {option}"}).errors
     assert f"{option} is not about memory" in error

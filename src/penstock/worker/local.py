@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from penstock import KAFKA_VERSION, __version__
 from penstock.api.errors import ConfigError, ConnectError
@@ -18,6 +18,7 @@ from penstock.observe import NUMBERS, LogLevels
 from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
 from penstock.worker.background import as_exception
+from penstock.worker.monitoring.dead_letters import DeadLetterRequest
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.log_lines import LogLines
 
@@ -64,7 +65,7 @@ class LocalAnswers:
         history: History,
         log_lines: LogLines | None = None,
         preview: Callable[[m.Preview], dict[str, Any]],
-        dead_letters: Callable[[m.LocalRequest], dict[str, Any]],
+        dead_letters: Callable[[DeadLetterRequest], dict[str, Any]],
     ) -> None:
         self._threads, self._plugins, self._levels = threads, plugins, levels
         self._cluster_id, self._check_plugin, self._validate, self._set_level = (
@@ -123,7 +124,8 @@ class LocalAnswers:
                 return self._dead_letters(request)
             case m.GetLogs():
                 return {"lines": [], "next": 0} if self._log_lines is None else self._log_lines.answer(request)
-        raise TypeError(f"not a request about this worker alone: {request!r}")
+            case _:
+                assert_never(request)
 
     def _validated(self, plugin: str, config: dict[str, str | None]) -> ConfigInfos:
         """Validate a configuration. Its class must end with the name in the path, ``Connector`` at the end of either

@@ -40,7 +40,7 @@ RUNNING = [
 
 
 @pytest.mark.parametrize("name", RUNNING)
-def test_client_settings_that_run_something(name: str) -> None:
+def test_client_settings_that_run_commands_are_refused(name: str) -> None:
     for client in ("producer", "consumer", "admin"):
         key = f"{client}.override.{name}"
         found = problems(Permissions(), connector__class=FILE, **{key: "x"})
@@ -86,7 +86,7 @@ def librdkafka_settings() -> list[str]:
         ("max.poll.records", "5", True),
     ],
 )
-def test_settings_of_javas_clients_in_spark(name: str, value: str, fine: bool) -> None:
+def test_settings_of_javas_clients_in_spark_are_checked(name: str, value: str, fine: bool) -> None:
     source: Any = {"connector__class": "penstock.connectors.SparkSource", "format": "kafka"}
     sink: Any = {"connector__class": "penstock.connectors.SparkSink", "path": "/x"}
     assert bool(problems(Permissions(), **source, **{f"option.kafka.{name}": value})) is not fine

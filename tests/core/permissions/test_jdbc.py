@@ -39,13 +39,13 @@ SOURCE = "io.confluent.connect.jdbc.JdbcSourceConnector"
         "jdbc:teradata://h/browser=sh,x=1",
     ],
 )
-def test_urls_that_execute_code(url: str) -> None:
+def test_urls_that_execute_code_are_refused(url: str) -> None:
     found = jdbc_problem({"url": url})
     assert found is not None
     assert found[0] == "url"
 
 
-def test_properties_that_execute_code() -> None:
+def test_properties_that_execute_code_are_refused() -> None:
     assert jdbc_problem({"url": "jdbc:postgresql://h/db", "socketfactory": "x"}) is not None
     sink: Any = {"connector__class": "penstock.connectors.SparkSink", "format": "jdbc", "option__dbtable": "t"}
     assert set(problems(Permissions(), **sink, option__url="jdbc:h2:x")) == {"option.url"}
@@ -63,11 +63,11 @@ def test_properties_that_execute_code() -> None:
         "jdbc:sqlite:/tmp/x.db",
     ],
 )
-def test_ordinary_urls(url: str) -> None:
+def test_ordinary_urls_are_allowed(url: str) -> None:
     assert jdbc_problem({"url": url, "user": "u", "password": "p", "dbtable": "t", "driver": "d"}) is None
 
 
-def test_statements_of_databases_inside_of_spark() -> None:
+def test_statements_of_databases_inside_of_spark_are_refused() -> None:
     sink: Any = {"connector__class": "penstock.connectors.SparkSink", "format": "jdbc", "option__dbtable": "t"}
     assert set(problems(Permissions(), **sink, option__URL="jdbc:derby:memory:x;create=true")) == {"option.URL"}
     sqlite = {**sink, "option__url": "jdbc:sqlite:/tmp/x.db"}
@@ -87,7 +87,7 @@ def test_statements_of_databases_inside_of_spark() -> None:
         ("connection.allowLoadLocalInfile", "true"),
     ],
 )
-def test_a_database_that_would_run_code(setting: str, value: str) -> None:
+def test_a_database_that_would_run_code_is_refused(setting: str, value: str) -> None:
     config = {"connector.class": SINK, "connection.url": "jdbc:mysql://db/app", setting: value}
     assert list(problems(Permissions(), **config)) == [setting]
 
@@ -102,7 +102,7 @@ def test_files_of_embedded_databases_are_in_allowed_folders(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("kind", "fine"), [("postgresql://db/app", True), ("sqlite:/x", False), (" Derby:x", False)])
-def test_sql_of_a_jdbc_source(kind: str, fine: bool) -> None:
+def test_sql_of_a_jdbc_source_is_checked(kind: str, fine: bool) -> None:
     for setting in ("query", "query.masked", "query.suffix"):
         config = {"connector.class": SOURCE, "connection.url": f"jdbc:{kind}", setting: "SELECT load_extension('x')"}
         assert list(problems(Permissions(), **config)) == ([] if fine else [setting])

@@ -32,7 +32,7 @@ def test_a_class_is_denied_by_any_of_its_names(name: str) -> None:
     assert problems(denying, connector__class=name) == {"connector.class": wanted}
 
 
-def test_every_setting_that_names_a_class() -> None:
+def test_every_setting_that_names_a_class_is_checked() -> None:
     config: Any = {
         "connector__class": "FileStreamSink",
         "key__converter": "org.apache.kafka.connect.json.JsonConverter",
@@ -52,7 +52,7 @@ def test_every_setting_that_names_a_class() -> None:
     assert all("is not among the plugins that `penstock.plugins.allowed`" in each for each in found.values())
 
 
-def test_functions() -> None:
+def test_only_allowed_functions_may_be_called() -> None:
     config: Any = {"connector__class": "FileStreamSource", "transforms": "t"}
     config |= {"transforms__t__type": "penstock.transforms.PythonFunction"}
     allowing = Permissions(functions=("shop.*", "lib.clean:one"))
@@ -63,7 +63,7 @@ def test_functions() -> None:
     assert set(problems(Permissions(), **config, transforms__t__function="shop:a")) == {"transforms.t.function"}
 
 
-def test_taps() -> None:
+def test_only_allowed_taps_may_run() -> None:
     config: Any = {"connector__class": "penstock.connectors.SingerSource"}
     allowing = Permissions(programs={TAPS_ALLOWED: ("/opt/taps/*/bin/tap-*", "/usr/bin/tap-one")})
     for tap in ("/opt/taps/github/bin/tap-github", "/usr/bin/tap-one"):
@@ -79,7 +79,7 @@ def test_taps() -> None:
         assert set(problems(allowing, **config, singer__tap=tap)) == {"singer.tap"}, tap
 
 
-def test_targets() -> None:
+def test_only_allowed_targets_may_run() -> None:
     config: Any = {"connector__class": "penstock.connectors.SingerSink"}
     target = "/opt/targets/pg/bin/target-postgres"
     allowing = Permissions(programs={TAPS_ALLOWED: ("/bin/sh",), TARGETS_ALLOWED: ("/opt/targets/*/bin/target-*",)})
@@ -89,7 +89,7 @@ def test_targets() -> None:
         assert set(problems(allowing, **config, singer__target=other)) == {"singer.target"}, other
 
 
-def test_sources_of_dlt() -> None:
+def test_only_allowed_sources_of_dlt_may_run() -> None:
     config: Any = {"connector__class": "penstock.connectors.DltSource"}
     sources = ("/opt/dlt/*.py:*", "shop.*:*", "dlt.sources.rest_api:rest_api_source")
     allowing = Permissions(programs={SOURCES_ALLOWED: sources, PYTHONS_ALLOWED: ("/opt/dlt/*/bin/python",)})
@@ -104,7 +104,7 @@ def test_sources_of_dlt() -> None:
         assert set(problems(allowing, **config, dlt__python=python)) == {"dlt.python"}, python
 
 
-def test_classes_of_mirror_connectors_are_like_functions() -> None:
+def test_classes_of_mirror_connectors_are_checked_as_functions() -> None:
     mirror = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
     own = "org.apache.kafka.connect.mirror.DefaultTopicFilter"
     assert problems(Permissions(), connector__class=mirror, topic__filter__class=own) == {}
@@ -112,7 +112,7 @@ def test_classes_of_mirror_connectors_are_like_functions() -> None:
     assert set(found) == {"topic.filter.class"}
 
 
-def test_formats() -> None:
+def test_only_allowed_formats_may_be_used() -> None:
     sink = {"connector__class": "penstock.connectors.SparkSink", "path": "/x"}
     assert problems(Permissions(), **sink) == {}
     for format in ("Parquet", "delta", "csv"):
@@ -123,7 +123,7 @@ def test_formats() -> None:
     assert {"jdbc", "kafka"} <= set(DEFAULT_FORMATS)
 
 
-def test_paths(tmp_path: Path) -> None:
+def test_only_allowed_paths_may_be_used(tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "outside"
     inside.mkdir()
     outside.mkdir()
@@ -158,7 +158,7 @@ def test_paths(tmp_path: Path) -> None:
     assert set(problems(limited, **sink)) == {"table"}
 
 
-def test_options_of_spark_in_any_case(tmp_path: Path) -> None:
+def test_options_of_spark_are_checked_in_any_case(tmp_path: Path) -> None:
     """Spark reads names of options without their case."""
     limited = Permissions(path_problem=partial(path_problem, allowed=(str(tmp_path),)))
     source: Any = {"connector__class": "penstock.connectors.SparkSource", "format": "json", "path": str(tmp_path)}

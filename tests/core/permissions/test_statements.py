@@ -45,7 +45,7 @@ OTHERS = [
 ]
 
 
-def test_sql_for_sqlite_that_only_reads() -> None:
+def test_sql_for_sqlite_may_only_read() -> None:
     assert [sql for sql in READS if sqlite_problem(sql)] == []
     assert [sql for sql in OTHERS if not sqlite_problem(sql)] == []
     assert [sql for sql in ("LIMIT 5", "AND b = ';'", "UNION SELECT 1") if sqlite_suffix_problem(sql)] == []
@@ -92,7 +92,7 @@ SQL = st.lists(st.sampled_from(PARTS), max_size=10).map(" ".join)
 
 
 @given(SQL, SQL)
-def test_what_sqlite_itself_makes_of_sql_that_only_reads(query: str, suffix: str) -> None:
+def test_accepted_sql_only_reads_in_sqlite_itself(query: str, suffix: str) -> None:
     """It asks before it does anything else than to read."""
     if sqlite_problem(query) or sqlite_suffix_problem(suffix):
         return

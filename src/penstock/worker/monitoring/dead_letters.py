@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, assert_never
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -37,6 +37,9 @@ MAX_REPLAYED = 20 * AT_ONCE
 PATIENCE_S = 15.0
 
 
+DeadLetterRequest = m.ListDeadLetters | m.GetDeadLetter | m.ReplayDeadLetters
+
+
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
     """``config_of`` gives a connector's configuration with references resolved, and raises Refused (404); ``kind_of``
@@ -50,7 +53,7 @@ class DeadLetters:
     decoded: Callable[[Mapping[str, str], Letter], dict[str, Any]]
     check: Callable[[Mapping[str, str], Collection[str]], None]
 
-    def answer(self, request: m.LocalRequest) -> dict[str, Any]:
+    def answer(self, request: DeadLetterRequest) -> dict[str, Any]:
         """Return the body of the reply. Blocks while Kafka is read. Raises Refused, ConnectError."""
         match request:
             case m.ListDeadLetters(name, limit):
@@ -59,7 +62,8 @@ class DeadLetters:
                 return self._get(name, partition, offset, decoded)
             case m.ReplayDeadLetters(name, records, topic, dry_run):
                 return self._replay(name, records, topic, dry_run)
-        raise TypeError(f"not a request about dead letters: {request!r}")
+            case _:
+                assert_never(request)
 
     def _list(self, name: str, limit: int) -> dict[str, Any]:
         config = self.config_of(name)
