@@ -84,7 +84,7 @@ class LineReader:
         self._next = 0
 
     def _decoded(self, whole: bytes) -> str:
-        """As Java's reader: what is not UTF-8 becomes U+FFFD. Says so once."""
+        """Decode a line as Java's reader does: U+FFFD for bytes that are not UTF-8, with a warning the first time."""
         try:
             return whole.decode()
         except UnicodeDecodeError as e:

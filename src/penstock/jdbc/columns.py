@@ -51,7 +51,7 @@ _LOGICAL = {
 
 PER_SECOND = {ColumnKind.MICROS: 10**6, ColumnKind.NANOS: 10**9}
 _NUMBERS = (SchemaType.INT64, SchemaType.STRING)
-"""What MICROS and NANOS can be of."""
+"""Schemas of values that can be MICROS or NANOS."""
 
 
 class RecordPart(enum.StrEnum):
@@ -80,7 +80,7 @@ class SinkColumn:
     scale: int = 0
     array: bool = False
     type: str = ""
-    """Of the table's column, as the driver names it; empty until the table is known."""
+    """The type of the table's column, as the driver names it; empty until the table is known."""
 
     @classmethod
     def of(
@@ -117,7 +117,7 @@ class SinkColumn:
 
 @dataclass(frozen=True, slots=True)
 class RowShape:
-    """Records of one table with the same columns. ``delete``: those without a value, of which there are only keys."""
+    """The columns of a table that some records have. ``delete``: records without a value, which have only keys."""
 
     table: str
     columns: tuple[SinkColumn, ...]
@@ -149,14 +149,14 @@ def no_column(name: str, type: str) -> DataError:
 
 
 def _items(schema: s.Schema | None) -> ColumnKind | None:
-    """Of an array that a column can be; None: of another."""
+    """Return the element type of an array that a column can hold, or None for any other schema."""
     if schema is None or not schema.type.primitive or schema.type is SchemaType.BYTES or schema.name in _LOGICAL:
         return None
     return ColumnKind(schema.type.name)
 
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_MOST_SECONDS = 10**13
+_MAX_SECONDS = 10**13
 """Java has no longer ones."""
 
 
@@ -166,7 +166,7 @@ def moment_of(value: Any, kind: ColumnKind) -> int:
         number = int(value)
     except ValueError:
         raise DataError(f"{value!r} of timestamp.fields.list is no whole number") from None
-    if abs(number) >= _MOST_SECONDS * PER_SECOND[kind]:
+    if abs(number) >= _MAX_SECONDS * PER_SECOND[kind]:
         raise DataError(f"{value!r} of timestamp.fields.list is no time")
     return number
 
@@ -195,7 +195,7 @@ def default_text(value: Any, unit: ColumnKind | None = None, zone: str = "UTC", 
 
 
 def _local(value: dt.datetime, zone: str) -> dt.datetime:
-    """Of a time in UTC, unless it says another zone."""
+    """Convert a time to local time in ``zone``; one without a zone is UTC."""
     at = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
     return at.astimezone(tzinfo_of(zone)).replace(tzinfo=None)
 
@@ -203,12 +203,12 @@ def _local(value: dt.datetime, zone: str) -> dt.datetime:
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?:(?<=\d\d):?([0-5]\d))?")
 _UTC = ("Z", "UTC", "GMT", "UT")
 _SHORT = {"EST": "GMT-05:00", "MST": "GMT-07:00", "HST": "GMT-10:00"}
-"""What Java's ``TimeZone`` takes these names for, which its ``ZoneId`` does not know before Java 24."""
-_MOST_MINUTES = 18 * 60
+"""Names that Java's ``TimeZone`` knows, and its ``ZoneId`` not before Java 24, with their offsets."""
+_MAX_OFFSET_MINUTES = 18 * 60
 
 
 def zone(name: str, setting: str) -> str:
-    """The zone as Java's ``TimeZone`` and ``ZoneId`` both know it: a region, or an offset such as ``GMT+02:00``.
+    """Return the zone's name for Java's ``TimeZone`` and ``ZoneId``: a region, or an offset such as ``GMT+02:00``.
 
     Raises ConfigError if there is no such zone.
     """
@@ -218,7 +218,7 @@ def zone(name: str, setting: str) -> str:
         return _SHORT[name]
     if found := _OFFSET.fullmatch(name):
         sign, hours, minutes = found[1], int(found[2]), int(found[3] or 0)
-        if hours * 60 + minutes <= _MOST_MINUTES:
+        if hours * 60 + minutes <= _MAX_OFFSET_MINUTES:
             return f"GMT{sign}{hours:02}:{minutes:02}" if hours or minutes else "UTC"
     try:
         ZoneInfo(name)
@@ -232,7 +232,7 @@ def zone(name: str, setting: str) -> str:
 
 
 def tzinfo_of(zone: str) -> dt.tzinfo:
-    """Of a zone as ``zone`` names it."""
+    """Return the zone of a name that ``zone`` has returned."""
     if zone == "UTC":
         return dt.UTC
     if found := _OFFSET.fullmatch(zone):

@@ -100,8 +100,9 @@ class Connection:
 
     @property
     def driver(self) -> type[Dialect] | None:
-        """Whose driver it needs. With ``dialect.name`` the URL may be of another kind; None if it is of none that is
-        known: then any driver will do that accepts it.
+        """Return the dialect whose driver the URL needs: with ``dialect.name`` it may be another than that.
+
+        None if no dialect is for such URLs: any driver that accepts it will do.
         """
         return dialect_of_url(self.url)
 
@@ -140,7 +141,7 @@ def driver_properties(config: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def connection_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What can't be used: the setting, and a sentence."""
+    """Find settings that can't be used; return pairs of the setting and a sentence."""
     found = []
     if config.get(CREDENTIALS):
         found.append((CREDENTIALS, "is not supported: give connection.user and connection.password"))

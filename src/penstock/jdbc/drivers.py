@@ -19,7 +19,7 @@ INSTALLABLE = {
     "jdbc-mariadb": "org.mariadb.jdbc.Driver",
     "jdbc-sqlite": "org.sqlite.JDBC",
 }
-"""What ``penstock plugins install`` fetches, and the class of the driver in it."""
+"""A driver that ``penstock plugins install`` fetches, and its class."""
 _SERVICES = "META-INF/services/java.sql.Driver"
 _JARS = {
     "org.postgresql.Driver": "postgresql-<version>.jar",
@@ -58,7 +58,7 @@ def driver_jars(dialect: type[Dialect] | None, worker: str, plugin_path: Iterabl
 
 
 def missing_driver(dialect: type[Dialect] | None) -> str:
-    """What to do, as a sentence."""
+    """Return what to do about a missing driver, as a sentence."""
     if dialect is None:
         return f"No JDBC driver accepts connection.url: put the jar of one into a folder of plugin.path or {DRIVERS}"
     jar = _JARS[dialect.driver]

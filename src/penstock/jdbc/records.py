@@ -13,7 +13,9 @@ _COORDINATE_SCHEMAS = (STRING, INT32, INT64)
 def shape_of(
     settings: JdbcSinkSettings, topic: str, key: Schema | None, value: Schema | None, *, keyed: bool, valued: bool
 ) -> RowShape:
-    """Of a record of this topic with these schemas; ``keyed`` and ``valued``: whether its key and value are not null.
+    """Return the shape of records of this topic with these schemas.
+
+    ``keyed`` and ``valued``: whether their keys and values are not null.
 
     Raises DataError for records that have no place in a table.
     """

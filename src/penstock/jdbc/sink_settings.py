@@ -82,7 +82,7 @@ class JdbcSinkSettings:
 
     @property
     def zones(self) -> tuple[str, str]:
-        """Of times, and of dates."""
+        """The zones of times, and of dates."""
         return self.connection.zone, self.date_zone
 
     @property
@@ -104,14 +104,16 @@ class JdbcSinkSettings:
 
 
 def _generic_problems(config: Mapping[str, str], insert: str) -> list[tuple[str, str]]:
-    """What a database whose SQL is not known can't do."""
+    """Find settings that a database whose SQL is not known does not support."""
     try:
         kind = dialect_of(config.get("connection.url") or "", (config.get("dialect.name") or "").strip())
     except ConfigError:
         return []
     if kind is not Generic:
         return []
-    why = f"can't be had with {Generic.name}, which knows no types of columns: create the tables, or set dialect.name"
+    why = (
+        f"is not possible with {Generic.name}, which knows no types of columns: create the tables, or set dialect.name"
+    )
     given = {name: (config.get(name) or "").strip() for name in ("auto.create", "auto.evolve", DELIVERY)}
     found = [(name, why) for name, value in given.items() if value.casefold() in ("true", EXACTLY_ONCE)]
     if insert == "upsert":
@@ -131,7 +133,7 @@ def _type_problems(types: str) -> list[tuple[str, str]]:
 
 
 def jdbc_sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What settings contradict each other or are not supported: the setting to blame, and a sentence."""
+    """Find settings that contradict each other or are unsupported; return pairs of the setting and a sentence."""
     found = connection_problems(config)
     found += [(name, f"is not supported: {why}") for name, why in _UNSUPPORTED.items() if config.get(name)]
     if (config.get("trim.sensitive.log") or "").strip().casefold() not in ("", "false"):

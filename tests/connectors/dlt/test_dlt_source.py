@@ -26,7 +26,7 @@ from penstock.api.record import SourceRecord
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.api.testing.contract import SourceContract
 from penstock.connectors import DltSource
-from penstock.connectors.dlt.task import DltSourceTask
+from penstock.connectors.dlt.source import DltSourceTask
 from support.waiting import until
 
 pytestmark = pytest.mark.slow

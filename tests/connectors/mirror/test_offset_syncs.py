@@ -10,7 +10,7 @@ import pytest
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.records import OffsetSync
 from penstock.connectors.mirror.source import offset_syncs
-from penstock.connectors.mirror.source.offset_syncs import MOST_OUTSTANDING, OffsetSyncs, SyncProgress
+from penstock.connectors.mirror.source.offset_syncs import MAX_OUTSTANDING, OffsetSyncs, SyncProgress
 from support.kafka.client import Kafka
 from support.mirror.golden import golden
 from support.tasks.runs import eventually
@@ -65,12 +65,12 @@ def test_syncs_that_wait_for_others_are_written_with_the_next_record(monkeypatch
     monkeypatch.setattr(offset_syncs, "new_producer", Acknowledging)
     syncs = OffsetSyncs({}, "syncs", 100)
     sent: list[bytes] = syncs._producer.sent  # type: ignore[attr-defined]
-    partitions = [TopicPartition("t", number) for number in range(2 * MOST_OUTSTANDING)]
+    partitions = [TopicPartition("t", number) for number in range(2 * MAX_OUTSTANDING)]
     for each in partitions:
         syncs.mirrored(each, [0, 1], [0, 1])
     sent.clear()
     syncs.commit()
-    assert len(sent) == MOST_OUTSTANDING
+    assert len(sent) == MAX_OUTSTANDING
     syncs.mirrored(partitions[0], [2], [2])
     assert {*sent} == {OffsetSync(each, 0, 0).key() for each in partitions}, "no record of theirs is needed"
 
@@ -79,13 +79,13 @@ def test_syncs_that_wait_for_others_are_written_without_a_record(monkeypatch: py
     monkeypatch.setattr(offset_syncs, "new_producer", Acknowledging)
     syncs = OffsetSyncs({}, "syncs", 100)
     sent: list[bytes] = syncs._producer.sent  # type: ignore[attr-defined]
-    for number in range(2 * MOST_OUTSTANDING):
+    for number in range(2 * MAX_OUTSTANDING):
         syncs.mirrored(TopicPartition("t", number), [0, 1], [0, 1])
     sent.clear()
     syncs.commit()
-    assert len(sent) == MOST_OUTSTANDING
+    assert len(sent) == MAX_OUTSTANDING
     syncs.serve()
-    assert len({*sent}) == 2 * MOST_OUTSTANDING
+    assert len({*sent}) == 2 * MAX_OUTSTANDING
 
 
 @pytest.mark.integration

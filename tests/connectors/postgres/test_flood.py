@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
-from penstock.connectors.postgres.monitoring.heartbeat import Heartbeats
+from penstock.connectors.postgres.monitoring import Heartbeats
 from penstock.connectors.postgres.progress import StreamPosition, StreamProgress
 from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.connectors.postgres.task import PostgresSourceTask

@@ -21,8 +21,8 @@ import pytest
 from penstock.api.errors import ConnectError
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.connectors.singer.settings import offset_of
+from penstock.connectors.singer.source import SingerSourceTask
 from penstock.connectors.singer.tap import discover
-from penstock.connectors.singer.task import SingerSourceTask
 from penstock.embedded.home import home
 from support.machine import missing
 from support.waiting import until

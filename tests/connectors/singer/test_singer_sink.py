@@ -20,7 +20,7 @@ from penstock.api.sink import TopicPartition
 from penstock.api.testing import MemorySinkContext, numbered, sink_record
 from penstock.api.testing.contract import SinkContract
 from penstock.connectors import SingerSink
-from penstock.connectors.singer.sink_task import SingerSinkTask
+from penstock.connectors.singer.sink import SingerSinkTask
 from support.waiting import until
 
 PATIENCE = 900.0
@@ -242,7 +242,7 @@ def test_a_stop_ends_the_target_and_all_of_it(target: Path, tmp_path: Path) -> N
 
 
 def test_a_slow_target_makes_records_wait(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.connectors.singer.sink_task._ROOM_SECONDS", 0.0)
+    monkeypatch.setattr("penstock.connectors.singer.sink._ROOM_SECONDS", 0.0)
     wide = [sink_record({"id": number, "note": "x" * 200_000}, value_schema=ORDER) for number in range(3)]
     rows = list(numbered(wide))
     with started(config(target, pause=0.5)) as task:

@@ -18,7 +18,7 @@ from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.api.testing.contract import SourceContract
 from penstock.connectors import SingerSource
 from penstock.connectors.singer.settings import offset_of
-from penstock.connectors.singer.task import SingerSourceTask
+from penstock.connectors.singer.source import SingerSourceTask
 from support.waiting import until
 
 PATIENCE = 900.0

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from penstock.connectors.dlt.connector import DltSource
+from penstock.connectors.dlt.source import DltSource
 
 __all__ = ["DltSource"]

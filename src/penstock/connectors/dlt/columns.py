@@ -22,7 +22,7 @@ _EXACT = Context(prec=400)
 
 
 def stream_of(message: Mapping[str, Any]) -> SingerStream:
-    """What a SCHEMA with columns says of a table's records. Raises DataError for a type that dlt does not have."""
+    """Return the stream of a SCHEMA with dlt's columns. Raises DataError for a type that dlt does not have."""
     stream = message["stream"]
     fields = {name: column_of(name, column) for name, column in message["columns"].items()}
     keys = {name: fields[name] for name in message["key_properties"]}

@@ -1,4 +1,4 @@
-"""What the Python of `dlt.python` executes: one run of a source of dlt, whose rows it writes as messages.
+"""One run of a source of dlt, whose rows are written as messages: the script for the Python of `dlt.python`.
 
 ``python -I reader.py --config FILE [--state FILE]``. It needs nothing of Penstock but this file.
 
@@ -58,7 +58,7 @@ def _read(path: str | None) -> Any:
 
 
 def _module(place: str) -> ModuleType:
-    """Of a file or a folder by its own name, which dlt takes as a section of its configuration."""
+    """Import a file or a folder under its own name, which dlt takes as a section of its configuration."""
     if not os.path.isabs(place):
         return importlib.import_module(place)
     folder = [place] if os.path.isdir(place) else None
@@ -201,7 +201,7 @@ class TableMessages:
 
 
 class ColumnTypes:
-    """Of a table: as it declares them, and as values came."""
+    """Types of a table's columns: declared ones, and those of first values."""
 
     def __init__(self, table: Any, inferred: dict[str, str]) -> None:
         self._table, self._inferred = table, inferred

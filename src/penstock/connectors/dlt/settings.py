@@ -64,7 +64,7 @@ class DltSettings(TypedConfig):
 
 
 def dlt_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What is wrong in texts of JSON and in the name of the source, as pairs of a setting and a sentence."""
+    """Find errors in texts of JSON and in the name of the source; return pairs of a setting and a sentence."""
     found = [
         (name, problem)
         for name in ("dlt.arguments", "dlt.config")

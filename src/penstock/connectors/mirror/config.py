@@ -33,7 +33,7 @@ PREFIXES = (
     *(f"{cluster}.{of}." for cluster in ("source", "target") for of in ("cluster", "admin", "consumer", "producer")),
     *("admin.", "consumer.", "producer.", "topic.filter.", "group.filter.", "replication.policy.", "config."),
 )
-"""Of settings of clients, and of classes of the user's own."""
+"""Prefixes of settings of clients, and of classes of the user's own."""
 _CLUSTER_WIDE = {"bootstrap.servers", *SECURITY}
 
 
@@ -67,7 +67,7 @@ class MirrorConfig:
         self.values = settings.parse(config)
         admin = self.values["forwarding.admin.class"]
         if admin != FORWARDING_ADMIN:
-            why = f"Admin clients of a class of one's own can't be had here; leave it out, or use {FORWARDING_ADMIN}"
+            why = f"Other classes of admin clients are not supported; leave it out, or use {FORWARDING_ADMIN}"
             raise ConfigError("forwarding.admin.class", admin, why)
         name = "replication.policy.class"
         self.policy: DefaultReplicationPolicy = configured(name, self.values[name], "format_remote_topic", self.given)

@@ -1,4 +1,4 @@
-"""What PostgreSQL's catalog says of tables and types: all that the stream of changes does not say."""
+"""Tables and types in PostgreSQL's catalog: the facts that the stream of changes lacks."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class PostgresCatalog:
         return self._types[oid]
 
     def _asked(self, oid: int) -> PgType:
-        """Of a type that has been dropped since its rows were written, what was known of it, if anything was."""
+        """Query a type; return what was known of one that has been dropped since its rows were written."""
         if not (found := self.rows(_TYPE, oid)):
             return self._before.get(oid, GONE)
         _, name, kind, base, modifier, category, element, labels = found[0]
@@ -120,7 +120,7 @@ class PostgresTable:
     def of(
         cls, name: RelationName, identity: str, sent: tuple[RelationColumn, ...], known: list[PostgresColumn]
     ) -> Self:
-        """What is sent counts; the catalog, which may know a later state, adds what it says of the same columns."""
+        """Make a table of its columns as sent; the catalog, which may know a later state, adds to the same ones."""
         by_name = {column.name: column for column in known}
         columns = []
         for number, each in enumerate(sent):

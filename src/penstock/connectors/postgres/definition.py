@@ -100,7 +100,7 @@ _CHOICES = {
     "binary.handling.mode": ("bytes", "base64", "base64-url-safe", "hex"),
     "interval.handling.mode": ("numeric", "string"),
 }  # fmt: skip
-_LEAST = {
+_MINIMA = {
     "snapshot.fetch.size": 1,
     "money.fraction.digits": 0,
     "heartbeat.interval.ms": 0,
@@ -122,8 +122,8 @@ def _defined() -> ConfigDef:
         validator: Validator | None = None
         if name in _CHOICES:
             validator = ValidString(*_CHOICES[name])
-        elif name in _LEAST:
-            validator = at_least(_LEAST[name])
+        elif name in _MINIMA:
+            validator = at_least(_MINIMA[name])
         elif name == "database.port":
             validator = between(1, 65535)
         made.define(name, type, default, validator, Importance[importance], text.strip())

@@ -111,7 +111,7 @@ class TableEvents:
         return [column.name for column in self.table.columns if column.name not in shown]
 
     def read(self, row: Row, moment: ChangePlace, now: int) -> ChangeEvent:
-        """Of a snapshot."""
+        """Return the event of a row of a snapshot."""
         return self._event("r", None, row, moment, now)
 
     def truncated(self, moment: ChangePlace, now: int) -> Iterator[ChangeEvent]:
@@ -189,5 +189,5 @@ class TableEvents:
 
 
 def _filled(new: Row, old: Sequence[str | None]) -> Row:
-    """What an update has not changed and is known of the row before."""
+    """Fill in values that an update has not changed, from the row before."""
     return [old[i] if each is UNCHANGED and old[i] is not None else each for i, each in enumerate(new)]

@@ -16,7 +16,7 @@ SELECT plugin, slot_type, database, active, confirmed_flush_lsn - '0/0'::pg_lsn,
 FROM pg_replication_slots WHERE slot_name = %s
 """
 RELEASE_SECONDS = 2.0
-"""So long the server may take to notice that a slot's reader before has gone."""
+"""Maximum of seconds that the server takes to notice that the slot's last reader has disconnected."""
 PARENTHESES, FAILOVER = 150_000, 170_000
 """The versions of PostgreSQL from which options of CREATE_REPLICATION_SLOT are in parentheses, and may say FAILOVER."""
 
@@ -65,7 +65,7 @@ class Replication:
                 raise unreachable(error, self._settings) from error
 
     def messages(self) -> Iterator[tuple[bytes, int]]:
-        """What has arrived, each with its position in the server's log."""
+        """Yield the messages that have arrived, each with its position in the server's log."""
         try:
             while (message := self._cursor.read_message()) is not None:
                 yield message.payload, message.data_start
@@ -127,7 +127,7 @@ def slot_position(catalog: PostgresCatalog, settings: PostgresSettings) -> int |
 
 
 def text_of(lsn: int) -> str:
-    """As PostgreSQL writes it."""
+    """Return the position as PostgreSQL prints it."""
     return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
 
 

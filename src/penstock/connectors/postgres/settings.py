@@ -63,7 +63,7 @@ class PostgresSettings:
     publication: str
     publication_mode: str
     include: tuple[tuple[JavaPattern, ...], tuple[JavaPattern, ...]]
-    """Of schemas, and of tables."""
+    """Patterns of schemas, and of tables."""
     exclude: tuple[tuple[JavaPattern, ...], tuple[JavaPattern, ...]]
     snapshot: bool
     fetch_size: int
@@ -141,7 +141,7 @@ class PostgresSettings:
         return True
 
     def place(self, schema: str, table: str) -> tuple[int, int]:
-        """Of a captured table among the others: by the first entries that include it."""
+        """Return the place of a captured table among the others: by the first entries that include it."""
         names = (schema, f"{schema}.{table}")
         first, second = (
             next((number for number, pattern in enumerate(patterns) if pattern.fullmatch(name)), 0)
@@ -151,7 +151,7 @@ class PostgresSettings:
 
 
 def problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What is refused: the setting to blame, and a sentence. Types of values are not checked here."""
+    """Find settings to refuse; return pairs of the setting at fault and a sentence. Types are checked elsewhere."""
 
     def given(name: str) -> str:
         return (config.get(name) or "").strip()

@@ -62,7 +62,7 @@ class Snapshot:
 
 
 def _mark(first: bool, last: bool) -> str:
-    """Of a row, by its place in its table."""
+    """Return the mark of a row, by its place in its table."""
     if last:
         return "last_in_data_collection"
     return "first_in_data_collection" if first else "true"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from penstock.connectors.postgres.catalog import PostgresCatalog, PostgresTable, RelationName
 from penstock.connectors.postgres.envelope import ChangeEvent, ChangePlace, TableEvents
-from penstock.connectors.postgres.monitoring.transactions import TransactionCounts, topic_of
+from penstock.connectors.postgres.monitoring import TransactionCounts, topic_of
 from penstock.connectors.postgres.pgoutput import Begin, Commit, Relation, RowChange, Truncate, decode
 from penstock.connectors.postgres.progress import StreamPosition, StreamProgress
 from penstock.connectors.postgres.settings import PostgresSettings
@@ -19,7 +19,7 @@ Placed = tuple[StreamPosition, str, ChangeEvent]
 
 
 class ChangeStream:
-    """Of one connection: what it has said of tables holds for what follows on it."""
+    """The stream of one connection: its descriptions of tables hold for the changes that follow on it."""
 
     def __init__(
         self, catalog: PostgresCatalog, settings: PostgresSettings, progress: StreamProgress, clock: Callable[[], int]
@@ -35,7 +35,7 @@ class ChangeStream:
         return self._transaction is not None
 
     def records(self, data: bytes, lsn: int) -> Iterator[Placed]:
-        """Those of a message that have not been given yet. ``lsn`` is where it stands in the server's log."""
+        """Return the records of a message that have not been given yet. ``lsn``: its position in the server's log."""
         match decode(data):
             case Relation() as relation:
                 self._tables[relation.oid] = self._events_of(relation)

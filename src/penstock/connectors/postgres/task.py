@@ -17,7 +17,7 @@ from penstock.api.source import SourceProgress, SourceTask
 from penstock.connectors.postgres.catalog import PostgresCatalog
 from penstock.connectors.postgres.connection import connect, driver, unreachable
 from penstock.connectors.postgres.envelope import ChangeEvent
-from penstock.connectors.postgres.monitoring.heartbeat import Heartbeats
+from penstock.connectors.postgres.monitoring import Heartbeats
 from penstock.connectors.postgres.progress import StreamPosition, StreamProgress, stored
 from penstock.connectors.postgres.publication import captured_tables, ensure_publication
 from penstock.connectors.postgres.replication import NewSlot, Replication, slot_position
@@ -27,7 +27,7 @@ from penstock.connectors.postgres.stream import ChangeStream
 
 log = logging.getLogger(__name__)
 
-MOST_MESSAGES = 10_000
+MAX_MESSAGES = 10_000
 """After so many of the server a poll returns, though they gave no record: those of tables that are not captured."""
 Given = tuple[dict[str, Any], str, ChangeEvent]
 """A record with its source offset and topic."""
@@ -222,15 +222,17 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         return self._replication, self._stream
 
     def _taken(self, replication: Replication, stream: ChangeStream) -> list[Given]:
-        """What has arrived, up to the size of a batch. With ``transaction.boundary=connector`` the last record of a
-        transaction that is still open waits, so that its end can be asked for with it.
+        """Return the records that have arrived, up to the size of a batch.
+
+        With ``transaction.boundary=connector`` the last record of a transaction that is still open waits, so that the
+        end of the transaction can be requested with it.
         """
         assert self._progress is not None
         given, self._kept = self._kept, []
         self._drained = True
         for number, (data, lsn) in enumerate(replication.messages(), 1):
             given += [(position.offset(), topic, event) for position, topic, event in stream.records(data, lsn)]
-            if len(given) >= self._settings.batch or number >= MOST_MESSAGES:
+            if len(given) >= self._settings.batch or number >= MAX_MESSAGES:
                 self._drained = False
                 break
         if self._drained and not stream.open:

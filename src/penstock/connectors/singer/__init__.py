@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.connectors.singer.connector import SingerSource
 from penstock.connectors.singer.sink import SingerSink
+from penstock.connectors.singer.source import SingerSource
 
 __all__ = ["SingerSink", "SingerSource"]

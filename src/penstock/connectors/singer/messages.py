@@ -33,7 +33,7 @@ class SingerStream(NamedTuple):
 
 
 def stream_of(message: Mapping[str, Any]) -> SingerStream:
-    """What the JSON Schema of a SCHEMA says of a stream's records. Raises ConnectError, and KeyError for what lacks."""
+    """Return the stream of a SCHEMA with a JSON Schema. Raises ConnectError, and KeyError for missing parts."""
     stream, properties = message["stream"], message["schema"].get("properties") or {}
     keys = message.get("key_properties") or []
     value = record_of(stream, properties)

@@ -28,7 +28,7 @@ _NEEDED = frozenset(
 )
 _LAST_WORDS = 20
 """Lines of its standard error that an error shows."""
-_LEAST_DESCRIPTOR = 64
+_MIN_DESCRIPTOR = 64
 """The shell of the leash uses the first ones."""
 
 
@@ -36,7 +36,7 @@ class SingerProcess:
     """``files`` are the options and their values: ``{"config": {...}}``. ``kill`` it at the end, from any thread."""
 
     kind: str
-    """What errors call it."""
+    """The name of the process in errors."""
 
     def __init__(
         self, command: str, files: Mapping[str, Any], *flags: str, program: Sequence[str] = (), reads: bool = False
@@ -103,7 +103,7 @@ def _leash(beside: bool) -> Iterator[tuple[int | None, int | None]]:
         yield None, None
         return
     read, ours = os.pipe()
-    inherited = fcntl.fcntl(read, fcntl.F_DUPFD_CLOEXEC, _LEAST_DESCRIPTOR)
+    inherited = fcntl.fcntl(read, fcntl.F_DUPFD_CLOEXEC, _MIN_DESCRIPTOR)
     os.close(read)
     try:
         yield inherited, ours
@@ -121,7 +121,7 @@ def _in_memory(files: Mapping[str, Any]) -> Iterator[dict[str, tuple[str, int]]]
     try:
         for name, content in files.items():
             made = os.memfd_create(f"{name}.json")
-            descriptor = fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, _LEAST_DESCRIPTOR)
+            descriptor = fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, _MIN_DESCRIPTOR)
             os.close(made)
             opened[name] = f"/proc/self/fd/{descriptor}", descriptor
             with open(descriptor, "wb", closefd=False) as file:

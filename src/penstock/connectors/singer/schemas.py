@@ -59,7 +59,7 @@ def key_struct(stream: str, fields: Mapping[str, Mapped]) -> Mapped:
 
 
 def mapped(schema: Any) -> Mapped:
-    """Of one value."""
+    """Return the Connect schema of a JSON Schema, with the conversion of its values."""
     if not isinstance(schema, Mapping):
         return _JSON
     for union in _UNIONS:

@@ -51,7 +51,7 @@ class SingerSettings(TypedConfig):
 
 
 def singer_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What is wrong in texts of JSON, as `Connector.problems` returns it."""
+    """Find errors in texts of JSON; return pairs of a setting and a sentence."""
     return [
         (name, problem)
         for name, needs in (("singer.config", None), ("singer.catalog", "streams"))

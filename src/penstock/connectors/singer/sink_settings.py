@@ -62,7 +62,7 @@ class SingerSinkSettings(TypedConfig):
 
 
 def sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What is wrong in values and between them, as `Connector.problems` returns it."""
+    """Find errors in values and between them; return pairs of a setting and a sentence."""
     found = []
     if (text := config.get("singer.config")) and (problem := json_problem(text)):
         found.append(("singer.config", problem))

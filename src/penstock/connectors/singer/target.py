@@ -21,7 +21,7 @@ _CHUNKS_AHEAD = 2
 
 
 class TargetProcess(SingerProcess):
-    """What is written waits in memory, until the process reads it: ``has_room`` says whether that is enough."""
+    """The process of a target. Lines wait in memory until it reads them; ``has_room`` says whether there is room."""
 
     kind = "target"
 

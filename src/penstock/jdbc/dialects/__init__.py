@@ -7,7 +7,7 @@ from penstock.jdbc.dialects.base import Dialect
 from penstock.jdbc.dialects.databases import Derby, Generic, MySql, Oracle, PostgreSql, Sqlite, SqlServer
 
 DIALECTS: tuple[type[Dialect], ...] = (PostgreSql, MySql, Sqlite, Derby, SqlServer, Oracle)
-"""Those of one kind of database each."""
+"""Dialects of one kind of database each."""
 _ALL: tuple[type[Dialect], ...] = (*DIALECTS, Generic)
 NAMES = tuple(each.name for each in _ALL)
 

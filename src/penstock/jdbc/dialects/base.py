@@ -47,12 +47,12 @@ class TableName:
 
 
 class Dialect:
-    """Of one kind of database. ``quoting``: whether identifiers are quoted (``quote.sql.identifiers``)."""
+    """SQL of one kind of database. ``quoting``: whether identifiers are quoted (``quote.sql.identifiers``)."""
 
     name: ClassVar[str]
     """Confluent's name of it, for ``dialect.name``."""
     subprotocols: ClassVar[tuple[str, ...]]
-    """What follows ``jdbc:`` in its URLs."""
+    """The parts that follow ``jdbc:`` in its URLs."""
     driver: ClassVar[str]
     """The class of its driver."""
     quotes: ClassVar[tuple[str, str]] = ('"', '"')
@@ -60,7 +60,7 @@ class Dialect:
     key_types: ClassVar[Mapping[ColumnKind, str]] = {}
     """Types of columns of the primary key, where they differ."""
     null: ClassVar[str] = " NULL"
-    """What follows the type of a column that may be null."""
+    """The text behind the type of a column that may be null."""
     refused: ClassVar[str] = "2[23].*"
     """A regular expression of SQLSTATEs that mean that the database refuses this row, not that it is out of order."""
     refused_codes: ClassVar[frozenset[int]] = frozenset()
@@ -71,11 +71,11 @@ class Dialect:
     """A regular expression of SQLSTATEs that mean that there is no such table."""
     no_table_codes: ClassVar[frozenset[int]] = frozenset()
     no_table_text: ClassVar[str] = ""
-    """What the message contains, for databases that have no code for it."""
+    """A part of the message, for databases that have no code for a missing table."""
     cast: ClassVar[frozenset[str]] = frozenset()
     """The types of columns, as the driver names them, to which values have to be cast."""
     not_finite: ClassVar[Mapping[str, str]] = {}
-    """Those of ``NOT_FINITE`` that columns of floating-point numbers can hold, as SQL has them."""
+    """SQL of the values of ``NOT_FINITE`` that columns of floating-point numbers can hold."""
     single_writer: ClassVar[bool] = False
     """Whether only one connection can write at a time."""
 
@@ -107,7 +107,7 @@ class Dialect:
     """Whether BIT is a boolean, or a string of bits, not a small number."""
 
     item_types: ClassVar[Mapping[ColumnKind, str]] = {}
-    """Of the items of arrays, as the driver names them; empty if columns can't be arrays."""
+    """Types of the items of arrays, as the driver names them; empty if columns can't be arrays."""
     has_booleans: ClassVar[bool] = False
     """Whether there is a type for BOOLEAN; elsewhere it is a number, 1 or 0."""
 
@@ -117,7 +117,7 @@ class Dialect:
     # -- names
 
     def quoted(self, name: str) -> str:
-        """As SQL has it. Raises ConnectError for a name that could be more than a name, but must not be quoted."""
+        """Quote an identifier. Raises ConnectError for one that must not be quoted and could be more than a name."""
         if not self.quoting:
             if _PLAIN.fullmatch(name) is None:
                 raise ConnectError(f"`{name}` has to be quoted: set quote.sql.identifiers=always")

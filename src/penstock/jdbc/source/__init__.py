@@ -1,1 +1,1 @@
-"""What the JDBC source reads, without a database: settings, tables, SQL, offsets, and schemas of columns."""
+"""The JDBC source without a database: settings, tables, SQL, offsets, and schemas of columns."""

@@ -25,7 +25,7 @@ ISOLATION = {
     "SERIALIZABLE": 8,
     "SQL_SERVER_SNAPSHOT": 4096,
 }
-"""As numbers of ``java.sql.Connection``."""
+"""Isolation levels by name, as numbers of ``java.sql.Connection``."""
 RETRIES = "query.retry.attempts"
 PARTITIONS, ROWS, HORIZON = "penstock.read.partitions", "penstock.read.rows", "penstock.snapshot.horizon"
 

@@ -118,7 +118,7 @@ class JdbcSourceSettings:
 
 
 def jdbc_source_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What settings contradict each other or are not supported: the setting to blame, and a sentence."""
+    """Find settings that contradict each other or are unsupported; return pairs of the setting and a sentence."""
 
     def given(name: str) -> str:
         return (config.get(name) or "").strip()

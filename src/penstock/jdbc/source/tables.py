@@ -84,7 +84,7 @@ def check_names(tables: Iterable[SourceTable]) -> None:
 
 
 def columns_for(table: SourceTable, mappings: Iterable[ColumnMapping]) -> tuple[str, ...] | None:
-    """Of the first mapping that fits; None if none does."""
+    """Return the columns of the first mapping that fits, or None if none does."""
     return next((each.columns for each in mappings if matches(each.expression, table.names())), None)
 
 

@@ -20,9 +20,9 @@ TIMES = (93, 2014)
 """TIMESTAMP, TIMESTAMP_WITH_TIMEZONE."""
 OTHER, ARRAY = 1111, 2003
 WHOLE = (TINYINT, SMALLINT, INTEGER, BIGINT)
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 """Numbers of so many digits fit in INT64."""
-_LEAST_SCALE, _NO_SCALE, _GREATEST_SCALE = -84, -127, 127
+_MIN_SCALE, _NO_SCALE, _MAX_SCALE = -84, -127, 127
 """Oracle's: -127 stands for a number whose digits after the point are not limited."""
 
 _SIGNED = {
@@ -58,7 +58,7 @@ _ITEMS = {
 
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
-    """As the driver describes it; ``type`` is a number of ``java.sql.Types``."""
+    """A column as the driver describes it; ``type`` is a number of ``java.sql.Types``."""
 
     label: str
     type: int
@@ -167,7 +167,7 @@ def _signed(scale: int) -> int:
 
 def _scale(column: SourceColumn, dialect: Dialect) -> int:
     if column.scale == _NO_SCALE:
-        return _GREATEST_SCALE
+        return _MAX_SCALE
     return dialect.open_scale if column.precision <= 0 and column.scale == 0 else column.scale
 
 
@@ -176,9 +176,9 @@ def _narrowed(column: SourceColumn, mapping: str) -> tuple[str, s.Schema] | None
     digits, scale = column.precision, column.scale
     if digits <= 0:
         return None
-    if _LEAST_SCALE <= scale < 0:
+    if _MIN_SCALE <= scale < 0:
         digits -= scale  # the zeros in front of the point
-    fits = digits <= _MOST_DIGITS
+    fits = digits <= _MAX_DIGITS
     match mapping:
         case "precision_only":
             return _whole(digits) if scale == 0 and fits else None
@@ -187,7 +187,7 @@ def _narrowed(column: SourceColumn, mapping: str) -> tuple[str, s.Schema] | None
         case "best_fit" | "best_fit_eager_double":
             if scale > 0:
                 return "FLOAT64", s.FLOAT64
-            return _whole(digits) if scale >= _LEAST_SCALE and fits else None
+            return _whole(digits) if scale >= _MIN_SCALE and fits else None
     return None
 
 

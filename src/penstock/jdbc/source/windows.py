@@ -72,7 +72,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a read is about: ``source`` is a SELECT without WHERE, ``number`` and ``times`` are columns as SQL.
+    """The rows of one read: ``source`` is a SELECT without WHERE, ``number`` and ``times`` are columns as SQL.
 
     ``after``: the position; ``until``: times before this one; ``upto``: numbers not greater than this one.
     ``key``: of a whole table, the column by which it is split.
@@ -90,14 +90,14 @@ class Window:
 
     @property
     def axis(self) -> str | None:
-        """What it is split by."""
+        """The column by which it is split into ranges."""
         if self.times:
             return self.times[0] if len(self.times) == 1 else f"COALESCE({','.join(self.times)})"
         return self.number or self.key
 
     @property
     def kinds(self) -> str:
-        """Of the row of ``extent``."""
+        """How Java reads each column of ``extent``'s row."""
         return "TTN" if self.times else "NNN"
 
     def extent(self, table: str) -> Select:

@@ -1,4 +1,4 @@
-"""What queries of both directions do with Spark's data frames, and how errors of Spark are read."""
+"""Helpers of all queries for Spark's data frames, and for reading Spark's errors."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ if TYPE_CHECKING:
 VIEW = "records"
 """The name of a batch in the setting ``sql``."""
 UNNAMED = ("java.net.ConnectException", "java.net.SocketTimeoutException", "java.io.EOFException")
-"""Java's errors of a connection that don't tell whose it was."""
+"""Java's errors of a connection that don't name its other end."""
 
 
 def narrowed(frame: DataFrame) -> DataFrame:
-    """A local Spark has slots for hundreds of hosted tasks, not memory for so many that work on rows."""
+    """Reduce the partitions of a frame on a local Spark, which has slots for hundreds of hosted tasks, but no memory
+    for so many that work on rows.
+    """
     context = frame.sparkSession.sparkContext
     local = context.master.startswith("local")  # type: ignore[union-attr]
     return frame.coalesce(context.defaultParallelism) if local else frame
 
 
 def declared(schema: str) -> t.StructType:
+    """Return the columns of the setting ``schema``. Raises ConfigError."""
     try:
         columns = t.StructType.fromDDL(schema)
     except Exception as error:
@@ -39,7 +42,7 @@ def declared(schema: str) -> t.StructType:
 
 
 def root_cause(error: BaseException) -> str:
-    """The one line that tells most: of a lost connection that which says to what."""
+    """Return the most informative line of an error: of a lost connection the one that names its other end."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     if java is None:
         return str(error).split("\n", 1)[0]
@@ -51,7 +54,7 @@ def root_cause(error: BaseException) -> str:
 
 
 def full_text(error: BaseException) -> str:
-    """All that Spark has to say of an error, Java's causes included."""
+    """Return the whole text of an error of Spark, Java's causes included."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     texts = [str(error)]
     while java is not None and len(texts) < 20:

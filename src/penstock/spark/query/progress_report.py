@@ -1,4 +1,4 @@
-"""What Spark says of its streaming queries' progress (``StreamingQueryProgress``): times of stages, and offsets.
+"""Progress of Spark's streaming queries (``StreamingQueryProgress``): times of stages, and offsets.
 
 It is read when a task reports, every few seconds.
 """
@@ -22,7 +22,7 @@ _STAGES = {
     "walCommit": "commit",
     "commitOffsets": "commit",
 }
-"""Of ``durationMs``; the rest of a batch is ``addBatch``."""
+"""Stages by the names of ``durationMs``; the rest of a batch is ``addBatch``."""
 
 
 @dataclass(slots=True)
@@ -63,13 +63,13 @@ def shares(stages: Mapping[str, float], busy: float, seconds: float, rest: str =
 
 
 def source_progress(query: Any) -> list[SourceProgress]:
-    """How far a query has read its sources, and where they ended when it last looked."""
+    """Return how far a query has read its sources, and where they ended when it last looked."""
     last = query._jsq.lastProgress()
     return [] if last is None else positions(json.loads(last.json()))
 
 
 def positions(report: Mapping[str, Any]) -> list[SourceProgress]:
-    """All numbers of the sources' offsets: Kafka's are by topic and partition, files' are batches, and so on."""
+    """Return all numbers of the sources' offsets: Kafka's are by topic and partition, files' are batches, and so on."""
     found = []
     for number, source in enumerate(report.get("sources", ())):
         # The rest of the description may have options.

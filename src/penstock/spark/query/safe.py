@@ -199,7 +199,7 @@ def _exactly(connection: ssl.SSLSocket, size: int) -> bytes:
 
 
 def _keep_alive(connection: socket.socket) -> None:
-    """A machine that is gone does not hang up: without this, the other end would wait for it for ever."""
+    """Let a connection end when the other machine has disappeared, which closes no connection."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 

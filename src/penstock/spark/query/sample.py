@@ -1,7 +1,7 @@
-"""Some records of a source whose task is a query, for a preview: a task is made for this alone, polled and thrown away.
+"""Some records of a source whose task is a query, for a preview: by a task that is made, polled and dropped.
 
-Nobody gets its offsets. Spark's notes of a stream go to a temporary folder of the driver, which is enough for a stream
-without a state of its own, as all are here.
+Its offsets are stored nowhere. Spark's checkpoint of a stream goes to a temporary folder of the driver, which is enough
+for a stream without a state of its own, as all are here.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 IDLE_SECONDS = 3.0
-"""A source that has given records, and then none for so long, has no more."""
-MOST_BYTES = 16 << 20
+"""Seconds without a record after which a source that has given some is taken to have no more."""
+MAX_BYTES = 16 << 20
 CLEANS = f"{OPTION}cleansource"
-"""Lets Spark delete or move the files that it has read."""
+"""The option that has Spark delete or move the files that it has read."""
 
 
 def sample(spec: TaskSpec, session: SparkSession, limit: int, seconds: float) -> Batch | None:
-    """At most ``limit`` records, of those that come within so many seconds; None if none do. Raises what the task
-    raises. ``session`` is for this alone.
+    """Return at most ``limit`` records that come within ``seconds``, or None if none do.
+
+    ``session`` is for this alone. Raises what the task raises.
     """
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(limit))
     with ExitStack() as stack:
@@ -57,15 +58,15 @@ def sample(spec: TaskSpec, session: SparkSession, limit: int, seconds: float) ->
 
 
 def packed(batch: Batch) -> bytes:
-    """As ``hosts.python.wire`` reads it; with fewer records if they are large."""
-    while len(data := write(whole(batch))) > MOST_BYTES and len(batch) > 1:
+    """Encode a batch as ``hosts.python.wire`` reads it; records that do not fit in MAX_BYTES are left out."""
+    while len(data := write(whole(batch))) > MAX_BYTES and len(batch) > 1:
         batch = batch.select(range(len(batch) // 2))
     return data
 
 
 @contextmanager
 def _made(spec: TaskSpec, session: SparkSession) -> Iterator[tuple[SourceTask, dict[str, str]]]:
-    """The task, and how it is to be configured."""
+    """Make the task; yield it with its configuration."""
     task: JdbcSource | QuerySource
     host = str(session.sparkContext.getConf().get("spark.driver.host"))
     with ExitStack() as stack:

@@ -55,7 +55,7 @@ def test_they_are_sent_when_the_try_ends() -> None:
 
 
 def test_too_many_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_letters, "MOST_HELD", 2)
+    monkeypatch.setattr(held_letters, "MAX_HELD", 2)
     producer: Any = Full()
     held = HeldProducer(lambda: producer)
     for value in ("a", "b", "c"):

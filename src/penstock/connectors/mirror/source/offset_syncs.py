@@ -21,7 +21,7 @@ from penstock.kafka.clients import new_producer
 
 log = logging.getLogger(__name__)
 
-MOST_OUTSTANDING = 10
+MAX_OUTSTANDING = 10
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class OffsetSyncs:
     def _send(self) -> None:
         """Send as many as may be in flight; the others wait, and later syncs replace them."""
         self._producer.poll(0)
-        while self._pending and self._outstanding < MOST_OUTSTANDING:
+        while self._pending and self._outstanding < MAX_OUTSTANDING:
             topic_partition = next(iter(self._pending))
             sync = self._pending.pop(topic_partition)
             self._outstanding += 1

@@ -41,7 +41,7 @@ from penstock.kafka.clients import new_consumer
 
 log = logging.getLogger(__name__)
 
-_MOST = 10_000
+_MAX_POLL_RECORDS = 10_000
 """Records of one poll, unless ``max.poll.records`` of the consumer says otherwise."""
 _PATIENCE = 0.1
 """Seconds of one ``consume`` call, so that ``stop`` need not wait long."""
@@ -81,7 +81,7 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             settings = c.producer(at, f"offset-syncs-{at}-producer")
             self._syncs = OffsetSyncs(settings, c.offset_syncs_topic, c["offset.lag.max"])
         settings = c.consumer("source", "replication-consumer")
-        self._most = parse_type("max.poll.records", settings.get("max.poll.records", _MOST), ConfigType.INT)
+        self._most = parse_type("max.poll.records", settings.get("max.poll.records", _MAX_POLL_RECORDS), ConfigType.INT)
         first = _RESETS.get(settings["auto.offset.reset"], OFFSET_STORED)
         if "group.id" in settings:  # what this group has committed comes before the reset
             first = OFFSET_STORED

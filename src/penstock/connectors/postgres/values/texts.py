@@ -31,7 +31,7 @@ def days(text: str) -> int:
 
 
 def micros_of_day(text: str) -> int:
-    """Of ``04:05:06.789``, whatever follows."""
+    """Parse ``04:05:06.789``, whatever follows it."""
     found = _TIME.match(text)
     if found is None:
         raise DataError(FINITE_ONLY.format(text))
@@ -99,7 +99,7 @@ def array(text: str) -> list[str | None]:
 
 
 def _quoted(text: str, at: int) -> tuple[str, int]:
-    """What is between quotes, and the place after them."""
+    """Return the text between quotes, and the place after them."""
     parts = []
     while text[at] != '"':
         if text[at] == "\\":

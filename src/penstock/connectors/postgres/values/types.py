@@ -48,7 +48,7 @@ class ValueType:
 
 
 _DATA = "io.debezium.data."
-_MOST_DIGITS = Context(prec=2100)
+_MAX_DIGITS = Context(prec=2100)
 """A numeric with a scale has 1,000 digits, and as many zeros, at most."""
 _STRINGS = (
     *("text", "varchar", "bpchar", "char", "name", "citext", "ltree", "inet", "cidr", "macaddr", "macaddr8"),
@@ -146,7 +146,7 @@ def _finite(text: str) -> Decimal:
 
 
 def _scaled(number: Decimal, scale: int) -> Decimal:
-    return number.quantize(Decimal(1).scaleb(-scale), context=_MOST_DIGITS)
+    return number.quantize(Decimal(1).scaleb(-scale), context=_MAX_DIGITS)
 
 
 def _variable(text: str) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class ColumnType:
     place: int
     """Among the values of a row."""
     absent: Any
-    """What stands where a row has no value and the schema asks for one: in what is known of a deleted row."""
+    """The value of a row that lacks one which the schema requires: of a deleted row only the key is known."""
     unchanged: Any
 
     def value(self, text: str | None) -> Any:
@@ -251,7 +251,7 @@ def neutral(schema: Schema) -> Any:
 
 
 def _unchanged(schema: Schema, placeholder: str) -> Any:
-    """What stands for a long value that is not sent; types that are never long have none."""
+    """Return the placeholder for a long value that is not sent; types that are never long have none."""
     match schema.type:
         case SchemaType.STRING:
             return placeholder

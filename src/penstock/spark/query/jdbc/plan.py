@@ -40,12 +40,14 @@ HEAD = t.StructType(
         t.StructField("_offset", t.LongType()),
     ]
 )
-"""What precedes the columns in each row: the number of its shape, and the record that it is of."""
+"""The columns before those of the table: the number of the row's shape, and the place of its record in Kafka."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassPlan:
-    """``starts``: where to start in each partition; those that are not in it are done. None: all, from the start.
+    """The plan of one pass.
+
+    ``starts``: where to start in each partition; those that are not in it are done. None: all, from the start.
     ``done``: the offsets after what has been written already.
     """
 

@@ -37,22 +37,22 @@ Refused = dict[Partition, dict[int, str]]
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a batch is."""
+    """Progress of a batch."""
 
     version: BatchVersion
     done: dict[Partition, int] = field(default_factory=dict)
     """The offsets after what has been written."""
     starts: dict[Partition, int] | None = None
-    """As in Plan."""
+    """Where the next pass starts, see ``PassPlan``."""
     refused: Refused = field(default_factory=dict)
-    """What is a dead letter already, or is to be one."""
+    """Records whose rows the database has refused: dead letters already, or to be sent as such."""
     letters: Refused = field(default_factory=dict)
-    """What is to be one."""
+    """Refused records that are still to be sent as dead letters."""
     totals: BatchTotals = field(default_factory=BatchTotals)
 
 
 class JdbcWriter:
-    """As ``BatchWriter``, for one run of a JDBC sink."""
+    """The ``SinkWriter`` of one run of a JDBC sink."""
 
     def __init__(
         self, spec: TaskSpec, settings: JdbcSinkSettings, session: SparkSession, owner: SinkOwner, safe: Safe
@@ -70,7 +70,7 @@ class JdbcWriter:
         self._progress: _Progress | None = None
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
-        """As ``SinkTarget.later``."""
+        """Return the last batch that the ledger has, see ``SinkTarget.later``."""
         if self._ledger is None:
             return None
         try:
@@ -79,7 +79,7 @@ class JdbcWriter:
             raise self._raised(error) from error
 
     def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
-        """As ``BatchWriter.write``. Called again after a failure, it continues where the batch was."""
+        """Write a batch, see ``SinkWriter.write``; called again after a failure, it continues where the batch was."""
         records = records.selectExpr(*RECORDS)
         if self._progress is None or self._progress.version != version:
             self._progress = _Progress(version)
@@ -178,7 +178,7 @@ class JdbcWriter:
         progress.letters = {}
 
     def _raised(self, error: Exception) -> Exception:
-        """The error to raise: of the pipeline, for good, or one of a database that may come back."""
+        """Return the error to raise: a permanent one of the pipeline, or one of a database that may recover."""
         if isinstance(error, ConnectError):
             return error
         text = full_text(error)

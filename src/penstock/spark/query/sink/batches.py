@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Pace(Protocol):
-    """How often a batch is written, in seconds, and how many records it has at most."""
+    """How often a batch is written (``interval``, in seconds), and how many records it has at most (``most``)."""
 
     @property
     def interval(self) -> float: ...
@@ -36,10 +36,10 @@ class Pace(Protocol):
 
 
 class SinkWriter(Protocol):
-    """What writes the batches of one run."""
+    """Writer of the batches of one run."""
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
-        """As ``SinkTarget.later``."""
+        """Return the last batch that the target knows, see ``SinkTarget.later``."""
 
     def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
         """Write a batch of Kafka's records and return the totals; ``confirm`` as for ``SinkTarget.add``.
@@ -62,7 +62,7 @@ class QueryInput:
 
 @dataclass(frozen=True, slots=True)
 class QueryReport:
-    """Whom a query reports to."""
+    """The receivers of a query's reports."""
 
     metrics: Metrics
     topics: ActiveTopics
@@ -75,8 +75,10 @@ class QueryReport:
 
 
 class Batches:
-    """The task's thread calls ``resume``, before each query, and ``measure``, at any time. ``write`` is called by it or
-    by Spark's thread, for one batch after the other.
+    """The batches of a task, one after the other.
+
+    The task's thread calls ``resume``, before each query, and ``measure``, at any time. ``write`` is called by it or
+    by Spark's thread.
     """
 
     def __init__(

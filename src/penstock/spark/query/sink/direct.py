@@ -36,7 +36,7 @@ _VALUES: dict[type[Converter], str] = {
     StringConverter: f"CASE WHEN is_valid_utf8({_TEXT}) THEN {_TEXT} ELSE decode({VALUE}, 'UTF-8') END",
     ByteArrayConverter: VALUE,
 }
-"""What Spark makes of a value; none of these converters can fail."""
+"""Spark's expressions for values, by converter; none of these converters can fail."""
 REPLACE_MALFORMED = "spark.sql.legacy.codingErrorAction"
 """The setting by which ``decode`` replaces bytes that are not UTF-8, as Java's strings do; otherwise it fails.
 
@@ -45,7 +45,7 @@ Not ``make_valid_utf8``: it makes three characters of half a surrogate pair, Jav
 
 
 def direct_value(conversion: Conversion, chain: Chain) -> str | None:
-    """A record's value in Spark's SQL; None if its converters or transforms take Python, or can fail."""
+    """Return a record's value in Spark's SQL, or None if its converters or transforms take Python, or can fail."""
     if chain.steps or type(conversion.key) not in _VALUES or type(conversion.header) not in _HEADERS:
         return None
     if isinstance(conversion.value, StringConverter) and conversion.value.encoding != "utf-8":
@@ -64,7 +64,7 @@ def goes_direct(settings: SinkSettings) -> bool:
 
 
 class DirectWriter:
-    """Writes batches of one run to ``target``, as ``BatchWriter`` does.
+    """The ``SinkWriter`` of rows that Spark makes by itself.
 
     ``value_sql`` is that of ``direct_value``, ``session`` the task's own.
     """
@@ -84,11 +84,11 @@ class DirectWriter:
         session.conf.set(REPLACE_MALFORMED, "true")
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
-        """As ``SinkTarget.later``."""
+        """Return the last batch that the target knows, see ``SinkTarget.later``."""
         return self._target.later(version)
 
     def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
-        """As ``BatchWriter.write``. Raises FencedError if another run of the task may have begun."""
+        """Write a batch, see ``SinkWriter.write``. Raises FencedError if another run of the task may have begun."""
         if not self._may_write():
             raise FencedError("Another run of the task may have begun")
         figures = Observation()

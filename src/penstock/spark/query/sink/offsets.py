@@ -59,7 +59,7 @@ class QueryOffsets:
     root: str = ""
     """The root of epochs that was requested last, see ``progress``."""
     offsets: dict[Partition, int] = field(default_factory=dict)
-    """What is committed, as far as this object has read or committed it."""
+    """The committed offsets, as far as this object has read or committed them."""
     producer: Producer | None = None
     """The one that has claimed the transactional id; None before, and if commits are no transactions."""
     claimed: bool = False
@@ -93,7 +93,7 @@ class QueryOffsets:
         self.claimed = True
 
     def read(self, assigned: Collection[Partition]) -> GroupProgress:
-        """Where to continue in these partitions. All of the group's offsets are read, also those of other topics."""
+        """Read all of the group's offsets, also of other topics; return where to continue in these partitions."""
         found = progress(self._read(assigned), assigned, self.root)
         self.offsets = dict(found.offsets)
         return found

@@ -146,7 +146,7 @@ def progress(committed: Committed, assigned: Collection[Partition], root: str = 
 
 
 def later_of(version: BatchVersion, known: Mapping[str, int]) -> BatchVersion | None:
-    """As ``tables.target.Target.later``, of a target that has these batches: by epoch the last."""
+    """Return ``SinkTarget.later`` of a target that has these batches: the last one, by epoch."""
     if known.get(version.epoch, -1) == version.number:
         return None
     later = [BatchVersion(epoch, number) for epoch, number in known.items() if number >= version.number]

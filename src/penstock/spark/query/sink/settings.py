@@ -152,7 +152,7 @@ class SinkSettings:
 
     @property
     def target(self) -> str:
-        """What it is called in messages."""
+        """The name of the target in messages."""
         return self.table or self.path or self.options.get("dbtable", self.format)
 
     @classmethod
@@ -189,7 +189,7 @@ def format_named(text: str) -> str:
 
 
 def sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What settings contradict each other: the setting to blame, and a sentence."""
+    """Find settings that contradict each other; return pairs of the setting at fault and a sentence."""
     path, table = (config.get("path") or "").strip(), (config.get("table") or "").strip()
     kind = format_named(config.get("format") or "parquet")
     if path and table:

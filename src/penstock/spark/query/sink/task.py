@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST_PATIENCE = 30.0
-"""Seconds between two starts of a query that does not reach the brokers, at most."""
+MAX_PATIENCE = 30.0
+"""Maximum of seconds between two starts of a query that does not reach the brokers."""
 PAUSED_SECONDS = 60.0
 """How often a paused task looks whether its offsets are to be committed again."""
 _PASSING = re.compile(
@@ -178,7 +178,7 @@ def _run(
                 log.warning("The query of %s has ended; starting it again in %g s: %s", id, patience, error)
                 metrics.survived(error)
                 _wait(control, metrics, patience)
-                patience = min(patience * 2, MOST_PATIENCE)
+                patience = min(patience * 2, MAX_PATIENCE)
             elif isinstance(error, NotWrittenError) and (delay := retries.after(time.monotonic())) is not None:
                 log.warning("%s: %s; retrying in %g s", id, error, delay)
                 metrics.add("total-retries")
@@ -217,7 +217,7 @@ def passes(error: Exception) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What differs between sinks whose tasks are queries."""
+    """The differences between sinks whose tasks are queries."""
 
     pace: Pace
     retries: Retries

@@ -1,4 +1,4 @@
-"""What a query reads: the partitions of its topics and where to start in them, and the reading by Spark's Kafka source.
+"""The topics that a query reads: their partitions, where to start in them, and the reading by Spark's Kafka source.
 
 Spark reads with Java's consumers, so the connector's consumer settings need no translation; but groups, deserializers
 and starting offsets are set by Spark or by us.
@@ -58,7 +58,7 @@ def kafka_options(worker: Mapping[str, str], connector: Mapping[str, str]) -> di
 
 
 def as_json(offsets: Mapping[Partition, int]) -> str:
-    """As Spark writes offsets of partitions."""
+    """Encode offsets of partitions as Spark does."""
     found: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = offset
@@ -120,7 +120,7 @@ class Topics:
         self._pattern = compile_regex(regex) if regex and not self._topics else None
 
     def partitions(self) -> list[Partition]:
-        """Those that exist now. Raises KafkaError."""
+        """Return the partitions that exist now, sorted. Raises KafkaError."""
         check_topics(self._topics)
         try:
             if self._pattern is not None:

@@ -23,7 +23,7 @@ class BatchTotals:
     """Totals of a batch, or of one process's part of it; empty if the target had the batch."""
 
     counts: dict[str, float] = field(default_factory=dict)
-    """What is added to the task's metrics, by their names."""
+    """Counters of the task's metrics, by their names."""
     times: dict[str, float] = field(default_factory=dict)
     """Gauges of the task's metrics that are times, by their names: the latest, in milliseconds since 1970."""
     texts: dict[str, str] = field(default_factory=dict)

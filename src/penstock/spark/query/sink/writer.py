@@ -91,7 +91,7 @@ class BatchWriter:
         self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
-        """As ``SinkTarget.later``."""
+        """Return the last batch that the target knows, see ``SinkTarget.later``."""
         return self._target.later(version)
 
     def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 AHEAD = 2
 """Arrow batches that wait to be taken; in order, of the partition whose turn it is."""
-MOST_BYTES = 64 << 20
-"""Of partitions whose turn it is not."""
+MAX_BYTES = 64 << 20
+"""Maximum of bytes that wait of partitions whose turn it is not."""
 
 
 class Arriving(Protocol):
@@ -31,7 +31,7 @@ class Arrivals(Protocol):
     """``take`` is for one thread, ``put`` for those of the partitions, the others for one more."""
 
     def begin(self, partitions: int) -> None:
-        """What a batch before it has not put is not taken any more."""
+        """Begin a batch; rows of the batch before that are put later are ignored."""
 
     def clear(self) -> None:
         """Forget what has not been taken."""
@@ -80,7 +80,7 @@ class AsTheyCome:
 
 @dataclass(slots=True, eq=False)
 class _Lane:
-    """What has arrived of one partition."""
+    """Rows that have arrived of one partition."""
 
     owner: InOrder
     rows: deque[Any] = field(default_factory=deque)
@@ -99,7 +99,7 @@ class InOrder:
     The partition whose turn it is always finds a place, so that it never waits for one that waits for it.
     """
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
+    def __init__(self, most: int = MAX_BYTES) -> None:
         self._most, self._bytes = most, 0
         self._lanes: deque[_Lane] = deque()
         self._batch: list[_Lane] = []

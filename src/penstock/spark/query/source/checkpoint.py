@@ -20,7 +20,7 @@ from penstock.spark.query.folder import HadoopFolder
 
 log = logging.getLogger(__name__)
 
-LONGEST = 255
+MAX_NAME_BYTES = 255
 """Bytes of a name in most file systems."""
 OWNER = "penstock-owner"
 """The file that says whose the checkpoint is."""
@@ -33,7 +33,7 @@ def folder_name(connector: str) -> str:
     a file system, as 29 characters of Chinese are.
     """
     quoted = quote(connector, safe="")
-    if len(quoted) > LONGEST:
+    if len(quoted) > MAX_NAME_BYTES:
         return f"{quoted[:180]}-{hashlib.sha256(connector.encode()).hexdigest()}"
     return quoted.replace(".", "%2E") if set(quoted) <= {"."} else quoted
 
@@ -44,7 +44,7 @@ def owner_of(cluster: str, group: str) -> str:
 
 
 class SourceCheckpoint:
-    """Of one connector, whose folder has its name. Methods raise what the file system raises."""
+    """The checkpoint of one connector, in a folder of its name. Methods raise what the file system raises."""
 
     def __init__(self, jvm: Any, configuration: Any, location: str, connector: str, owner: str) -> None:
         """``configuration``: Hadoop's. ``owner``: the cluster of the connector, as ``owner_of`` names it."""

@@ -45,7 +45,7 @@ FAILURE = "failure"
 
 @dataclass(frozen=True, slots=True)
 class PartitionReport:
-    """What a process tells the connector's task of a partition that has ended."""
+    """Report of a process to the connector's task on a partition that has ended."""
 
     seconds: float
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -69,7 +69,8 @@ class AllReports(AccumulatorParam[PartitionReports]):
 
 
 def spec_of_partitions(spec: TaskSpec) -> TaskSpec:
-    """That of the connector's task for runs that send a partition: without offsets, and with an idempotent producer.
+    """Return the spec for runs that send a partition: the task's without offsets, and with an idempotent producer.
+
     Rules for new topics that have no effect, which the connector's task has warned of, are left out.
     """
     connector = {**spec.connector_config, **idempotence(spec.worker_config, spec.connector_config)}
@@ -93,7 +94,7 @@ class SendPartition:
     """
 
     spec: SafeSpec
-    """As ``spec_of_partitions`` makes it."""
+    """The spec of ``spec_of_partitions``."""
     records: Records
     reports: Accumulator[PartitionReports]
 
@@ -140,7 +141,7 @@ def send(spec: TaskSpec, records: Records, batches: Iterable[pa.RecordBatch], re
 
 
 def _some(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch] | None:
-    """Those that have rows; None if there are none."""
+    """Return the Arrow batches that have rows, or None if there are none."""
     rows = filter(len, batches)
     first = next(rows, None)
     return None if first is None else itertools.chain((first,), rows)

@@ -117,7 +117,7 @@ class SourceSettings:
 
 
 def source_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What settings contradict each other: the setting to blame, and a sentence."""
+    """Find settings that contradict each other; return pairs of the setting at fault and a sentence."""
     found = []
     kind = format_named(config.get("format") or "parquet")
     if kind in IN_FOLDERS and not (config.get("path") or "").strip():

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 KEY_BYTES, NUMBER_BYTES, COUNT_BYTES = 32, 4, 8
 ROWS, END = b"R", b"E"
-"""What comes next of a partition: an Arrow stream, or the number of its rows."""
+"""Tags of what follows on a connection: an Arrow stream, or the number of the partition's rows."""
 TAKEN = b"T"
 """The answer when all of a partition has arrived."""
 SENT = "sent"
@@ -49,7 +49,7 @@ class Send:
 
     address: tuple[str, int]
     fingerprint: str
-    """Of the certificate of the driver's process."""
+    """The fingerprint of the certificate of the driver's process."""
     key: bytes
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -223,7 +223,7 @@ class Receiver:
 
 
 def _exactly(connection: socket.socket, size: int, deadline: float) -> bytes:
-    """So many bytes, or fewer if the connection ends. Raises OSError after the deadline."""
+    """Read ``size`` bytes, or fewer if the connection ends. Raises OSError after the deadline."""
     data = b""
     while len(data) < size:
         connection.settimeout(max(0.01, deadline - time.monotonic()))

@@ -1,4 +1,4 @@
-"""What a source asks its database beside rows: by a connection of Spark's driver, opened again when it breaks."""
+"""Queries of a source about its database: by a connection of Spark's driver, opened again when it breaks."""
 
 from __future__ import annotations
 

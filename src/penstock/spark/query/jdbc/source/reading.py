@@ -1,4 +1,4 @@
-"""One read: ranges of a table, a few at a time, each by a connection of one of Spark's executors.
+"""One read of a table: ranges of it, a few at a time, each by a connection of one of Spark's executors.
 
 The rows are taken range by range. While one is taken the others are read ahead, as far as memory allows.
 """
@@ -39,7 +39,10 @@ class RangesEnd:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """What is read: labels of all columns, and which of them say where a row is (numbers from 1; 0: none)."""
+    """SELECTs of one read, with the labels of all columns.
+
+    ``number`` and ``times``: the columns that give the position of a row, numbered from 1 (0: none).
+    """
 
     selects: tuple[Select, ...]
     labels: tuple[str, ...]
@@ -49,7 +52,10 @@ class Statements:
 
 
 class ReadError(Exception):
-    """A read has failed. ``permanent``: it would again; ``changed``: because the table has other columns by now."""
+    """A read has failed.
+
+    ``permanent``: it would fail again. ``changed``: the table has other columns now.
+    """
 
     def __init__(self, error: BaseException) -> None:
         text = full_text(error)
@@ -60,7 +66,10 @@ class ReadError(Exception):
 
 
 class TableRead:
-    """``check`` it now and then while its rows are taken; ``cancel`` it before another begins."""
+    """A read that is running in a thread of its own.
+
+    The task calls ``check`` now and then while it takes the rows, and ``cancel`` before another read begins.
+    """
 
     def __init__(
         self,
@@ -80,12 +89,12 @@ class TableRead:
         self._thread.start()
 
     def check(self) -> None:
-        """Raises ReadError when it has failed."""
+        """Raise ReadError if the read has failed."""
         if self._failure is not None:
             raise ReadError(self._failure)
 
     def cancel(self) -> None:
-        """Returns when it has ended."""
+        """End the read; returns when it has ended."""
         self._cancelled = True
         self._receiver.abandon()
         while self._thread.is_alive():

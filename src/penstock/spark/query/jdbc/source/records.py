@@ -52,7 +52,7 @@ class ReadShape:
 
 @dataclass(frozen=True, slots=True)
 class RowPositions(Sequence[TablePosition]):
-    """Of rows, by their numbers and times."""
+    """Positions of rows, by their numbers and times."""
 
     numbers: Sequence[int | None]
     times: Sequence[int | None]
@@ -66,7 +66,7 @@ class RowPositions(Sequence[TablePosition]):
 
 @dataclass(frozen=True, slots=True)
 class RowOffsets(Sequence[dict[str, Any]]):
-    """Of rows, made when they are asked for: most often that is the last one alone."""
+    """Source offsets of rows, made on access: mostly only the last one is used."""
 
     positions: RowPositions
 
@@ -79,7 +79,9 @@ class RowOffsets(Sequence[dict[str, Any]]):
 
 @dataclass(frozen=True, slots=True)
 class BatchOffsets:
-    """Of a batch's rows. ``behind``: the position after its complete groups. ``complete``: how many rows those have.
+    """Source offsets of a batch's rows.
+
+    ``behind``: the position after its complete groups. ``complete``: how many rows those have.
 
     ``group``: the position of the last row, which counts when no more rows of its time can come.
     """

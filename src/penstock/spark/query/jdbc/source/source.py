@@ -58,7 +58,10 @@ class Horizon:
 
 
 class ReadSource:
-    """``table``: None for the query. ``position`` is behind the last row that may be committed."""
+    """A table, or the query, that the source reads again and again.
+
+    ``table``: None for the query. ``position`` is behind the last row that may be committed.
+    """
 
     def __init__(
         self, settings: JdbcSourceSettings, database: Database, table: SourceTable | None, position: TablePosition
@@ -83,7 +86,10 @@ class ReadSource:
         return "the query" if self._table is None else f"table {self._table}"
 
     def next_read(self) -> Statements | None:
-        """What is new; None if there is nothing. Raises what ``Database`` does, ConnectError and DataError."""
+        """Return the statements that read the new rows, or None if there are none.
+
+        Raises what ``Database`` does, ConnectError and DataError.
+        """
         settings, dialect = self._settings, self._dialect
         text = settings.query or f"SELECT * FROM {self._sql_name()}"
         columns = self._database.columns(text)
@@ -216,8 +222,9 @@ class ReadSource:
             )
 
     def _key(self, columns: Sequence[SourceColumn]) -> str | None:
-        """Of a table that is read as a whole: its primary key, if that is a whole number. Its order leaves no place
-        for a suffix of the user's.
+        """Return the primary key of a table that is read as a whole, if it is a whole number, to read ranges of it.
+
+        None with a suffix of the user's, for which such a range leaves no place.
         """
         if self._table is None or self._settings.by_number or self._settings.by_time or self._settings.suffix:
             return None

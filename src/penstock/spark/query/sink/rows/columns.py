@@ -50,7 +50,7 @@ _SCHEMALESS: dict[type, t.DataType] = {
     dt.time: t.IntegerType(),
 }
 _DIGITS = decimal.Context(prec=38)
-"""As many as Spark's decimals have, ten more than Python computes with by default."""
+"""The precision of Spark's decimals, ten digits more than Python's default."""
 _EPOCH = dt.date(1970, 1, 1)
 _ZERO = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -84,7 +84,7 @@ def columns_of(schema: s.Schema | None, kind: type) -> t.StructType:
 
 
 def merged(one: t.StructType, other: t.StructType) -> t.StructType:
-    """The columns of both, in the order in which they came up. Raises DataError where they contradict each other."""
+    """Merge columns in the order of their first appearance. Raises DataError where they contradict each other."""
     fields = {field.name: field.dataType for field in one}
     for field in other:
         known = fields.get(field.name)
@@ -185,7 +185,7 @@ def _single(value: Any) -> float | None:
 
 
 def _bytes(value: Any) -> bytes:
-    """Of a number Python would make so many zeros."""
+    """Convert Base64 and bytes. Numbers are refused, of which ``bytes`` would make so many zeros."""
     if isinstance(value, str):
         return base64.b64decode(value, validate=True)
     return bytes(value) if _is(value, (bytes, bytearray, memoryview)) else b""

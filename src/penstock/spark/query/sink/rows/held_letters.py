@@ -16,7 +16,7 @@ from penstock.api.batch import SinkOrigin
 from penstock.pipeline.errors import Failure, FailureReporter
 from penstock.spark.query.sink.progress import Partition
 
-MOST_HELD = 10_000
+MAX_HELD = 10_000
 """Beyond so many they are sent at once, and may come more than once."""
 
 
@@ -30,14 +30,14 @@ class HeldProducer:
 
     def produce(self, *values: Any, **more: Any) -> None:
         self._held.append((values, more))
-        if len(self._held) >= MOST_HELD:
+        if len(self._held) >= MAX_HELD:
             self._send()
 
     def poll(self, seconds: float) -> int:
         return 0 if self._producer is None else self._producer.poll(seconds)
 
     def flush(self, seconds: float) -> int:
-        """As ``Producer.flush``."""
+        """Send what is held, and flush as ``Producer.flush``."""
         if self._held:
             self._send()
         return 0 if self._producer is None else self._producer.flush(seconds)

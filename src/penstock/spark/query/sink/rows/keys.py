@@ -25,7 +25,7 @@ Pairs = tuple[tuple[str, Schema], ...]
 
 
 def deleted(batch: Batch) -> list[bool]:
-    """Of each row, whether it is a deletion."""
+    """Return for each row whether it is a deletion."""
     return [schema is not None and schema.name == DELETION for schema in batch.value_schemas]
 
 
@@ -34,7 +34,7 @@ class Keys:
     """Which fields of a record's key its row is found by."""
 
     fields: tuple[str, ...]
-    """Of a key that is no struct, the one name of its column."""
+    """Names of the key's fields; for a key that is no struct, the one name of its column."""
     deletes: bool
     """Whether records without a value delete; otherwise they are left out."""
     declared: bool

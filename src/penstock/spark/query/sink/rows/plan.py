@@ -58,12 +58,12 @@ class RowsError(Exception):
 
 
 def lost_host(lost: HostLost) -> RowsError:
-    """The report that a process of plugins is gone."""
+    """Return the report that a process of plugins has ended."""
     return RowsError(lost=str(lost), died="yes" if lost.by_itself else "")
 
 
 def reported(message: str) -> dict[str, str]:
-    """What a RowsError in Spark's long message reports; empty if there is none. Raises HostLost if it reports that."""
+    """Return the report of a RowsError in Spark's long message, or an empty one. Raises HostLost if it reports that."""
     found = _REPORT.search(message)
     report: dict[str, str] = json.loads(found[1]) if found else {}
     if "lost" in report:

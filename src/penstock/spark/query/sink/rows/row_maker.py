@@ -236,7 +236,7 @@ def raw_batch(arrow: pa.RecordBatch) -> Batch:
 
 
 def _headers(lists: pa.Array) -> list[Any] | None:
-    """Of lists of keys and values in turn; None if no record has any."""
+    """Return the headers, from lists of keys and values in turn; None if no record has any."""
     if not len(lists.flatten()):
         return None
     return [

@@ -42,8 +42,10 @@ class Evolution:
         self._known: set[str] | None = None
 
     def kept(self, frame: DataFrame, besides: Collection[str] = ()) -> DataFrame:
-        """What is to be written, ``besides`` columns that are not the table's. Raises ConnectError for columns that the
-        table lacks and must not get, and Spark's error if the table's columns can't be read now.
+        """Return the rows to write; the columns ``besides`` are not the table's.
+
+        Raises ConnectError for columns that the table lacks and must not get, and Spark's error if the table's columns
+        can't be read now.
         """
         policy = self._settings.evolution
         if policy == "add":

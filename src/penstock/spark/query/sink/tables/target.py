@@ -1,4 +1,4 @@
-"""Where rows are written, each batch once where the format allows it.
+"""Targets of rows, which get each batch once where the format allows it.
 
 - Folders of files: always once (``files``).
 - Delta tables: once, by Delta's own record of which batches of an application it has; rows are added to them, or
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SinkOwner(NamedTuple):
-    """Whose batches they are: a connector's, by the id of its Kafka cluster and its group there."""
+    """The connector that batches belong to, by the id of its Kafka cluster and its group there."""
 
     cluster: str
     group: str
@@ -64,7 +64,7 @@ class TableWriter:
         return later_of(version, batches_in_delta(self._session, self._settings, self._connector))
 
     def application(self, version: BatchVersion) -> str:
-        """Whose batches Delta counts: those of one epoch of the connector."""
+        """Return the name of the application whose batches Delta counts: one epoch of the connector."""
         return f"{self._connector}-{version.epoch}"
 
     def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:

@@ -1,9 +1,13 @@
-"""The beginnings and ends of transactions as records, and the place of each event in its transaction
-(``provide.transaction.metadata``). What is counted is what is sent: a restart in the middle counts the same again.
+"""Records of PostgresSource beside those of rows.
+
+The beginnings and ends of transactions, with the place of each event in its transaction
+(``provide.transaction.metadata``): records that are sent are counted, so a restart in the middle counts the same again.
+Heartbeats: the connector is alive, with its position while no table changes.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import Any
 
@@ -12,11 +16,11 @@ from penstock.connectors.postgres.envelope import ChangeEvent
 from penstock.connectors.postgres.pgoutput import Begin
 from penstock.connectors.postgres.settings import PostgresSettings
 
-_KEY = struct(("id", STRING), name="io.debezium.connector.common.TransactionMetadataKey", version=1)
+_TRANSACTION_KEY = struct(("id", STRING), name="io.debezium.connector.common.TransactionMetadataKey", version=1)
 _COLLECTION = struct(
     ("data_collection", STRING), ("event_count", INT64), name="event.collection", version=1, optional=True
 )
-_VALUE = struct(
+_TRANSACTION_VALUE = struct(
     ("status", STRING),
     ("id", STRING),
     ("event_count", OPTIONAL_INT64),
@@ -61,8 +65,34 @@ class TransactionCounts:
             "data_collections": tables,
             "ts_ms": self.begin.time // 1000,
         }
-        return ChangeEvent(_KEY, {"id": self.id}, _VALUE, value)
+        return ChangeEvent(_TRANSACTION_KEY, {"id": self.id}, _TRANSACTION_VALUE, value)
 
 
 def topic_of(settings: PostgresSettings) -> str:
     return f"{settings.prefix}.{settings.transaction_topic}"
+
+
+_HEARTBEAT_KEY = struct(("serverName", STRING), name="io.debezium.connector.common.ServerNameKey", version=1)
+_HEARTBEAT_VALUE = struct(("ts_ms", INT64), name="io.debezium.connector.common.Heartbeat", version=1)
+
+
+class Heartbeats:
+    """The first is due one interval after the start."""
+
+    def __init__(self, settings: PostgresSettings) -> None:
+        self._settings = settings
+        self._last = time.monotonic()
+
+    def due(self) -> bool:
+        """Whether one is to be sent now; the next one is due after another interval."""
+        now, interval = time.monotonic(), self._settings.heartbeat
+        if not interval or now < self._last + interval:
+            return False
+        self._last = now
+        return True
+
+    def event(self, now: int) -> ChangeEvent:
+        """``now`` in nanoseconds since 1970."""
+        return ChangeEvent(
+            _HEARTBEAT_KEY, {"serverName": self._settings.prefix}, _HEARTBEAT_VALUE, {"ts_ms": now // 1_000_000}
+        )
