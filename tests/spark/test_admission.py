@@ -122,7 +122,7 @@ def test_a_message_of_another_version_closes_the_channel_and_is_named(caplog: py
 
     assert asyncio.run(story()) == [RunningReport()]
     assert "Run 1 of task c-0 has sent an invalid message; its channel is closed" in caplog.text
-    assert "the channel, task to worker has no message 'RuningReport'" in caplog.text
+    assert "the task channel (task to worker) has no message 'RuningReport'" in caplog.text
 
 
 def test_who_says_nothing_is_given_up_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,15 +63,18 @@ def test_committed_offsets_arrive_unchanged() -> None:
 
 @pytest.mark.parametrize("body", [b"[1]", b"{", b"\x80\x04K\x01."])
 def test_what_is_no_message_breaks_the_connection(body: bytes) -> None:
-    with pytest.raises(ConnectionError, match="not a message of the channel"):
+    with pytest.raises(ConnectionError, match="not a message of the task channel"):
         FROM_TASK.decode(body)
 
 
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b'{"type":"Pause"}', "the channel, worker to task has no message 'Pause'"),
-        (b'{"type":"LogLevelCommand","name":"x"}', "invalid message LogLevelCommand of the channel, worker to task"),
+        (b'{"type":"Pause"}', "the task channel (worker to task) has no message 'Pause'"),
+        (
+            b'{"type":"LogLevelCommand","name":"x"}',
+            "invalid message LogLevelCommand of the task channel (worker to task)",
+        ),
     ],
 )
 def test_a_message_of_another_version_ends_the_task_and_is_named(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.core.model.messages import Refused
+from penstock.preview.messages import PREVIEW_REPLIES, PREVIEW_REQUESTS, RunPreview
 from penstock.preview.request import PreviewRequest
+from penstock.wire.framing import MAX_FRAME, FrameDecoder, frame
 
 AT_ONCE = 2
 TIME_LIMIT_S = 60.0
@@ -37,7 +38,7 @@ class Previews:
             self._free.release()
 
     def _run(self, request: PreviewRequest, redact: Callable[[str], str]) -> dict[str, Any]:
-        given = json.dumps(asdict(request)).encode()
+        given = frame(PREVIEW_REQUESTS.encode(RunPreview(request)))
         process = subprocess.Popen(
             self.command,
             stdin=subprocess.PIPE,
@@ -52,13 +53,14 @@ class Previews:
         finally:
             _end(process)
         try:
-            answer = json.loads(out)
-        except ValueError:
+            (body,) = FrameDecoder(MAX_FRAME).feed(out)
+            reply = PREVIEW_REPLIES.decode(body)
+        except (ValueError, ConnectionError):  # there is none, or something else
             last = errors.decode(errors="replace").strip().rpartition("\n")[2]
             raise Refused(
                 500, f"The preview has ended with status {process.returncode} and no answer: {redact(last)}"
             ) from None
-        return redacted(answer, redact)
+        return redacted({"kind": reply.kind, "records": reply.records, "error": reply.error}, redact)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

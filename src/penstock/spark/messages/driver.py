@@ -76,7 +76,7 @@ class StopSpark(Message, frozen=True):
 DriverWork = StartSpark | SubmitTask | SubmitQuery | SampleSource | CancelJob | ShowTotals | StopSpark
 """Executed by the driver in the order in which it is sent; pings are answered beside it."""
 DriverCommand = DriverWork | PingDriver
-COMMANDS = MessageCodec[DriverCommand]("the commands for Spark's driver", DriverCommand)
+COMMANDS = MessageCodec[DriverCommand]("the protocol of Spark's driver (commands)", DriverCommand)
 
 
 # Driver to worker.
@@ -141,4 +141,4 @@ class DriverEnding(Message, frozen=True):
 
 
 DriverEvent = JavaStarted | SparkStarted | DriverPong | JobEnded | SourceSampled | DriverEnding
-EVENTS = MessageCodec[DriverEvent]("the events of Spark's driver", DriverEvent)
+EVENTS = MessageCodec[DriverEvent]("the protocol of Spark's driver (events)", DriverEvent)

@@ -26,7 +26,7 @@ class TaskIdentity(MessagePart, frozen=True):
     pid: int = -1
 
 
-IDENTITIES = MessageCodec[TaskIdentity]("the identities of tasks", TaskIdentity)
+IDENTITIES = MessageCodec[TaskIdentity]("the identity of a task", TaskIdentity)
 
 
 class TaskSubmission(MessagePart, frozen=True):
@@ -85,10 +85,10 @@ class Refusal(Message, frozen=True):
     reason: str
 
 
-PRESENTATIONS = MessageCodec[Presentation]("the admission of tasks", Presentation)
+PRESENTATIONS = MessageCodec[Presentation]("the admission protocol of tasks", Presentation)
 """The only messages that a stranger may send."""
 AdmissionAnswer = Challenge | Admission | Refusal
-ADMISSIONS = MessageCodec[AdmissionAnswer]("the admission of tasks", AdmissionAnswer)
+ADMISSIONS = MessageCodec[AdmissionAnswer]("the admission protocol of tasks", AdmissionAnswer)
 
 
 class TaskHeartbeat(Message, frozen=True):
@@ -155,7 +155,7 @@ WorkerCommand = (
     | LogLevelCommand
 )
 WorkerMessage = TaskHeartbeat | WorkerCommand
-FROM_WORKER = MessageCodec[WorkerMessage]("the channel, worker to task", WorkerMessage)
+FROM_WORKER = MessageCodec[WorkerMessage]("the task channel (worker to task)", WorkerMessage)
 
 
 # Task to worker.
@@ -274,4 +274,4 @@ TaskReport = (
     | DoneReport
 )
 TaskMessage = TaskHeartbeat | TaskReport
-FROM_TASK = MessageCodec[TaskMessage]("the channel, task to worker", TaskMessage)
+FROM_TASK = MessageCodec[TaskMessage]("the task channel (task to worker)", TaskMessage)
