@@ -1,4 +1,4 @@
-"""What must hold of assignments whatever happens to a group: told as properties of a simulated cluster."""
+"""Properties of assignments that hold whatever happens to a group, in a simulated cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios of rebalances, played to our assignor and compared with what Java decided (golden/assignment.txt)."""
+"""Scenarios of rebalances, given to our assignor and compared with Java's decisions (golden/assignment.txt)."""
 
 from __future__ import annotations
 

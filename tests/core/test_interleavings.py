@@ -1,4 +1,4 @@
-"""Whatever the order in which things happen in a cluster, it comes to rest as its users want it.
+"""A cluster reaches the state that its users want, whatever the order of events.
 
 Requests, failures, crashes, cut-off workers and the passing of time are drawn, and so is the order in which everything
 that is under way goes on: reading and writing the logs, stopping, starting, answers. ``PENSTOCK_INTERLEAVINGS=5000``

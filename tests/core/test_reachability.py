@@ -1,4 +1,4 @@
-"""A worker is told in time that it is cut off, and not told when it isn't."""
+"""A worker learns in time that it is cut off, and only then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of a validation have the references to config providers that were given, not the values of these."""
+"""Errors of a validation show references to config providers as they were given, not their values."""
 
 from __future__ import annotations
 

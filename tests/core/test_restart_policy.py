@@ -1,4 +1,4 @@
-"""The schedule of ``penstock.restart.policy`` and what it does not retry; the rest is told in scenarios."""
+"""Schedule of ``penstock.restart.policy``, and errors that it does not retry; scenarios show the rest."""
 
 from __future__ import annotations
 

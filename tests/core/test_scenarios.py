@@ -1,4 +1,4 @@
-"""Stories of whole clusters, told in ``scenarios/*.txt``: commands, a line ``----``, and what came of them.
+"""Scenarios of whole clusters in ``scenarios/*.txt``: commands, a line ``----``, and their results.
 
 ``pytest tests/core/test_scenarios.py --rewrite`` writes what comes of them today into the files. Commit such changes
 only if you understand what caused them and want them.

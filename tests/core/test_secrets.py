@@ -1,4 +1,4 @@
-"""Which settings are secrets, how they are masked, and what comes of a mask that is sent back."""
+"""Secret settings, how they are masked, and masks that clients send back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passwords in URLs are found in long texts, too, and no expression is applied to more than a piece of one."""
+"""Passwords in URLs are found in long texts, too, and no expression is applied to more than a piece at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Java 4.3.1 answered to ``PUT /connector-plugins/{plugin}/config/validate``, and what is ours alone."""
+"""Answers to ``PUT /connector-plugins/{plugin}/config/validate``: equal to Java 4.3.1's, and those of our own."""
 
 from __future__ import annotations
 

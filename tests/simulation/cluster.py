@@ -1,11 +1,11 @@
-"""A cluster of real herders over two logs in memory: for scenarios and properties of whole clusters.
+"""Cluster of real herders over two logs in memory, for scenarios and properties of whole clusters.
 
-Nothing here decides anything: records that are appended are read back by every worker, rebalances are decided by the
-real assignor, connectors and tasks do what they are asked for, and time passes only when a test says so.
+Nothing here makes decisions: appended records are read back by every worker, the real assignor decides rebalances,
+connectors and tasks do what they are asked for, and time passes only when a test says so.
 
-Everything that takes its time in a real cluster is *under way* here for a while: an event for a worker, or an effect
-such as a write on its way to a log. What is under way on one channel keeps its order. Without ``pick`` everything
-happens in one certain order as soon as it can (scenarios); with it, it says each time which of the channels goes on.
+Everything that takes time in a real cluster is *under way* here for a while: an event for a worker, or an effect such
+as a write to a log. Each channel keeps its order. Without ``pick`` everything happens in a fixed order as soon as it
+can (scenarios); with it, ``pick`` chooses each time the channel that advances.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ Effect = Callable[[], None]
 
 
 class Cluster:
-    """``trace`` is called with a line for everything worth telling; ``settings`` are those of every worker.
+    """Simulated cluster, whose workers all have the same ``settings``.
 
-    ``pick`` is given the channels on which something is under way and names the one that goes on.
+    ``trace`` is called with a line for everything worth showing. ``pick`` is given the channels on which something is
+    under way, and returns the index of the one that advances.
     """
 
     plugins: Any = Facts()
-    """Asked by every herder for the kinds and versions of connectors."""
+    """Source of the kinds and versions of connectors for every herder."""
 
     def __init__(
         self, trace: Callable[[str], None], pick: Callable[[list[str]], int] | None = None, **settings: Any
@@ -61,17 +62,17 @@ class Cluster:
         self.replies: list[m.Reply | m.Elsewhere] = []
         self.answered: dict[int, m.Reply | m.Elsewhere] = {}
         self.calls: dict[int, tuple[Worker, str, int]] = {}
-        """Requests from worker to worker: who asks, who is asked, and the token of the asking."""
+        """Requests from worker to worker: the caller, the called worker, and the token of the ``Ask``."""
         self.confirmations: dict[int, tuple[Worker, Task]] = {}
         """Requests of runs of tasks that are ready to begin."""
         self.sent: dict[int, Worker] = {}
-        """To which worker each request went."""
+        """Worker to which each request was sent."""
         self.broken: set[str] = set()
         """Connectors that fail when they start."""
         self.secrets: dict[str, str] = {}
-        """What config providers have for a connector."""
+        """Values of config providers by connector."""
 
-    # -- what a test does
+    # -- commands of a test
 
     def start(self, name: str) -> None:
         worker = Worker(name, Herder(HerderSettings(worker_id=name, **self.settings), self.plugins))
@@ -90,23 +91,23 @@ class Cluster:
         self._settle_unless_picked()
 
     def cut_off(self, name: str, joins_again: bool = False) -> None:
-        """The group no longer hears of a worker, and the worker knows it."""
+        """End the contact between a worker and the group; the worker is told."""
         self.group.lose(self.workers[name], joins_again)
         self._settle_unless_picked()
 
     def lose_answer(self, number: int) -> None:
-        """Of a request from worker to worker: the asking one gives up, and the asked one may carry it out later."""
+        """Lose the answer to a request from worker to worker: the caller gives up, the other may carry it out later."""
         caller, called, token = self.calls.pop(number)
         self.post(caller, f"ask {token}", e.Completed(token, error=TimeoutError(f"{called} has not answered")))
         self._settle_unless_picked()
 
     def shut_down(self, name: str) -> None:
-        """The worker stops everything; it has not left the group yet."""
+        """Shut a worker down: it stops everything, and has not left the group yet."""
         self.post(self.workers[name], "group", e.ShutDown())
         self._settle_unless_picked()
 
     def send_quietly(self, worker: Worker, request: m.Request) -> int:
-        """From the worker itself."""
+        """Send a request from the worker itself."""
         self.requests += 1
         self.post(worker, f"request {self.requests}", e.Submitted(self.requests, request))
         return self.requests
@@ -118,7 +119,7 @@ class Cluster:
         return self.requests
 
     def ask(self, name: str, request: m.Request) -> m.Reply | m.Elsewhere | None:
-        """The answer, if it is there once nothing more happens by itself."""
+        """Return the answer, if there is one once nothing is under way."""
         number = self.send(name, request)
         self.settle()
         reply = self.answered.get(number)
@@ -130,11 +131,11 @@ class Cluster:
         self._ends_with(id, lambda run: TaskFailed(id, run, why))
 
     def lose(self, id: TaskId, why: str, died: bool = False) -> None:
-        """What carried it went away, or its process died by itself."""
+        """Let a task lose its process or Spark, or let its process die by itself."""
         self._ends_with(id, lambda run: TaskLost(id, run, why, died))
 
     def spark_ended(self, name: str, queries: Iterable[TaskId]) -> None:
-        """The worker's application for queries, which starts again at once."""
+        """End the worker's application for queries, which starts again at once."""
         worker, why = self.workers[name], "Spark has ended: it was killed"
         self.post(worker, "spark", SparkDied(why, queries=True))
         for id in queries:
@@ -152,18 +153,18 @@ class Cluster:
         self._settle_unless_picked()
 
     def delayed(self, name: str, connector: str, why: str | None) -> None:
-        """A call of a method of the connector takes long, or has returned at last."""
+        """Report that a call of a method of the connector takes long or, with None, has returned."""
         worker = self.workers[name]
         run = worker.herder.work.connectors[connector].run
         self.post(worker, f"connector {connector}", e.ConnectorDelayed(connector, run, why))
         self._settle_unless_picked()
 
     def degrade(self, id: TaskId, why: str | None) -> None:
-        """It tries again, or, with None, has got on."""
+        """Report that a task retries or, with None, has succeeded."""
         self._tells(id, lambda run: TaskRunning(id, run, why))
 
     def stall(self, id: TaskId, why: str | None) -> None:
-        """A method of its plugin does not return, or, with None, has returned at last."""
+        """Report that a method of its plugin does not return or, with None, has returned."""
         self._tells(id, lambda run: TaskStalled(id, run, why))
 
     def _tells(self, id: TaskId, event: Callable[[int], TaskEvent]) -> None:
@@ -174,7 +175,7 @@ class Cluster:
         self._settle_unless_picked()
 
     def use_topic(self, id: TaskId, topic: str) -> None:
-        """Every run of the task works with a record of the topic; only a run to which the topic is new reports it."""
+        """Let every run of the task use the topic; only a run to which the topic is new reports it."""
         for worker in self.workers.values():
             task = worker.tasks.get(id)
             if task is not None and not task.stopping and topic not in task.known_topics:
@@ -183,7 +184,7 @@ class Cluster:
         self._settle_unless_picked()
 
     def end(self, name: str, id: TaskId) -> None:
-        """A slow task has ended at last."""
+        """End a slow task."""
         worker = self.workers[name]
         if id in worker.tasks:
             self._task_ends(worker, worker.tasks[id])
@@ -199,14 +200,14 @@ class Cluster:
             self.post(worker, "time", e.Tick())
         self._settle_unless_picked()
 
-    # -- what happens by itself
+    # -- progress
 
     def settle(self) -> None:
         while self.step():
             pass
 
     def step(self) -> bool:
-        """One more thing of what is under way happens; False if there is nothing."""
+        """Let one thing that is under way happen; return False if there is none."""
         if self.pick is None:
             worker = next((w for w in self.workers.values() if w.under_way), None)
             if worker is not None:
@@ -254,13 +255,13 @@ class Cluster:
         worker.under_way.append((channel, event))
 
     def _later(self, worker: Worker, channel: str, effect: Effect) -> None:
-        """At once, unless what is under way takes its time."""
+        """Have an effect at once or, with ``pick``, when its channel is chosen."""
         if self.pick is None:
             effect()
         else:
             worker.under_way.append((channel, effect))
 
-    # -- what herders want done
+    # -- actions of herders
 
     def _carry_out(self, worker: Worker, action: a.Action) -> None:
         match action:
@@ -372,7 +373,7 @@ class Cluster:
             self.post(caller, f"ask {token}", e.Completed(token, error=error))
 
     def _confirmed(self, worker: Worker, task: Task, reply: m.Reply | m.Elsewhere) -> None:
-        """A run begins its work, or is over because it is not wanted any more."""
+        """Let a run begin its work, or end it because it is no longer wanted."""
         if task.stopping:
             return
         if isinstance(reply, m.Reply) and reply.status == 204:
@@ -385,7 +386,7 @@ class Cluster:
             self._task_ends(worker, task)
 
     def _call(self, worker: Worker, call: a.CallLeader) -> None:
-        """A signed request from one worker to another; answered when that one has."""
+        """Send a signed request from one worker to another, which is answered when that one has answered."""
         leader = self.workers.get(call.url.removeprefix("http://"))
         if leader is None:
             self.post(worker, f"ask {call.token}", e.Completed(call.token, error=ConnectionError("nobody is there")))

@@ -1,4 +1,4 @@
-"""The worker group of the simulated cluster: who is in it, and rebalances, decided by the real assignor."""
+"""Worker group of the simulated cluster: its members, and rebalances, which the real assignor decides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Group:
         """Whether a rebalance is due."""
         self.max_delay_ms = 0
         self.version = 2
-        """Of the protocol; 0 is the eager one."""
+        """Version of the protocol; 0 is the eager one."""
         self.generation = 0
         self.memory: dict[str, AssignorMemory] = {}
 
@@ -39,7 +39,7 @@ class Group:
             worker.runs = None
 
     def lose(self, worker: Worker, joins_again: bool) -> None:
-        """Nothing more is heard of the worker, and it is told so."""
+        """End the contact with a worker, which is told."""
         worker.joined, worker.runs, worker.arrived = False, None, None
         worker.waits_for_request = False
         worker.to_release += 1
@@ -82,7 +82,7 @@ class Group:
             self._arrive(worker, joined, given)
 
     def _arrive(self, worker: Worker, joined: Joined, given: Assignment) -> None:
-        """What is revoked is released before the worker hears of the rest."""
+        """Deliver an assignment, after the revoked work has been released."""
         worker.arrived = joined
 
         def arrive() -> None:
@@ -106,7 +106,7 @@ class Group:
 
 
 def _merged(before: Assignment | None, given: Assignment) -> Assignment:
-    """Everything a member runs after a rebalance: what it ran, less what was revoked, and what is new."""
+    """Return everything that a member runs after a rebalance: its work without what was revoked, and new work."""
     old = before or Assignment()
     connectors = [c for c in old.connectors if c not in given.revoked_connectors]
     tasks = [t for t in old.tasks if t not in given.revoked_tasks]

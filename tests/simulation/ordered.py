@@ -1,4 +1,4 @@
-"""A cluster in which a test holds back what is to happen later."""
+"""Cluster in which a test holds channels back."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from simulation.cluster import Cluster
 
 
 class _HeldBack(Exception):
-    """Nothing else is under way."""
+    """Nothing is under way except on channels that are held back."""
 
 
 class Ordered(Cluster):
-    """Everything goes on but what is held back: channels by the names that they begin with."""
+    """Cluster in which all channels advance in order, except those whose names begin with a text of ``held_back``."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__([].append, self._next, **settings)

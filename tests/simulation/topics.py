@@ -1,4 +1,4 @@
-"""The two topics of the simulated cluster: who reads what of them, and who may write."""
+"""Topics of the simulated cluster: the positions of their readers, and permission to write."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Topics:
         self.config: list[Any] = []
         self.status: list[StatusTopicRecord] = []
         self._privileged: str | None = None
-        """Exactly once: the worker that has claimed the config topic last."""
+        """Worker that has claimed the config topic last (exactly once)."""
         self._blocked: set[str] = set()
-        """Workers for which nothing more comes from the config topic."""
+        """Workers that get no more records of the config topic."""
         self._unread: dict[str, list[int]] = {}
-        """Of these, by the tokens of who waits for its end."""
+        """Tokens of those that wait for the end of the topic, for these workers."""
         self._missed: dict[str, list[Any]] = {}
 
     def of_a_start(self) -> tuple[e.ConfigRead, e.StatusRead, e.CaughtUp]:
-        """What a worker reads when it starts."""
+        """Return the events of a worker that reads the topics when it starts."""
         entries = tuple(ConfigRecord(i, record) for i, record in enumerate(self.config))
         return e.ConfigRead(entries), e.StatusRead(tuple(self.status)), e.CaughtUp()
 

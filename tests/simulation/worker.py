@@ -1,4 +1,4 @@
-"""A worker of the simulated cluster: a real herder, what is in flight for it, and the tasks that it runs."""
+"""Worker of the simulated cluster: a real herder, the events on their way to it, and the tasks that it runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONNECTOR_EVENTS: dict[str, Callable[[str, int, str], e.ConnectorEvent]] = {
 
 
 class Facts(PluginFacts):
-    """Classes whose name begins with Sink are sinks; the rest are sources."""
+    """Facts by which classes whose names begin with Sink are sinks, and all others sources."""
 
     def kind(self, config: Any) -> str:
         return "unknown" if config is None else "sink" if config["connector.class"].startswith("Sink") else "source"
@@ -34,29 +34,29 @@ class Worker:
     id: str
     herder: Herder
     under_way: list[tuple[str, Any]] = field(default_factory=list)
-    """Channel, and an event for the herder or an effect."""
+    """Pairs of a channel and an event for the herder, or an effect."""
     read: int = 0
-    """How far the config log has been delivered to it."""
+    """Position up to which the config log has been delivered to it."""
     snapshot: ClusterConfigSnapshot = field(default_factory=lambda: ClusterConfigSnapshot(0))
     joined: bool = False
     wants_to_join: bool = False
     waits_for_request: bool = False
-    """It has left the group, and joins only when it asks for it."""
+    """Whether it has left the group, and joins only when it requests it."""
     runs: Assignment | None = None
-    """What it runs, as it tells when it joins."""
+    """Work that it claims when it joins."""
     to_release: int = 0
-    """Revocations that it has not confirmed; it joins no rebalance until then, and hears of none."""
+    """Number of revocations that it has not confirmed; until then it joins no rebalance, and is told of none."""
     arrived: Joined | None = None
     slow: set[TaskId] = field(default_factory=set)
-    """Tasks that do not end when they are stopped, until they are told to."""
+    """Tasks that do not end when they are stopped, but only when a test ends them."""
     failed: set[int] = field(default_factory=set)
     """Runs of connectors that have failed."""
     paused: set[TaskId] = field(default_factory=set)
     tasks: dict[TaskId, Task] = field(default_factory=dict)
-    """The runs of tasks that have not ended."""
+    """Runs of tasks that have not ended."""
 
     def with_later(self, channel: str, read: e.ConfigRead, pick: Callable[[list[str]], int] | None) -> e.ConfigRead:
-        """A worker that is behind reads several records at once, if they are picked."""
+        """Return the event together with later records, if they are picked: a worker that is behind reads several."""
         while pick is not None:
             later = next((each for each in self.under_way if each[0] == channel), None)
             if later is None or not isinstance(later[1], e.ConfigRead) or not pick(["alone", "together"]):
@@ -66,7 +66,7 @@ class Worker:
         return read
 
     def connector_is(self, name: str, run: int, target: str, broken: bool) -> e.ConnectorEvent | None:
-        """What the connector says of itself; one that has failed can only be stopped."""
+        """Return the event with which the connector reports its state; one that has failed can only be stopped."""
         if run in self.failed and target != "STOPPED":
             return None
         self.failed.discard(run)
@@ -78,11 +78,11 @@ class Worker:
 
 @dataclass
 class Task:
-    """A process that runs a task."""
+    """Process that runs a task."""
 
     id: TaskId
     run: int
     known_topics: set[str]
     stopping: bool = False
     confirmed: bool = False
-    """It has begun its work."""
+    """Whether it has begun its work."""

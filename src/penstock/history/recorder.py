@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from penstock.core.group.membership import Joined
-from penstock.core.model.events import ConfigRead, StatusRead
+from penstock.core.model.events import ConfigRead, LoopEvent, StatusRead
 from penstock.core.model.records import (
     ConfigRecord,
     ConnectorConfig,
@@ -56,7 +56,7 @@ class Recorder:
     """The last state of each connector and task that this worker has read."""
     _looked: int | None = None
 
-    def observe(self, event: object, now: int) -> None:
+    def observe(self, event: LoopEvent, now: int) -> None:
         """Take an event of the worker's loop; others than these three say nothing about connectors."""
         match event:
             case ConfigRead(entries):

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from penstock.api.errors import ConfigError
 from penstock.core.config.overrides import PRODUCER
 from penstock.core.herder import Herder
-from penstock.core.model.events import Event, Report
+from penstock.core.model.events import LoopEvent
 from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context
@@ -270,7 +270,7 @@ class Worker:
             observe=self._observe,
         )
 
-    def _deliver(self, event: Event | Report) -> None:
+    def _deliver(self, event: LoopEvent) -> None:
         """Deliver an event of a connector or a task, which may repeat secrets."""
         self._loop.deliver(self._redaction.clean_event(event))
 
@@ -299,7 +299,7 @@ class Worker:
             lambda done: fence(worker, resolved, tasks, lambda _, error: done(error), timeout), f"fence tasks of {name}"
         )
 
-    def _observe(self, event: Event | Report) -> None:
+    def _observe(self, event: LoopEvent) -> None:
         self._metrics.observe(event)
         self._health.observe(event)
         self._history.observe(event)

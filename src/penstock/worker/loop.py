@@ -22,7 +22,7 @@ from typing import Protocol, assert_never
 from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.herder import Herder
 from penstock.core.model import actions as a
-from penstock.core.model.events import Completed, Event, Report, ShutDown, Submitted, Tick
+from penstock.core.model.events import Completed, LoopEvent, ShutDown, Submitted, Tick
 from penstock.core.model.messages import Elsewhere, HerderRequest, LocalRequest, Refused, Reply
 from penstock.core.model.records import ConfigTopicRecord, StatusTopicRecord
 from penstock.core.model.tasks import OffsetsReported, SparkFigures, TaskMetrics
@@ -65,7 +65,7 @@ class Parts:
     local: LocalAnswers
     set_log_level: Callable[[str, str], None]
     store_offsets: Callable[[OffsetsReported], None]
-    observe: Callable[[Event | Report], None]
+    observe: Callable[[LoopEvent], None]
 
 
 class Loop:
@@ -74,7 +74,7 @@ class Loop:
     def __init__(self, herder: Herder, failed: Callable[[Exception], None]) -> None:
         """``failed`` is called once, by the loop, if it ends with an exception."""
         self._herder, self._failed = herder, failed
-        self._events: queue.SimpleQueue[Event | Report] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[LoopEvent] = queue.SimpleQueue()
         self._answers: dict[int, Future[Reply | Elsewhere]] = {}
         self._numbers = 0
         self._lock = threading.Lock()
@@ -88,7 +88,7 @@ class Loop:
         self._parts = parts
         self._thread.start()
 
-    def deliver(self, event: Event | Report) -> None:
+    def deliver(self, event: LoopEvent) -> None:
         self._events.put(event)
 
     def submit(self, request: LocalRequest | HerderRequest) -> Future[Reply | Elsewhere]:
@@ -140,7 +140,7 @@ class Loop:
             wake = self._herder.wake_at()
             wait = IDLE_S if wake is None else min(max((wake - self._now()) / 1000, 0), IDLE_S)
             try:
-                event: Event | Report = self._events.get(timeout=wait) if wait else self._events.get_nowait()
+                event: LoopEvent = self._events.get(timeout=wait) if wait else self._events.get_nowait()
             except queue.Empty:
                 event = Tick()
             self._parts.foundation.tick()
@@ -148,7 +148,7 @@ class Loop:
             if self._herder.stopped:
                 self._ended.set()
 
-    def _turn(self, event: Event | Report) -> None:
+    def _turn(self, event: LoopEvent) -> None:
         assert self._parts is not None
         if isinstance(event, OffsetsReported):
             self._parts.store_offsets(event)

@@ -165,3 +165,6 @@ Event = (
 
 Report = TaskReport | SparkFigures
 """Events that the worker's loop hands to other parts of the worker."""
+
+LoopEvent = Event | Report
+"""Events that the worker's loop takes; observers of the worker see all of them."""

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 
-from penstock.core.model.events import ConfigRead
+from penstock.core.model.events import ConfigRead, LoopEvent
 from penstock.core.model.messages import Elsewhere, Reply, RestartConnector
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Reloads:
             self._cancel(name)
             self._schedule(name, config, ttl_ms)
 
-    def observe(self, event: object) -> None:
+    def observe(self, event: LoopEvent) -> None:
         """Forget deleted connectors. Called with every event of the worker's loop. The thread that waits for the
         restart of one that is deleted would do so for as long as its values are valid, perhaps for months.
         """

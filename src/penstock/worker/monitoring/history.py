@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from typing import Any, Self
 
 from penstock.core.model import messages as m
+from penstock.core.model.events import LoopEvent
 from penstock.history.entries import ConnectorVersion, Entry, difference
 from penstock.history.recorder import Recorder
 from penstock.kafka.storage.history import SETTING, HistoryStore
@@ -68,7 +69,7 @@ class History:
         if self._store is not None:
             self._store.close()
 
-    def observe(self, event: object) -> None:
+    def observe(self, event: LoopEvent) -> None:
         """Take any event of the loop, in order; the leader writes what is missing."""
         if not self._on:
             return

@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.core.group.membership import Assignment, Joined, Lost, Revoked
 from penstock.core.herder import Herder
-from penstock.core.model.events import ConnectorEvent, ConnectorFailed, ConnectorRunning
+from penstock.core.model.events import ConnectorEvent, ConnectorFailed, ConnectorRunning, LoopEvent
 from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskPaused, TaskRunning
 from penstock.kafka.statistics import OWN
 from penstock.worker.monitoring.mbean_values import Value, client_values, plugin_values, task_values
@@ -113,7 +113,7 @@ class WorkerMetrics:
 
     # -- events
 
-    def observe(self, event: object) -> None:
+    def observe(self, event: LoopEvent) -> None:
         now = self._clock()
         self._sparks.observe(event)
         if self._rebalances.awaited is not None and self._herder.membership.assignment is self._rebalances.awaited:
@@ -128,7 +128,7 @@ class WorkerMetrics:
             case Joined():
                 self._joined(event, now)
 
-    def _follow(self, what: str | TaskId, number: int, event: object, startups: Startups, now: float) -> None:
+    def _follow(self, what: str | TaskId, number: int, event: LoopEvent, startups: Startups, now: float) -> None:
         run = self._runs.get(what)
         if run is None or number > run.number:
             run = self._runs[what] = RunTimes(number, "unassigned", now, now)

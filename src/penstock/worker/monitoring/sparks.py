@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.core.model.events import LoopEvent
 from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady
 from penstock.worker.monitoring.mbean_values import Value
 
@@ -22,7 +23,7 @@ class SparkApplications:
     _ended: dict[bool, int] = field(default_factory=dict)
     _java: dict[bool, Mapping[str, Any]] = field(default_factory=dict)
 
-    def observe(self, event: object) -> None:
+    def observe(self, event: LoopEvent) -> None:
         match event:
             case SparkReady(queries=queries):
                 self._running[queries] = True

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.core.model.events import ConfigRead
+from penstock.core.model.events import ConfigRead, LoopEvent
 from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskRunning
 from penstock.core.restart_policy import RestartPolicy
 from penstock.pipeline.metrics import STAGES
@@ -43,7 +43,7 @@ class TaskHealth:
         self._is_stalled, self._clock, self._is_known = is_stalled, clock, is_known
         self._tasks: dict[TaskId, _Task] = {}
 
-    def observe(self, event: object) -> None:
+    def observe(self, event: LoopEvent) -> None:
         if isinstance(event, ConfigRead):
             self._forget(event.deleted())
         if not isinstance(event, TaskEvent) or not self._is_known(event.id.connector):  # its tasks end after it

@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 from prometheus_client.core import Metric
 
 from penstock.api.errors import ConfigError
+from penstock.core.model.events import LoopEvent
 from penstock.settings import WorkerSettings
 from penstock.settings.telemetry import LINEAGE, LINEAGE_NAMESPACE, METRICS, TRACES
 from penstock.worker.monitoring.lineage.runs import LineageConnector
@@ -41,7 +42,7 @@ class Telemetry:
     senders: tuple[TelemetrySender, ...]
     variables: dict[str, str]
     """OpenTelemetry's variables, which tasks get wherever they run."""
-    observe: Callable[[object], None] = lambda event: None
+    observe: Callable[[LoopEvent], None] = lambda event: None
     """Called by the worker's loop with every event; returns at once."""
 
     @classmethod

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.core.model.events import ConfigRead
+from penstock.core.model.events import ConfigRead, LoopEvent
 from penstock.core.model.tasks import (
     TaskEnded,
     TaskEvent,
@@ -69,7 +69,7 @@ class LineageRuns:
         self._over: dict[TaskId, int] = {}
         """The last run that has ended, of tasks of connectors that are known."""
 
-    def changes(self, event: object) -> list[RunChange]:
+    def changes(self, event: LoopEvent) -> list[RunChange]:
         if isinstance(event, ConfigRead) and (deleted := event.deleted()):
             self._over = {id: run for id, run in self._over.items() if id.connector not in deleted}
         if not isinstance(event, TaskEvent) or event.run <= self._over.get(event.id, -1):

@@ -12,6 +12,7 @@ from typing import Any
 from openlineage.client import OpenLineageClient
 
 from penstock.api.errors import ConfigError
+from penstock.core.model.events import LoopEvent
 from penstock.settings.telemetry import LINEAGE_TRANSPORT
 from penstock.worker.monitoring.lineage.events import JobPlace, run_event
 from penstock.worker.monitoring.lineage.runs import LineageConnector, LineageRuns, RunChange
@@ -49,7 +50,7 @@ class Lineage:
     def start(self) -> None:
         self._thread.start()
 
-    def observe(self, event: object) -> None:
+    def observe(self, event: LoopEvent) -> None:
         try:
             for change in self._runs.changes(event):
                 self._add(change)

@@ -1,4 +1,4 @@
-"""An active topic whose record could not be written is written when a task reports it again."""
+"""Records of the status topic that could not be written, or would be too large."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from penstock.core.model.actions import Action, AppendStatus
 from penstock.core.model.events import StatusNotWritten
 from penstock.core.model.records import StatusTopicRecord, TopicStatus
 from penstock.core.model.tasks import TaskId, TopicSeen
+from penstock.kafka.storage.status_records import encode
+from simulation.cluster import Cluster
 from simulation.ordered import Ordered
 
 
@@ -26,3 +28,22 @@ def test_a_topic_that_could_not_be_written_is_tried_again() -> None:
     assert topics(herder.handle(seen, cluster.now)) == []  # it may be on its way
     herder.handle(StatusNotWritten((record,)), cluster.now)
     assert topics(herder.handle(seen, cluster.now)) == [record]
+
+
+MESSAGE = "\x01\u1234" * 1_000_000
+
+
+def test_a_long_trace_fits_into_a_record_of_the_status_topic() -> None:
+    cluster, task = Cluster([].append, lambda channels: 0), TaskId("c", 0)
+    cluster.start("a")
+    cluster.send("a", m.PutConfig("c", {"connector.class": "Source", "tasks.max": "1"}))
+    cluster.settle()
+    cluster.fail(task, f"ValueError: {MESSAGE}\n")
+    cluster.settle()
+    status = cluster.workers["a"].herder.statuses.task(task)
+    assert status is not None
+    assert status.state == "FAILED"
+    assert status.trace is not None
+    assert status.trace.startswith("ValueError: \x01\u1234")
+    assert status.trace.endswith("... (1900013 more characters are in the log of the worker)\n")
+    assert len(encode(status)[1] or b"") < 1_000_000

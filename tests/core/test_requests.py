@@ -1,8 +1,10 @@
-"""A request that fails is logged without the configuration that it holds, which may have passwords."""
+"""Requests whose failures are logged without configurations, which may have passwords; and ``tasks.max`` in them."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import pytest
 
 from penstock.api.errors import ConnectError
 from penstock.core.model import actions as a
@@ -52,3 +54,12 @@ def test_a_name_that_is_too_long_is_logged_in_part() -> None:
     assert isinstance(cluster.ask("a", m.CreateConnector("n" * 2**20, {"connector.class": "Source"})), m.Reply)
     (told,) = (text for text in cluster.logged if "it is too large" in text)
     assert told == f"A request ended in an error: CreateConnector of {'n' * 500}: ConnectError('it is too large')"
+
+
+@pytest.mark.parametrize("written", ["3", "+3", " 3 ", "0" * 5000 + "3", "\u0663"])
+def test_tasks_max_is_read_in_any_notation(written: str) -> None:
+    cluster = Cluster([].append, lambda channels: 0)
+    cluster.start("a")
+    cluster.send("a", m.PutConfig("c", {"connector.class": "Source", "tasks.max": written}))
+    cluster.settle()
+    assert len(cluster.workers["a"].herder.state.connectors["c"].task_configs) == 3
