@@ -48,18 +48,18 @@ def loaded(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def test_it_has_30_lines(source: str) -> None:
+def test_documented_sink_has_30_lines(source: str) -> None:
     assert len([line for line in source.splitlines() if line.strip()]) <= 30
 
 
-def test_it_is_found_in_a_folder_of_plugins(source: str, tmp_path: Path) -> None:
+def test_documented_sink_is_found_in_a_plugin_folder(source: str, tmp_path: Path) -> None:
     name = new_name("json").replace("-", "_")
     (tmp_path / f"{name}.py").write_text(source)
     assert f"{name}.JsonFiles" in [each.name for each in find_classes([str(tmp_path)], (SinkConnector,))]
 
 
 @pytest.mark.integration
-def test_it_writes_records_to_files(module: Any, kafka: Kafka, bootstrap: str, tmp_path: Path) -> None:
+def test_documented_sink_writes_records_to_files(module: Any, kafka: Kafka, bootstrap: str, tmp_path: Path) -> None:
     topic, folder = kafka.create_topic(partitions=2), tmp_path / "out"
     folder.mkdir()
     connector = module.JsonFiles()

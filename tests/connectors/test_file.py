@@ -13,7 +13,7 @@ from penstock.connectors.file import FileStreamSinkConnector, FileStreamSourceCo
 CONFIG = {"file": "f", "topic": "t"}
 
 
-def test_names_and_versions() -> None:
+def test_file_connectors_have_javas_names_and_versions() -> None:
     assert FileStreamSourceConnector.java_name == "org.apache.kafka.connect.file.FileStreamSourceConnector"
     assert FileStreamSinkConnector.java_name == "org.apache.kafka.connect.file.FileStreamSinkConnector"
     assert FileStreamSourceConnector().task_class().java_name == "org.apache.kafka.connect.file.FileStreamSourceTask"
@@ -21,7 +21,7 @@ def test_names_and_versions() -> None:
     assert {FileStreamSourceConnector.version(), FileStreamSinkConnector.version()} == {"4.3.1"}
 
 
-def test_one_source_task_and_as_many_sink_tasks_as_wanted() -> None:
+def test_source_has_one_task_and_sink_has_tasks_max() -> None:
     source, sink = FileStreamSourceConnector(), FileStreamSinkConnector()
     source.start(CONFIG)
     sink.start({"file": "out"})

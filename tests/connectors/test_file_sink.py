@@ -32,7 +32,7 @@ def test_values_are_printed_as_java_does(tmp_path: Path) -> None:
     assert file.read_text() == "text\nnull\n1.0E10\nStruct{a=1,b=x}\nStruct{a=1}\n{k=[1, true, null, é]}\n"
 
 
-def test_lines_are_appended(tmp_path: Path) -> None:
+def test_lines_are_appended_to_the_file(tmp_path: Path) -> None:
     file = tmp_path / "out"
     file.write_text("before\n")
     run_sink(FileStreamSinkTask, {"file": str(file)}, [sink_record("after")])

@@ -295,7 +295,7 @@ def test_stop_ends_it_from_another_thread(tmp_path: Path, reading: Start) -> Non
     assert task.lines() == []
 
 
-def test_it_looks_less_often_the_longer_nothing_comes(reading: Start, tmp_path: Path) -> None:
+def test_idle_source_looks_less_often(reading: Start, tmp_path: Path) -> None:
     file = tmp_path / "in"
     file.write_text("one\n")
     one = reading(file)

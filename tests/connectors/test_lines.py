@@ -32,7 +32,7 @@ def test_a_return_at_the_end_waits_for_what_follows() -> None:
     assert read([b"a\r", b"b\n"]) == [("a", 2), ("b", 4)]
 
 
-def test_positions_are_bytes() -> None:
+def test_positions_count_bytes() -> None:
     assert read(["é\n€\n".encode()]) == [("é", 3), ("€", 7)]
 
 
@@ -62,7 +62,7 @@ def test_a_line_of_ten_megabytes_in_small_blocks() -> None:
     assert read([*blocks, b"\n"]) == [(line.decode(), len(line) + 1)]
 
 
-def test_what_is_left_is_a_line_when_no_more_will_come() -> None:
+def test_last_line_without_a_line_end_is_taken_at_the_end() -> None:
     reader = LineReader("f", text=True)
     reader.feed(b"a\nrest")
     reader.end()

@@ -58,5 +58,5 @@ def test_offsets_are_numbers_of_batches() -> None:
             SparkSource().alter_offsets(GOOD, [(partition, offset)])
 
 
-def test_it_is_listed_among_the_plugins() -> None:
+def test_spark_source_is_listed_among_the_plugins() -> None:
     assert Plugins(()).connector({"connector.class": "penstock.connectors.SparkSource"}) is SparkSource

@@ -60,17 +60,17 @@ def text_of(dialect: Dialect) -> str:
 
 
 @pytest.mark.parametrize("kind", DIALECTS, ids=lambda kind: kind.name)
-def test_statements(kind: type[Dialect]) -> None:
+def test_statements_of_each_dialect_equal_the_golden_file(kind: type[Dialect]) -> None:
     assert text_of(kind()) == (GOLDEN / f"{kind.name}.sql").read_text("utf-8")
 
 
-def test_names_without_quotes() -> None:
+def test_identifiers_are_plain_without_quoting() -> None:
     dialect = PostgreSql(quoting=False)
     assert statement_of(dialect, "insert", RowShape("t", TWO)).sql == "INSERT INTO t (b,c) VALUES (?,?)"
 
 
 @pytest.mark.parametrize("name", ["a b", "a)--", "t;DROP TABLE t", '"t"', "", "t-1"])
-def test_what_could_be_more_than_a_name_is_quoted(name: str) -> None:
+def test_unquoted_identifiers_that_are_no_plain_names_are_refused(name: str) -> None:
     with pytest.raises(ConnectError, match=r"has to be quoted: set quote\.sql\.identifiers=always"):
         PostgreSql(quoting=False).quoted(name)
     assert PostgreSql(quoting=False).quoted("größe_1$") == "größe_1$"
@@ -102,7 +102,7 @@ def test_sql_server_without_holdlock() -> None:
         ('s."a"".""b"', ("s", 'a"."b')),
     ],
 )
-def test_names_of_tables(text: str, parts: tuple[str, ...]) -> None:
+def test_table_names_are_split_into_catalog_schema_and_table(text: str, parts: tuple[str, ...]) -> None:
     assert PostgreSql().table_name(text).parts == parts
 
 
@@ -132,7 +132,7 @@ def test_defaults_that_are_no_finite_numbers(dialect: Dialect, infinite: str, ne
 
 
 @pytest.mark.parametrize("text", ["", "a.", "a.b.c.d"])
-def test_what_is_no_name_of_a_table(text: str) -> None:
+def test_malformed_table_names_are_refused(text: str) -> None:
     with pytest.raises(ConnectError, match="is no name of a table"):
         PostgreSql().table_name(text)
 
@@ -209,7 +209,7 @@ def test_columns_are_named_as_the_table_has_them() -> None:
         ({"connection.url": "jdbc:sqlite:x"}, False),
     ],
 )
-def test_what_may_be_copied(config: dict[str, str], copies: bool) -> None:
+def test_copy_is_used_where_it_equals_inserts(config: dict[str, str], copies: bool) -> None:
     assert JdbcSinkSettings.of({"connection.url": "jdbc:postgresql://db/app", **config}).copies is copies
 
 

@@ -44,5 +44,5 @@ def test_a_missing_driver_is_named() -> None:
     assert "No JDBC driver accepts connection.url" in missing_driver(None)
 
 
-def test_what_can_be_installed_is_pinned() -> None:
+def test_installable_drivers_are_pinned_by_checksum() -> None:
     assert all(len(pinned(name)) == 1 for name in INSTALLABLE)

@@ -63,11 +63,11 @@ def names(found: RowShape) -> list[str]:
         ({"pk__mode": "record_value", "pk__fields": "id"}, ["name", "id*", "amount"]),
     ],
 )
-def test_columns(config: dict[str, str], wanted: list[str]) -> None:
+def test_columns_follow_pk_mode_and_whitelist(config: dict[str, str], wanted: list[str]) -> None:
     assert names(shape(**config)) == wanted
 
 
-def test_types_and_defaults() -> None:
+def test_columns_have_types_defaults_and_nullability_of_the_schema() -> None:
     name, id, amount = shape().columns
     assert (name.kind, name.optional, name.default) == (ColumnKind.STRING, True, "x")
     assert (id.kind, id.optional, id.default) == (ColumnKind.INT64, False, None)
@@ -158,7 +158,7 @@ def test_settings_that_are_refused_by_name(config: dict[str, str], setting: str)
 
 
 @pytest.mark.parametrize("types", ["TABLE", "table, View", "TABLE,PARTITIONED TABLE,VIEW"])
-def test_what_confluents_has_by_default_or_ignores_is_taken(types: str) -> None:
+def test_settings_that_confluent_ignores_are_accepted(types: str) -> None:
     ignored = {"table.types": types, "trim.sensitive.log": "false", "pk.mode": "NONE", "pk.fields": "id"}
     assert jdbc_sink_problems({"connection.url": "jdbc:postgresql://db/app", **ignored}) == []
     assert [each.name for each in shape(value=struct(("x", FLOAT64)), pk__fields="id").columns] == ["x"]
@@ -245,6 +245,6 @@ def test_zones_as_java_names_them(name: str, known: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["+18:01", "+2:00", "+02:60", "GMT+", "CET+1", "", "Mars/Olympus", "../etc"])
-def test_what_is_no_zone(name: str) -> None:
+def test_unknown_time_zones_are_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=r"for configuration db\.timezone: there is no such time zone"):
         zone(name, "db.timezone")

@@ -41,7 +41,7 @@ from penstock.connectors.dlt.columns import column_of, stream_of
         ),
     ],
 )
-def test_types(column: dict[str, Any], written: Any, schema: s.Schema, value: Any) -> None:
+def test_dlt_types_have_schemas(column: dict[str, Any], written: Any, schema: s.Schema, value: Any) -> None:
     found = column_of("c", column)
     assert found.schema == schema
     assert found.convert(written) == (Decimal(written) if value is None else value)
@@ -58,7 +58,7 @@ def test_types(column: dict[str, Any], written: Any, schema: s.Schema, value: An
         ({"data_type": "decimal"}, "x", "a value of type str is no decimal"),
     ],
 )
-def test_what_does_not_fit(column: dict[str, Any], written: Any, sentence: str) -> None:
+def test_values_of_other_types_are_refused(column: dict[str, Any], written: Any, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         column_of("c", column).convert(written)
 

@@ -156,7 +156,7 @@ def test_tables_by_row_variants_and_secrets() -> None:
     ]
 
 
-def test_what_came_before_a_failure_is_sent() -> None:
+def test_records_before_a_failure_of_the_source_are_sent() -> None:
     with started(config("orders", to=3, words="no such shop")) as task:
         assert len(read(task, 3)) == 3
         with pytest.raises(ConnectError, match=r"(?s)has ended with status 1:.*no such shop"):
@@ -175,7 +175,7 @@ def test_what_came_before_a_failure_is_sent() -> None:
         (config("orders", "users"), "there is no resource users in the source, but orders, visits"),
     ],
 )
-def test_what_can_not_be_run(settings: dict[str, str], sentence: str) -> None:
+def test_sources_that_cannot_run_fail_with_the_reason(settings: dict[str, str], sentence: str) -> None:
     with started(settings) as task, pytest.raises(ConnectError, match=sentence):
         until(task.poll, "the failure", PATIENCE)
 
@@ -200,7 +200,7 @@ def test_a_stop_ends_the_process(tmp_path: Path) -> None:
     assert task.poll() is None
 
 
-def test_what_can_be_said_before_it_runs() -> None:
+def test_validation_finds_wrong_settings_of_a_dlt_source() -> None:
     values = DltSource().validate({"dlt.source": "shop", "dlt.arguments": "[1]", "dlt.config": "{"})
     errors = {value.name: value.errors for value in values if value.errors}
     assert set(errors) == {"dlt.source", "dlt.arguments", "dlt.config"}

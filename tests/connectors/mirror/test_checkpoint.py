@@ -43,7 +43,7 @@ def checkpoint(upstream: int, downstream: int) -> Checkpoint:
         (9, 4, True),  # the group itself went back
     ],
 )
-def test_what_is_worth_a_checkpoint(upstream: int, downstream: int, news: bool) -> None:
+def test_changed_offsets_are_worth_a_checkpoint(upstream: int, downstream: int, news: bool) -> None:
     assert is_news(checkpoint(upstream, downstream), checkpoint(10, 5)) is news
     assert is_news(checkpoint(upstream, downstream), None)
 

@@ -36,7 +36,7 @@ def test_clients_of_the_source() -> None:
     assert found.producer("source", "r") == shared | {"linger.ms": "4", "client.id": "a->b|m|r"}
 
 
-def test_what_is_for_one_cluster_counts_more() -> None:
+def test_client_settings_of_one_cluster_override_shared_ones() -> None:
     found = config(consumer_check_crcs="true", source_consumer_check_crcs="false", consumer_enable_auto_commit="true")
     assert found.consumer("source", "r")["check.crcs"] == "false"
     assert found.consumer("target", "r")["check.crcs"] == "true"
@@ -44,7 +44,7 @@ def test_what_is_for_one_cluster_counts_more() -> None:
     assert found.consumer("target", "r")["enable.auto.commit"] == "false"
 
 
-def test_client_ids() -> None:
+def test_client_ids_name_the_flow_connector_and_role() -> None:
     assert config(consumer_client_id="me").consumer("source", "r")["client.id"] == "me|a->b|m|r"
     assert config(task_index="3").consumer("source", "r")["client.id"] == "a->b|m-3|r"
 
@@ -58,7 +58,7 @@ def test_the_topic_of_offset_syncs(location: str, topic: str) -> None:
     assert found.checkpoints_topic == "a.checkpoints.internal"
 
 
-def test_intervals() -> None:
+def test_disabled_intervals_are_none() -> None:
     found = config(
         refresh_topics_interval_seconds="3", sync_topic_acls_enabled="false", sync_topic_configs_interval_seconds="-1"
     )

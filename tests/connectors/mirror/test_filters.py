@@ -22,7 +22,7 @@ def topics(**config: str) -> DefaultTopicFilter:
 
 
 @pytest.mark.parametrize("topic", ["t", "a.t", "x.internal", "mm2", "replica"])
-def test_topics_by_default(topic: str) -> None:
+def test_ordinary_topics_are_mirrored_by_default(topic: str) -> None:
     assert topics().should_replicate_topic(topic)
 
 
@@ -47,13 +47,13 @@ def test_a_pattern_that_is_none() -> None:
         topics(topics="[")
 
 
-def test_groups() -> None:
+def test_group_filter_follows_its_patterns() -> None:
     made = DefaultGroupFilter()
     made.configure(CHECKPOINT_SETTINGS.parse(ALIAS | {"groups": "g.*,connect-x"}))
     assert [made.should_replicate_group(name) for name in ("g", "h", "connect-x")] == [True, False, False]
 
 
-def test_settings() -> None:
+def test_topic_settings_are_filtered_by_exclusion() -> None:
     made = DefaultConfigPropertyFilter()
     made.configure(SOURCE_SETTINGS.parse(ALIAS))
     assert made.should_replicate_config_property("retention.ms")

@@ -39,7 +39,7 @@ def test_no_task_without_heartbeats(bootstrap: str) -> None:
 
 
 @pytest.mark.integration
-def test_heartbeats_arrive(kafka: Kafka, bootstrap: str) -> None:
+def test_heartbeats_arrive_in_the_target_topic(kafka: Kafka, bootstrap: str) -> None:
     source, target = aliases()
     config = mirror_config(bootstrap, source, target, replication_policy_class="support.mirror.setup.OwnHeartbeats")
     with started(MirrorHeartbeatConnector(), config) as connector:

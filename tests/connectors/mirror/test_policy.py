@@ -22,14 +22,14 @@ def policy(name: str, separator: str, internal: str) -> DefaultReplicationPolicy
 
 
 @pytest.mark.parametrize("row", golden("policy"), ids="/".join)
-def test_internal_topics(row: list[str]) -> None:
+def test_internal_topics_are_recognized(row: list[str]) -> None:
     name, separator, internal, *expected = row
     p = policy(name, separator, internal)
     assert [p.offset_syncs_topic("x"), p.checkpoints_topic("x"), p.heartbeats_topic()] == expected
 
 
 @pytest.mark.parametrize("row", golden("topic"), ids=lambda row: "/".join(row[:4]))
-def test_topics(row: list[str]) -> None:
+def test_policy_names_mirrored_topics(row: list[str]) -> None:
     name, separator, internal, topic, remote, source, upstream, original, heartbeats, checkpoints, own = row
     p = policy(name, separator, internal)
     assert p.format_remote_topic("src", topic) == remote

@@ -13,7 +13,7 @@ from support.mirror.golden import golden
 
 
 @pytest.mark.parametrize("row", golden("sync"), ids=lambda row: row[0])
-def test_offset_syncs(row: list[str]) -> None:
+def test_offset_syncs_equal_javas_bytes(row: list[str]) -> None:
     topic, partition, upstream, downstream, key, value = row
     sync = OffsetSync(TopicPartition(topic, int(partition)), int(upstream), int(downstream))
     assert (sync.key().hex(), sync.value().hex()) == (key, value)
@@ -21,7 +21,7 @@ def test_offset_syncs(row: list[str]) -> None:
 
 
 @pytest.mark.parametrize("row", golden("checkpoint"), ids=lambda row: row[0])
-def test_checkpoints(row: list[str]) -> None:
+def test_checkpoints_equal_javas_bytes(row: list[str]) -> None:
     group, topic, partition, upstream, downstream, metadata, key, value, source = row
     checkpoint = Checkpoint(group, TopicPartition(topic, int(partition)), int(upstream), int(downstream), metadata)
     assert (checkpoint.key().hex(), checkpoint.value().hex()) == (key, value)
@@ -30,7 +30,7 @@ def test_checkpoints(row: list[str]) -> None:
 
 
 @pytest.mark.parametrize("row", golden("heartbeat"), ids=lambda row: row[0])
-def test_heartbeats(row: list[str]) -> None:
+def test_heartbeats_equal_javas_bytes(row: list[str]) -> None:
     source, target, timestamp, key, value, partition = row
     beat = Heartbeat(source, target, int(timestamp))
     assert (beat.key().hex(), beat.value().hex()) == (key, value)
@@ -38,7 +38,7 @@ def test_heartbeats(row: list[str]) -> None:
 
 
 @pytest.mark.parametrize("row", golden("partition"), ids=lambda row: row[0])
-def test_source_partitions(row: list[str]) -> None:
+def test_source_partitions_equal_javas(row: list[str]) -> None:
     cluster, topic, number, shown = row
     assert java_text(source_partition(cluster, TopicPartition(topic, int(number)))) == shown
 

@@ -33,7 +33,7 @@ def test_a_job_that_fails_does_not_end_the_others(scheduler: Scheduler, caplog: 
     assert "test caught exception in scheduled task: failing" in caplog.text
 
 
-def test_repeated_jobs(scheduler: Scheduler) -> None:
+def test_jobs_repeat_at_their_intervals(scheduler: Scheduler) -> None:
     soon: list[int] = []
     later: list[int] = []
     scheduler.repeat(lambda: soon.append(1), 0.02, "soon", at_once=True)

@@ -53,7 +53,7 @@ def problems(kind: str, **more: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("kind", CONNECTORS)
-def test_nothing_is_wrong(kind: str) -> None:
+def test_minimal_configurations_are_valid(kind: str) -> None:
     assert problems(kind) == {}
 
 
@@ -99,7 +99,9 @@ def test_exactly_once_wants_committed_records() -> None:
         ({"source.cluster.isolation.level": "read_committed"}, ExactlyOnceSupport.UNSUPPORTED),
     ],
 )
-def test_exactly_once_support(config: dict[str, str], answer: ExactlyOnceSupport) -> None:
+def test_exactly_once_support_follows_the_consumers_isolation(
+    config: dict[str, str], answer: ExactlyOnceSupport
+) -> None:
     assert MirrorSourceConnector().exactly_once_support(VALID | config) is answer
 
 

@@ -75,7 +75,7 @@ REFUSED: list[tuple[Any, Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("connector", "partition", "offset", "message"), REFUSED, ids=range(len(REFUSED)))
-def test_refused(connector: Any, partition: Any, offset: Any, message: str) -> None:
+def test_malformed_offsets_are_refused_as_by_java(connector: Any, partition: Any, offset: Any, message: str) -> None:
     with pytest.raises(OffsetsRefused) as refused:
         connector().alter_offsets({}, [(partition, offset)])
     assert str(refused.value) == message
@@ -91,5 +91,5 @@ def test_refused(connector: Any, partition: Any, offset: Any, message: str) -> N
         (MirrorHeartbeatConnector, CLUSTERS, {"offset": 0}),
     ],
 )
-def test_accepted(connector: Any, partition: Any, offset: Any) -> None:
+def test_valid_offsets_are_accepted(connector: Any, partition: Any, offset: Any) -> None:
     assert connector().alter_offsets({}, [(partition, offset)]) is True

@@ -52,13 +52,13 @@ def test_partitions_are_dealt_out() -> None:
     assert round_robin([], 5) == []
 
 
-def test_groups_stay_together() -> None:
+def test_groups_are_split_into_contiguous_parts() -> None:
     assert group_parts(list("abcdefg"), 3) == [["a", "b", "c"], ["d", "e"], ["f", "g"]]
     assert group_parts(["a"], 3) == [["a"]]
     assert group_parts([], 3) == []
 
 
-def test_partitions_of_topics() -> None:
+def test_topic_partitions_are_listed_in_javas_order() -> None:
     assert list(map(str, topic_partitions({"t": 3}))) == ["t-0", "t-1", "t-2"]
     assert [topic_partition.topic for topic_partition in topic_partitions({"x": 1, "c": 1, "b": 1, "a": 1})] == [
         "x",
@@ -99,7 +99,7 @@ def test_cycles_are_not_seen_without_names_of_clusters() -> None:
     assert rules(replication_policy_class=IDENTITY).wants("b.t")
 
 
-def test_mirrored_topics() -> None:
+def test_topic_filter_and_policy_choose_mirrored_topics() -> None:
     r = rules()
     counts = {"a.t": 2, "a.b.u": 1}
     assert [topic for topic in ("a.t", "t", "b.t", "a.checkpoints.internal") if r.is_mirrored(topic)] == ["a.t"]
@@ -145,7 +145,7 @@ def right(topic: str, operation: AclOperation, kind: str = "ALLOW", pattern: str
     return AclBinding(ResourceType.TOPIC, topic, form, "User:x", "*", operation, permission)
 
 
-def test_access_rights() -> None:
+def test_acls_of_mirrored_topics_are_reduced_to_reading() -> None:
     found = rules(topics="t").rights(
         [
             right("t", AclOperation.READ),

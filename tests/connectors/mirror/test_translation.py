@@ -34,7 +34,7 @@ def test_the_same_syncs_are_kept_as_by_java(rows: list[list[str]]) -> None:
                 assert str(store.downstream(PARTITION, int(fields[0]))) == fields[1].replace("null", "None"), fields
 
 
-def test_what_is_known_of_an_offset() -> None:
+def test_offsets_are_translated_by_the_last_sync_before() -> None:
     store = translation((100, 50), (110, 58))
     assert store.downstream(PARTITION, 110) == 58
     assert store.downstream(PARTITION, 500) == 59, "behind a sync only the next offset is certain"

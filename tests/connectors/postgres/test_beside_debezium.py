@@ -180,7 +180,7 @@ def runs(worker: WorkerProcess, side: str, kind: str) -> bool:
     return True
 
 
-def test_the_same_events(worker: WorkerProcess, postgres: Postgres, kafka: Kafka) -> None:
+def test_events_equal_debeziums(worker: WorkerProcess, postgres: Postgres, kafka: Kafka) -> None:
     workload = Workload(seed=7)
     postgres.execute(SCHEMA + STRICT + ROW.format(1) + workload.transactions(60))
     for kind in KINDS:

@@ -39,7 +39,7 @@ def test_a_transaction_begins_and_ends() -> None:
     assert decode(b"C" + struct.pack(">bQQq", 0, 1, 2, -3)) == Commit(1, 2, IN_2000 - 3)
 
 
-def test_a_relation() -> None:
+def test_relation_messages_are_decoded() -> None:
     columns = [(1, b"id\0", 23, -1), (0, "größe\0".encode(), 1700, 655366)]
     data = b"R" + struct.pack(">I", 9) + b"public\0t\0f" + struct.pack(">h", 2)
     for flags, name, oid, modifier in columns:
@@ -53,7 +53,7 @@ def test_a_relation_of_the_catalog_has_no_name_of_a_schema() -> None:
     assert found == Relation(9, "pg_catalog", "t", "d", ())
 
 
-def test_changes_of_rows() -> None:
+def test_row_changes_are_decoded() -> None:
     nine = struct.pack(">I", 9)
     assert decode(b"I" + nine + b"N" + row("1", None, "漢")) == RowChange("c", 9, None, False, ["1", None, "漢"])
     assert decode(b"U" + nine + b"N" + row("1", UNCHANGED)) == RowChange("u", 9, None, False, ["1", UNCHANGED])
@@ -82,7 +82,7 @@ def test_messages_that_say_nothing_of_rows(kind: str) -> None:
     assert decode(kind.encode() + b"\0" * 20) is None
 
 
-def test_what_no_message_is() -> None:
+def test_malformed_messages_are_refused() -> None:
     with pytest.raises(DataError, match="a message 'S', which version 1"):
         decode(b"S\0\0")
     with pytest.raises(DataError, match="a value of kind 'b'"):

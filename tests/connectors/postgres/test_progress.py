@@ -35,7 +35,7 @@ def test_transactions_without_records_wait_for_those_before() -> None:
     assert progress.confirmable() == 30
 
 
-def test_what_is_read_again_changes_nothing() -> None:
+def test_records_read_again_confirm_nothing_new() -> None:
     progress = StreamProgress(StreamPosition(0))
     progress.given = StreamPosition(10, 1, 1)
     progress.finished(11)
@@ -48,7 +48,7 @@ def test_what_is_read_again_changes_nothing() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=30))
-def test_what_is_confirmed_has_been_committed(transactions: list[tuple[int, bool]]) -> None:
+def test_only_committed_positions_are_confirmed(transactions: list[tuple[int, bool]]) -> None:
     """Transactions of some records, after each of which some offset is committed."""
     progress, given, committed = StreamProgress(StreamPosition(0)), [], StreamPosition(0)
     for number, (records, commits) in enumerate(transactions, 1):
@@ -65,7 +65,7 @@ def test_what_is_confirmed_has_been_committed(transactions: list[tuple[int, bool
     assert progress.confirmable() == (len(transactions) * 10 + 1 if transactions else 0)
 
 
-def test_offsets() -> None:
+def test_offsets_are_positions_and_malformed_ones_are_refused() -> None:
     assert stored(StreamPosition(5, 2, 1).offset()) == StreamPosition(5, 2, 1)
     assert stored({"lsn": 5}) == StreamPosition(5)
     for wrong in ({}, {"lsn": "5"}, {"lsn": True}, {"lsn": -1}, {"lsn": 1, "event": None}):

@@ -23,13 +23,13 @@ def errors(**settings: str) -> dict[str, list[str]]:
     return {value.name: value.errors for value in PostgresSource().validate(config) if value.errors}
 
 
-def test_what_must_be_given() -> None:
+def test_required_settings_are_reported() -> None:
     found = {value.name for value in PostgresSource().validate({}) if value.errors}
     assert found == set(GIVEN)
     assert errors() == {}
 
 
-def test_debeziums_defaults() -> None:
+def test_defaults_equal_debeziums() -> None:
     settings = PostgresSettings.of(GIVEN)
     assert (settings.slot, settings.publication, settings.publication_mode) == (
         "debezium",
@@ -59,7 +59,7 @@ def test_debeziums_defaults() -> None:
         ("snapshot.fetch.size", "0"),
     ],
 )
-def test_what_is_refused(name: str, value: str) -> None:
+def test_unsupported_settings_are_refused(name: str, value: str) -> None:
     found = errors(**{name: value})
     assert list(found) == [name]
     assert f"for configuration {name}" in found[name][0]
@@ -71,7 +71,7 @@ def test_lists_that_exclude_each_other() -> None:
     assert list(errors(table__include__list="a.b", table__exclude__list="c.d")) == ["table.exclude.list"]
 
 
-def test_what_is_captured() -> None:
+def test_include_and_exclude_lists_choose_captured_tables() -> None:
     settings = PostgresSettings.of({**GIVEN, "schema.include.list": "a,b", "table.exclude.list": "b\\.x.*"})
     assert [settings.captures(*each) for each in (("a", "x1"), ("b", "x1"), ("b", "yx1"), ("ab", "t"))] == [
         True,
@@ -83,7 +83,7 @@ def test_what_is_captured() -> None:
     assert (tables.captures("a", "T"), tables.captures("a", "tt")) == (True, False)
 
 
-def test_expressions_are_javas() -> None:
+def test_patterns_are_javas() -> None:
     """As Debezium's are; matching ends, whatever they are."""
     settings = PostgresSettings.of({**GIVEN, "table.include.list": r"public\.\Qa.b\E|\p{Alpha}+\.t"})
     assert [settings.captures("public", name) for name in ("A.B", "axb", "T")] == [True, False, True]

@@ -308,7 +308,7 @@ def test_heartbeats_carry_the_position(database: Database) -> None:
     assert positions == sorted(positions)
 
 
-def test_what_can_not_be_used_is_said(database: Database) -> None:
+def test_missing_publications_and_tables_fail_with_the_reason(database: Database) -> None:
     database.start(publication_autocreate_mode="disabled")
     with pytest.raises(ConnectError, match=f"There is no publication {database.name}"):
         database.polled()

@@ -91,7 +91,7 @@ def test_a_schema_may_change_on_the_way() -> None:
         ),
     ],
 )
-def test_types(given: Any, schema: s.Schema, value: Any, expected: Any) -> None:
+def test_json_schemas_become_connect_schemas(given: Any, schema: s.Schema, value: Any, expected: Any) -> None:
     found = mapped(given)
     assert found.schema == schema
     assert found.convert(value) == expected
@@ -114,7 +114,7 @@ def test_types(given: Any, schema: s.Schema, value: Any, expected: Any) -> None:
         ([schema()], ConnectError, "The schema of stream t has no properties"),
     ],
 )
-def test_what_is_no_message(given: list[dict[str, Any]], error: type[Exception], sentence: str) -> None:
+def test_malformed_messages_are_refused(given: list[dict[str, Any]], error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         messages(*given)
 

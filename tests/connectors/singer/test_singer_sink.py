@@ -68,7 +68,7 @@ def ends(rows: Sequence[SinkRecord]) -> dict[TopicPartition, int]:
     return {_of(row): row.offset + 1 for row in rows}
 
 
-def test_what_the_target_has_told_is_committed(target: Path) -> None:
+def test_offsets_of_told_states_are_committed(target: Path) -> None:
     rows = orders(6)
     with started(config(target)) as task:
         put(task, rows)
@@ -199,7 +199,7 @@ class NoReporter(MemorySinkContext):
     errant_record_reporter = None  # type: ignore[assignment]
 
 
-def test_records_without_values(target: Path) -> None:
+def test_null_values_are_ignored_or_refused_as_configured(target: Path) -> None:
     rows = orders(4)
     rows[3] = rows[3].with_(value=None, value_schema=None)
     with started(config(target)) as task:
@@ -255,7 +255,7 @@ def test_a_slow_target_makes_records_wait(target: Path, monkeypatch: pytest.Monk
     assert [each["id"] for each in written(target)] == [0, 1, 2]
 
 
-def test_what_can_be_said_before_it_runs(target: Path) -> None:
+def test_validation_finds_wrong_settings_of_a_sink(target: Path) -> None:
     given = {"singer.target": str(target), "singer.config": "[1]", "pk.fields": "id", "singer.stream.name.format": " "}
     errors = {value.name: value.errors for value in SingerSink().validate(given) if value.errors}
     assert errors == {

@@ -75,7 +75,7 @@ def test_records_come_with_the_state_behind_them(tap: Path) -> None:
     assert states == [None, None, {"orders": 3}, {"orders": 3}, {"orders": 3}, {"orders": 6}]
 
 
-def test_it_goes_on_from_the_state(tap: Path) -> None:
+def test_tap_continues_from_its_last_state(tap: Path) -> None:
     with started(config(tap, every=3), state={"orders": 4}) as task:
         ids, states = read(task, 2)
     assert (ids, states) == ([4, 5], [{"orders": 4}, {"orders": 6}])
@@ -104,7 +104,7 @@ def test_the_last_record_comes_though_the_tap_goes_on(tap: Path) -> None:
         assert read(task, 6)[0] == [0, 1, 2, 3, 4, 5]
 
 
-def test_what_came_before_a_failure_is_sent(tap: Path) -> None:
+def test_records_before_a_failure_of_the_tap_are_sent(tap: Path) -> None:
     with started(config(tap, words="no such shop")) as task:
         assert read(task, 6)[0] == [0, 1, 2, 3, 4, 5]
         with pytest.raises(ConnectError, match="The tap has ended with status 3: no such shop"):
@@ -157,7 +157,7 @@ def test_little_of_the_environment_is_the_taps(tap: Path, tmp_path: Path, monkey
     assert "AWS" not in log.read_text()
 
 
-def test_what_can_be_said_before_it_runs(tap: Path) -> None:
+def test_validation_finds_wrong_texts_of_json_in_a_source(tap: Path) -> None:
     values = SingerSource().validate({"singer.tap": str(tap), "singer.config": "[1]", "singer.catalog": "{}"})
     errors = {value.name: value.errors for value in values if value.errors}
     assert set(errors) == {"singer.config", "singer.catalog"}

@@ -64,7 +64,7 @@ def test_maps_without_schemas_have_the_names_so_far() -> None:
     ]
 
 
-def test_keys_of_records() -> None:
+def test_record_keys_become_key_properties() -> None:
     key = s.struct(("id", s.OPTIONAL_INT64), ("shop", s.STRING))
     found = messages(
         Streams("${topic}", "record_key", ["id"]),
@@ -81,7 +81,7 @@ def test_keys_of_records() -> None:
     assert plain[0]["schema"]["properties"] == {"note": {}, "k": {"type": ["string"]}}
 
 
-def test_keys_in_values() -> None:
+def test_fields_of_values_become_key_properties() -> None:
     found = messages(Streams("${topic}", "record_value", ["id"]), [{"id": 1}], value_schema=ORDER)
     assert found[0]["key_properties"] == ["id"]
     assert messages(Streams("${topic}", "record_value", ()), [{"a": 1, "b": 2}])[0]["key_properties"] == ["a", "b"]
@@ -100,7 +100,9 @@ def test_keys_in_values() -> None:
         (Streams("t", "record_value", ["a"]), {"n": 1}, {}, "its value has no a, which is among `pk.fields`"),
     ],
 )
-def test_what_is_refused(streams: Streams, value: Any, columns: dict[str, Any], sentence: str) -> None:
+def test_records_without_usable_keys_are_refused(
+    streams: Streams, value: Any, columns: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises(DataError, match=sentence):
         messages(streams, [value], **columns)
     assert kinds(messages(Streams("t", "none", ()), [{"n": 1}])) == "SR", "the next one is not concerned"
@@ -132,7 +134,9 @@ def test_what_is_refused(streams: Streams, value: Any, columns: dict[str, Any], 
         ),
     ],
 )
-def test_types(schema: s.Schema, value: Any, described: dict[str, Any], written: str) -> None:
+def test_connect_schemas_become_json_schemas(
+    schema: s.Schema, value: Any, described: dict[str, Any], written: str
+) -> None:
     assert json_schema(schema) == described
     assert to_json(value).decode() == written
 

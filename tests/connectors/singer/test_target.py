@@ -52,7 +52,7 @@ def test_other_lines_are_no_states(tmp_path: Path, caplog: pytest.LogCaptureFixt
     ]
 
 
-def test_it_does_not_outlive_a_worker_that_is_killed(target: Path, tmp_path: Path) -> None:
+def test_target_ends_with_a_killed_worker(target: Path, tmp_path: Path) -> None:
     """Though it does not end at the end of its input."""
     log = tmp_path / "log"
     program = (

@@ -36,12 +36,12 @@ def test_an_old_offset_has_milliseconds_only() -> None:
 
 
 @pytest.mark.parametrize("offset", [{"incrementing": "5"}, {"batch": 5}, {"timestamp": 1.5}, {"incrementing": True}])
-def test_what_is_no_offset(offset: dict[str, Any]) -> None:
+def test_malformed_offsets_are_refused(offset: dict[str, Any]) -> None:
     with pytest.raises(ConnectError, match="is no offset of a JDBC source"):
         JdbcSourceConnector().alter_offsets(CONFIG, [({"query": "query"}, offset)])
 
 
-def test_source_partitions() -> None:
+def test_offsets_of_foreign_source_partitions_are_refused() -> None:
     connector = JdbcSourceConnector()
     offset = {"incrementing": 1}
     for partition in ({"query": "query"}, {"protocol": "1", "table": "a.b"}, {"table": "b"}):
@@ -73,7 +73,7 @@ T, U = SourceTable("app", "public", "t"), SourceTable("app", "other", "u")
         ({"table.include.list": ".*", "table.exclude.list": "app.public.t"}, [U]),
     ],
 )
-def test_tables_are_chosen(config: dict[str, str], taken: list[SourceTable]) -> None:
+def test_include_and_exclude_lists_choose_tables(config: dict[str, str], taken: list[SourceTable]) -> None:
     choice = JdbcSourceSettings.of({**CONFIG, **config}).choice
     assert [table for table in (T, U) if choice.takes(table)] == taken
 
@@ -84,7 +84,7 @@ def test_tables_of_one_topic_are_refused() -> None:
         check_names([T, U, SourceTable("app", "other", "t")])
 
 
-def test_columns_by_table() -> None:
+def test_column_mappings_apply_by_table_name() -> None:
     mapping = {"timestamp.columns.mapping": "public.*:[a|b], .*:c", "incrementing.column.mapping": ".*u:n"}
     settings = JdbcSourceSettings.of({**CONFIG, **mapping, "mode": "timestamp+incrementing"})
     assert [columns_for(table, settings.times_mapping) for table in (T, U)] == [("a", "b"), ("c",)]

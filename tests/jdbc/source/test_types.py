@@ -60,7 +60,9 @@ def test_numbers_of_sqlite_have_64_bits() -> None:
         (0, -127, "Decimal", "Decimal", "Decimal"),
     ],
 )
-def test_numeric_mapping(precision: int, scale: int, precision_only: str, best_fit: str, eager: str) -> None:
+def test_numeric_mapping_chooses_the_schema_of_numbers(
+    precision: int, scale: int, precision_only: str, best_fit: str, eager: str
+) -> None:
     def mapped(mapping: str, type: int = 2) -> str:
         return found(type, mapping, precision=precision, scale=scale)[1]
 
@@ -108,11 +110,11 @@ def test_a_type_that_says_nothing_of_digits_has_the_scale_of_its_dialect(kind: t
         ("nanos_iso_datetime_string", "NANOS_ISO", "STRING"),
     ],
 )
-def test_timestamps(granularity: str, reading: str, type: str) -> None:
+def test_timestamp_granularity_chooses_the_schema_of_times(granularity: str, reading: str, type: str) -> None:
     assert found(93, granularity=granularity) == (reading, type)
 
 
-def test_types_of_postgresql() -> None:
+def test_postgresql_types_have_schemas() -> None:
     assert found(1111, type_name="jsonb") == found(1111, type_name="uuid") == ("STRING", "STRING")
     assert found(-7, type_name="bool", precision=1) == ("BOOLEAN", "BOOLEAN")
     assert found(-7, type_name="bit", precision=8) == ("BITS", "INT8")
@@ -140,7 +142,7 @@ def test_columns_that_connect_has_nothing_for_are_left_out() -> None:
         fields_of([columns[1]] * 2, PostgreSql(), "none", "connect_logical")
 
 
-def test_what_the_driver_says_of_columns() -> None:
+def test_column_descriptions_of_the_driver_are_parsed() -> None:
     said = ["id", "4", "serial", "10", "0", "", "", "auto", "n", "2", "numeric", "5", "2", "nullable", "unsigned", ""]
     assert SourceColumn.several(said) == [
         SourceColumn("id", 4, "serial", 10, 0, False, True, True),

@@ -51,7 +51,7 @@ def text_of_dialects() -> str:
     return "".join(text_of_all(kind()) for kind in DIALECTS)
 
 
-def test_selects() -> None:
+def test_selects_of_all_dialects_equal_the_golden_file() -> None:
     assert text_of_dialects() == GOLDEN.read_text("utf-8")
 
 
@@ -89,7 +89,7 @@ def test_ranges_meet_without_a_gap() -> None:
     assert max(map(len, ranges)) <= 8
 
 
-def test_what_the_database_knows_of_the_values_makes_ranges_of_as_many_rows() -> None:
+def test_statistics_of_the_database_make_ranges_of_similar_row_counts() -> None:
     numbers = [i**4 for i in range(2000)]
     bounds = tuple(numbers[i * 9] for i in range(101))
     extent = Extent(numbers[0], numbers[-1], len(numbers))
@@ -109,7 +109,7 @@ def test_what_the_database_knows_of_the_values_makes_ranges_of_as_many_rows() ->
 
 
 @pytest.mark.parametrize("value", [0, -1, 5 * NANOS + 1, -NANOS - 1])
-def test_parameters(value: int) -> None:
+def test_positions_survive_the_way_to_java_as_text(value: int) -> None:
     assert value_of(text_of("T", value)) == value
     assert value_of(text_of("N", value)) == value
     assert text_of("T", -1) == "T-1.999999999"

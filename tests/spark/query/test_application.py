@@ -85,7 +85,9 @@ def lost(sink: Sink) -> TaskLost:
     return found
 
 
-def test_it_is_started_with_the_first_query(sink: Callable[..., Sink], own: Hosted, ticking: psutil.Process) -> None:
+def test_application_of_queries_starts_with_the_first_query(
+    sink: Callable[..., Sink], own: Hosted, ticking: psutil.Process
+) -> None:
     assert own.query_driver is None
     with sink() as one:
         one.start()

@@ -7,14 +7,14 @@ import pytest
 from penstock.spark.query.sink.query import CATCH_UP_SECONDS, FIRST_RECORDS, MAX_GROWTH, CatchUpSizes
 
 
-def test_a_batch_has_of_each_partition_what_it_is_behind_by() -> None:
+def test_partitions_share_a_batch_by_their_lag() -> None:
     start, ends = {"a": 10, "b": 0, "c": 7}, {"a": 10 + 3 * FIRST_RECORDS, "b": FIRST_RECORDS, "c": 7}
     end = CatchUpSizes().end(start, ends)
     assert end == {"a": 10 + 3 * FIRST_RECORDS // 4, "b": FIRST_RECORDS // 4, "c": 7}
 
 
 @pytest.mark.parametrize("ends", [{"a": FIRST_RECORDS, "b": 0}, {"a": 10 * FIRST_RECORDS}, {}])
-def test_it_is_not_for_what_is_no_more_than_a_batch_or_not_known(ends: dict[str, int]) -> None:
+def test_lag_below_a_batch_or_unknown_needs_no_catching_up(ends: dict[str, int]) -> None:
     assert CatchUpSizes().end({"a": 0, "b": 0}, ends) is None
 
 

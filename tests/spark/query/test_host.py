@@ -33,7 +33,7 @@ def caused_by(cause: Exception) -> Exception:
     ],
     ids=repr,
 )
-def test_one_of_a_broken_connection_or_a_stopped_application_may_be(error: Exception) -> None:
+def test_errors_of_broken_connections_may_come_from_the_end_of_java(error: Exception) -> None:
     assert _may_be_lost(error)
     assert _may_be_lost(caused_by(error))
 
@@ -47,7 +47,7 @@ def test_one_of_a_broken_connection_or_a_stopped_application_may_be(error: Excep
     ],
     ids=repr,
 )
-def test_one_of_the_query_itself_is_not(error: Exception) -> None:
+def test_errors_of_the_query_do_not_come_from_the_end_of_java(error: Exception) -> None:
     assert not _may_be_lost(error)
 
 

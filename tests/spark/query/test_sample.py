@@ -54,7 +54,7 @@ def test_files_are_read_and_neither_deleted_nor_noted(hosted: Hosted, tmp_path: 
     assert sampled(hosted, config, seconds=1.0) is None
 
 
-def test_what_spark_cannot_read_says_why(hosted: Hosted, tmp_path: Path) -> None:
+def test_preview_reports_why_spark_cannot_read(hosted: Hosted, tmp_path: Path) -> None:
     config = {"topic": "t", "format": "rate", "checkpoint.location": str(tmp_path), "sql": "SELECT id FROM records"}
     spec = sample_spec("penstock.connectors.spark:SparkSourceTask", config)
     error = hosted.sample(spec, 3, 60.0).result(SECONDS).error or ""

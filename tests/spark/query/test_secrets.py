@@ -198,7 +198,9 @@ def test_a_sink_by_jdbc(spark: Hosted, kafka: Kafka, ui: str, place: Path) -> No
 
 
 @pytest.mark.parametrize("exactly_once", [True, False])
-def test_a_source(spark: Hosted, kafka: Kafka, ui: str, place: Path, tmp_path: Path, exactly_once: bool) -> None:
+def test_secrets_of_a_spark_source_do_not_leak(
+    spark: Hosted, kafka: Kafka, ui: str, place: Path, tmp_path: Path, exactly_once: bool
+) -> None:
     options = {"option.password": f"{CANARY}-source", "option.own": f"{CANARY}-own"}
     with Source(spark, kafka, tmp_path, exactly_once, schema=COLUMNS, **options, **CLIENTS) as one:
         one.add("a.json", *make(0, 10))

@@ -106,6 +106,6 @@ def test_all_else_is_refused(session: SparkSession, sql: str) -> None:
         check_select(session, sql)
 
 
-def test_what_is_no_sql(session: SparkSession) -> None:
+def test_text_that_is_no_sql_raises_the_parsers_error(session: SparkSession) -> None:
     with pytest.raises(ParseException):
         check_select(session, "selct (1")

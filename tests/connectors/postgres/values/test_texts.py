@@ -16,7 +16,7 @@ EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001
 
 
 @given(st.dates())
-def test_days(day: datetime.date) -> None:
+def test_dates_are_days_since_1970(day: datetime.date) -> None:
     assert texts.days(day.isoformat()) == (day - EPOCH.date()).days
 
 
@@ -27,7 +27,7 @@ def test_days_of_other_centuries() -> None:
 
 
 @given(st.datetimes(), st.integers(-15 * 60, 15 * 60))
-def test_micros(moment: datetime.datetime, minutes: int) -> None:
+def test_timestamps_are_microseconds_since_1970(moment: datetime.datetime, minutes: int) -> None:
     us = (moment - EPOCH) // datetime.timedelta(microseconds=1)
     assert texts.micros(moment.isoformat(" ")) == us
     sign, (hours, rest) = "-" if minutes < 0 else "+", divmod(abs(minutes), 60)
@@ -39,7 +39,7 @@ def test_micros_of_other_centuries() -> None:
 
 
 @pytest.mark.parametrize("text", ["infinity", "-infinity"])
-def test_what_is_never(text: str) -> None:
+def test_infinite_times_are_refused(text: str) -> None:
     with pytest.raises(DataError, match="is not a time that a record can hold"):
         texts.micros(text)
 
@@ -53,20 +53,20 @@ def test_what_is_never(text: str) -> None:
         ("1 mon", (1, 0, 0), 2_629_800_000_000, "P0Y1M0DT0H0M0S"),
     ],
 )
-def test_intervals(text: str, parts: tuple[int, int, int], micros: int, iso: str) -> None:
+def test_intervals_are_parsed_into_parts(text: str, parts: tuple[int, int, int], micros: int, iso: str) -> None:
     assert texts.interval(text) == parts
     assert span_type("numeric")[1](text) == micros
     assert span_type("string")[1](text) == iso
 
 
-def test_arrays() -> None:
+def test_array_texts_are_parsed() -> None:
     assert texts.array("{}") == []
     assert texts.array('{1,NULL,"NULL","a \\"b\\\\",}') == ["1", None, "NULL", 'a "b\\', ""][:4]
     assert texts.array("[0:1]={a,b}") == ["a", "b"]
     assert texts.array('{{1,2},{"}",4}}') == ["{1,2}", '{"}",4}']
 
 
-def test_bits() -> None:
+def test_bit_strings_become_bytes() -> None:
     assert texts.bits("000000001") == b"\x01"
     assert texts.bits("") == b""
 
@@ -92,7 +92,7 @@ def test_bits() -> None:
         ("timestamptz", "adaptive", -1, "2020-01-02 00:00:00.1+05:30", "2020-01-01T18:30:00.100000Z"),
     ],
 )
-def test_times(name: str, mode: str, modifier: int, text: str, value: object) -> None:
+def test_times_of_day_are_parsed(name: str, mode: str, modifier: int, text: str, value: object) -> None:
     assert time_type(name, mode, modifier)[1](text) == value
 
 

@@ -81,7 +81,7 @@ def test_numbers_of_one_scale() -> None:
     assert negative.read("1200").as_tuple().exponent == 2
 
 
-def test_what_is_no_decimal_number() -> None:
+def test_numbers_that_are_not_finite_are_refused_as_decimals() -> None:
     with pytest.raises(DataError, match=r"set decimal\.handling\.mode to string or double"):
         read("numeric", "NaN")
     assert read("numeric", "NaN", decimal_handling_mode="string") == "NaN"
@@ -89,7 +89,7 @@ def test_what_is_no_decimal_number() -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), [("$1,234.50", "1234.50"), ("-$0.05", "-0.05"), ("($2.00)", "-2.00")])
-def test_money(text: str, value: str) -> None:
+def test_money_is_read_with_its_scale(text: str, value: str) -> None:
     assert read("money", text) == Decimal(value)
     assert read("money", text, decimal_handling_mode="string") == value
     assert read("money", text, decimal_handling_mode="double") == float(value)
@@ -98,11 +98,11 @@ def test_money(text: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("mode", "value"), [("bytes", b"\xfb\xff"), ("hex", "fbff"), ("base64", "+/8="), ("base64-url-safe", "-_8=")]
 )
-def test_bytes(mode: str, value: object) -> None:
+def test_binary_handling_mode_chooses_the_form_of_bytes(mode: str, value: object) -> None:
     assert read("bytea", "\\xfbff", binary_handling_mode=mode) == value
 
 
-def test_others() -> None:
+def test_bits_booleans_and_geometric_types_are_read() -> None:
     assert read("bit", "1", 1) is True
     assert read("bit", "000000001", 9) == b"\x01"
     assert read("bool", "t") is True
@@ -139,7 +139,7 @@ def column(name: str, optional: bool, default: str | None = None, oid: int | Non
     return found
 
 
-def test_what_stands_for_no_value() -> None:
+def test_missing_values_get_defaults_the_schema_allows() -> None:
     assert column("int4", optional=True).value(None) is None
     assert column("int4", optional=False).value(None) == 0
     assert column("int4", optional=False, default="7").value(None) == 7
@@ -168,7 +168,7 @@ def test_a_default_that_is_no_decimal_number() -> None:
     assert column("price", optional=True, default="NaN", oid=103).schema.default is None
 
 
-def test_what_stands_for_a_value_that_is_not_sent() -> None:
+def test_unsent_values_get_a_placeholder() -> None:
     assert column("text", optional=True).value(UNCHANGED) == "__debezium_unavailable_value"
     assert column("bytea", optional=True).value(UNCHANGED) == b"__debezium_unavailable_value"
     assert column("text", optional=True, oid=101).value(UNCHANGED) == ["__debezium_unavailable_value"]

@@ -100,7 +100,7 @@ def test_values_and_places_of_rows() -> None:
 @pytest.mark.parametrize(
     ("schema", "value"), [(s.DATE, 4_000_000), (s.TIMESTAMP, 300_000_000_000_000_000)], ids=["date", "timestamp"]
 )
-def test_what_python_has_no_date_for_is_refused_by_name(schema: s.Schema, value: int) -> None:
+def test_dates_beyond_pythons_range_are_refused_with_the_column_name(schema: s.Schema, value: int) -> None:
     shape = ReadShape.of([SourceField("until", 1, "any", schema)], "t", False, False)
     with pytest.raises(DataError, match="Column until has a value beyond the years 1 to 9999"):
         shape.values(pa.record_batch({"c0": pa.array([value], pa.int64())}))

@@ -131,7 +131,7 @@ class SqlError:
         ("postgresql", "42601", 0, False),
     ],
 )
-def test_what_passes_is_no_wrong_sql(url: str, state: str, code: int, passes: bool) -> None:
+def test_sql_states_decide_whether_a_database_error_is_retried(url: str, state: str, code: int, passes: bool) -> None:
     connection = JdbcSourceSettings.of({**CONFIG, "connection.url": f"jdbc:{url}://db/app"}).connection
     found = Database(cast(Any, SqlError(state, code)), connection)._raised(Exception("no"))
     assert isinstance(found, DatabaseError if passes else ConnectError)

@@ -78,7 +78,7 @@ def test_a_struct_for_each_shape(table: bool) -> None:
     ]
 
 
-def test_shapes_in_turn() -> None:
+def test_rows_have_the_struct_of_their_shape() -> None:
     plan = PassPlan((shape(ONE), shape(None)))
     made = TableRowMaker(SETTINGS, plan).rows(
         batch((1, {"name": "a"}, ONE), (1, None, None), (3, {}, ONE)), errors()[0]
@@ -89,7 +89,7 @@ def test_shapes_in_turn() -> None:
     assert made["s1"].to_pylist() == [None, {"c0": 1}, None]
 
 
-def test_it_stops_at_a_new_shape_and_reports_it() -> None:
+def test_a_pass_stops_at_a_new_shape_and_reports_it() -> None:
     maker = TableRowMaker(SETTINGS, PassPlan((shape(ONE),)))
     records = batch((1, {"name": "a"}, ONE), (2, {"name": "b", "n": 1}, TWO), (3, {"name": "c"}, ONE))
     made = maker.rows(records, errors()[0])
@@ -104,7 +104,7 @@ def test_it_stops_at_a_new_shape_and_reports_it() -> None:
     assert not plan.wants(("t", 1), 0)
 
 
-def test_what_is_done_is_not_wanted_again() -> None:
+def test_written_records_are_left_out_of_the_next_pass() -> None:
     plan = PassPlan((), None, {("t", 0): 12})
     assert [plan.wants(("t", 0), offset) for offset in (11, 12)] == [False, True]
     assert plan.wants(("t", 1), 0)
@@ -134,7 +134,7 @@ def test_times_in_units_of_the_settings() -> None:
     assert [failure.record.origin.offsets for failure in failures] == [[12]]
 
 
-def test_logical_types() -> None:
+def test_logical_types_become_numbers_and_decimal_texts() -> None:
     value = struct(("d", DATE), ("t", TIME), ("ts", TIMESTAMP), ("n", decimal(2)))
     row = {
         "d": dt.date(1970, 1, 3),

@@ -151,7 +151,7 @@ CREATE VIEW shop.pairs_{name} AS SELECT o.id, p.met FROM shop.orders o, (SELECT 
 
 
 @pytest.mark.parametrize(("partitions", "patience"), [(1, 2), (2, 300)])
-def test_as_many_read_at_the_same_time_as_there_are_to_be_partitions(
+def test_read_partitions_bounds_concurrent_reads(
     spark: Hosted, kafka: Kafka, shop: Postgres, partitions: int, patience: int
 ) -> None:
     name = f"of_{partitions}"

@@ -122,7 +122,7 @@ def test_every_type_as_a_value_and_as_null(bench: Bench) -> None:
     assert float(found[ColumnKind.FLOAT64] or 0) == 0.1
 
 
-def test_it_waits_between_two_attempts_to_connect(java: Any, entry: Any, tmp_path: Path) -> None:
+def test_connection_attempts_are_spaced_by_the_backoff(java: Any, entry: Any, tmp_path: Path) -> None:
     def seconds(url: str, **settings: str) -> float:
         begun = time.monotonic()
         with pytest.raises(Py4JJavaError, match="SQLException"), Safe("127.0.0.1") as safe:
@@ -159,7 +159,7 @@ def test_rows_of_a_database_whose_dialect_is_not_known(java: Any, entry: Any, tm
         assert bench.rows() == [("2", "z", "1"), ("3", "c", "0")]
 
 
-def test_columns_are_added(bench: Bench) -> None:
+def test_missing_columns_are_added_to_the_table(bench: Bench) -> None:
     bench.create(THINGS)
     more = [
         SinkColumn("price", ColumnKind.FLOAT64, RecordPart.VALUE, "price", optional=True),

@@ -44,7 +44,7 @@ BY_PYTHON |= {"predicates.never.type": "org.apache.kafka.connect.transforms.pred
         (BY_PYTHON, False),
     ],
 )
-def test_what_can_fail_or_is_changed_takes_python(config: dict[str, str], direct: bool) -> None:
+def test_values_that_can_fail_or_are_changed_take_python(config: dict[str, str], direct: bool) -> None:
     value = direct_value(Conversion.build(config, {}, resolve), Chain.build(config, resolve))
     assert (value is not None) == direct
 
@@ -144,7 +144,7 @@ def test_rows_and_figures_are_those_of_python(spark: Hosted, kafka: Kafka, tmp_p
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_bytes_stay_bytes(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+def test_byte_array_values_are_written_unchanged(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> None:
     config = {"key.converter": BYTES, "value.converter": BYTES}
     with Sink(hosted, kafka, kafka.create_topic(), tmp_path / "table", **config) as one:
         rows, figures = written(one, b"\xff\x00", None, b"")

@@ -106,7 +106,7 @@ def test_decimals_beside_times_keep_all_of_their_digits():
     assert made["amount"].to_pylist() == amounts
 
 
-def test_structs():
+def test_struct_fields_become_columns():
     plan = RowPlan(columns_of(ROW, dict).json(), extras=("_topic", "_offset"))
     made = rows(plan, TABLE, ROW)
     assert made.equals(rows(plan, TABLE.rows(), ROW))

@@ -16,7 +16,7 @@ UPSERT = {
 }
 
 
-def test_upserts_have_keys() -> None:
+def test_pk_fields_are_the_keys_of_an_upsert() -> None:
     assert sink_problems(UPSERT) == []
     settings = SinkSettings.of(UPSERT)
     assert (settings.keys, settings.deletes) == (("id",), True)
@@ -36,7 +36,9 @@ def test_upserts_have_keys() -> None:
         ({"pk.fields": " , "}, "pk.fields", "needs the names of the key's columns"),
     ],
 )
-def test_what_upserts_need(changed: dict[str, str], name: str, said: str) -> None:
+def test_upserts_with_missing_or_contradicting_settings_are_refused(
+    changed: dict[str, str], name: str, said: str
+) -> None:
     ((found, sentence),) = sink_problems(UPSERT | changed)
     assert found == name
     assert said in sentence

@@ -60,7 +60,7 @@ def test_json_becomes_columns_once(sink: Callable[..., Sink]) -> None:
         assert ids(one.wait(120)) == list(range(120))
 
 
-def test_it_pauses_and_resumes(sink: Callable[..., Sink]) -> None:
+def test_sink_pauses_and_resumes(sink: Callable[..., Sink]) -> None:
     with sink(schema=COLUMNS) as one:
         one.produce(*make(0, 10))
         assert one.start(paused=True, until=TaskPaused)[-1] == TaskPaused(one.id, 1)
@@ -110,7 +110,7 @@ def test_its_figures_tell_how_far_it_is_behind(sink: Callable[..., Sink]) -> Non
         assert seconds(one, 0) == 0
 
 
-def test_columns_become_folders(sink: Callable[..., Sink]) -> None:
+def test_partition_by_makes_folders_of_column_values(sink: Callable[..., Sink]) -> None:
     with sink(schema=COLUMNS, partition_by="name") as one:
         one.produce(*make(0, 30))
         one.start()
@@ -179,7 +179,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return pq.ParquetFile(path).read().to_pylist()
 
 
-def test_transforms_run_before(sink: Callable[..., Sink]) -> None:
+def test_transforms_run_before_values_are_fitted(sink: Callable[..., Sink]) -> None:
     rename = {
         "transforms": "r",
         "transforms.r.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
@@ -205,7 +205,7 @@ def test_a_record_nobody_can_read_fails_the_task(sink: Callable[..., Sink]) -> N
         assert f"topic {one.topic}, partition " in trace
 
 
-def test_what_does_not_fit_is_a_dead_letter(sink: Callable[..., Sink], kafka: Kafka) -> None:
+def test_values_that_do_not_fit_become_dead_letters(sink: Callable[..., Sink], kafka: Kafka) -> None:
     letters = new_name("dlq")
     errors = {
         "errors.tolerance": "all",

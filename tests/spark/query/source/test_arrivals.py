@@ -56,7 +56,7 @@ def test_a_partition_waits_for_memory_unless_it_is_its_turn(arrivals: InOrder) -
     waiting.join()
 
 
-def test_what_was_begun_before_is_not_taken_any_more(arrivals: InOrder) -> None:
+def test_rows_of_an_earlier_batch_are_ignored(arrivals: InOrder) -> None:
     arrivals.begin(1)
     old = arrivals.partition(0)
     assert old.put(rows(1), 0)

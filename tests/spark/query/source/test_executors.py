@@ -43,7 +43,7 @@ def counted(*reports: PartitionReport, seconds: float = 4.0) -> tuple[dict[str, 
     return found, host
 
 
-def test_what_partitions_count_is_added_up() -> None:
+def test_figures_of_partitions_are_added_up() -> None:
     earlier = {**VALUES, "last-error-timestamp": 60.0}
     found, host = counted(PartitionReport(5.0, VALUES, ("t",)), PartitionReport(3.0, earlier, ("t", "u")))
     assert [found[name] for name in ("source-record-poll-total", "source-record-write-total")] == [20.0, 16.0]

@@ -15,7 +15,7 @@ from pyspark.sql import types as t
 from penstock.core.topic_creation.groups import uses_topic_creation
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.safe import Safe
-from penstock.spark.query.source.schemas import Records, TopicRecords
+from penstock.spark.query.source.schemas import Records, TopicRecordMaker
 from penstock.spark.query.source.sending import (
     FAILURE,
     AllReports,
@@ -55,8 +55,8 @@ def spec(bootstrap: str, connector: dict[str, str] | None = None, **worker: str)
     )
 
 
-def records(topic: str) -> TopicRecords:
-    return TopicRecords(topic, Records(COLUMNS, ["name"]), {"query": "c"}, {"batch": 6})
+def records(topic: str) -> TopicRecordMaker:
+    return TopicRecordMaker(topic, Records(COLUMNS, ["name"]), {"query": "c"}, {"batch": 6})
 
 
 def rows(*names: str) -> pa.RecordBatch:

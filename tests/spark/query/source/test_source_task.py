@@ -211,7 +211,7 @@ def test_a_batch_that_spark_has_not_noted_is_passed_by(source: Callable[..., Sou
         assert ids(one.wait(15)) == list(range(15))
 
 
-def test_it_follows_connects_offset_as_far_as_it_can(source: Callable[..., Source]) -> None:
+def test_query_continues_at_connects_offset_if_the_checkpoint_reaches_back(source: Callable[..., Source]) -> None:
     with source(schema=COLUMNS, option_maxFilesPerTrigger="1") as one:
         one.start()
         for number in range(3):

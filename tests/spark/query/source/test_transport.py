@@ -197,7 +197,7 @@ def test_rows_go_to_the_pinned_certificate_alone_and_are_not_readable(receiver: 
     receiver.close()
 
 
-def test_of_too_many_strangers_the_oldest_is_given_up(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_of_too_many_unknown_connections_is_closed(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "STRANGERS", 3)
     to = receiver.expect()
     strangers = [socket.create_connection(to.address) for _ in range(5)]

@@ -81,7 +81,7 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicRecords:
+class TopicRecordMaker:
     """Makes records for one topic of rows, all with one source partition and offset; sent to Spark's processes too."""
 
     topic: str

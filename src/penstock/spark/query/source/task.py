@@ -37,7 +37,7 @@ from penstock.spark.query.source.checkpoint import SourceCheckpoint, owner_of
 from penstock.spark.query.source.executors import Counts, InExecutors
 from penstock.spark.query.source.partitions import BatchLostError
 from penstock.spark.query.source.pausing import BetweenBatches
-from penstock.spark.query.source.schemas import Records, TopicRecords
+from penstock.spark.query.source.schemas import Records, TopicRecordMaker
 from penstock.spark.query.source.sending import spec_of_partitions
 from penstock.spark.query.source.settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
 from penstock.spark.query.source.transfer import BatchEnd, ToTask, Transfer
@@ -220,7 +220,9 @@ class QuerySource(SourceTask):
                 raise _OverError
         try:
             with self._control.calls.entered("batch"):
-                records = TopicRecords(self._settings.topic, self._records, self._partition, {BATCH: self._committed})
+                records = TopicRecordMaker(
+                    self._settings.topic, self._records, self._partition, {BATCH: self._committed}
+                )
                 self._transfer.run(self._shaped(frame), records, number)
         except Exception as error:
             if not self._stopped:

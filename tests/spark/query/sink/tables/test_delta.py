@@ -88,7 +88,7 @@ class Changes(delta.DeltaSink):
         return found
 
 
-def test_it_follows_inserts_updates_and_deletes(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+def test_delta_table_follows_inserts_updates_and_deletes(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
     letters = new_name("dlq")
     queue = {"errors_tolerance": "all", "errors_deadletterqueue_topic_name": letters}
     queue["errors_deadletterqueue_topic_replication_factor"] = "1"
