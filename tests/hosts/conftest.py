@@ -9,14 +9,15 @@ import pytest
 from hosts.conducted import Conducted, Sinks
 from hosts.plugins import plugin_path
 from penstock.embedded.java import java
-from penstock.hosts.jvm.class_path import class_path
+from penstock.hosts.jvm.build import class_path
+from penstock.hosts.jvm.messages import OpenSession
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.process import JvmSpec, open_session
-from penstock.hosts.jvm.session import Session
+from penstock.hosts.jvm.session import JvmSession, unanswered
 from support.kafka.client import Kafka
 from support.worker_process import QUICK_JAVA
 
-OpenSession = Callable[..., Session]
+OpenSessions = Callable[..., JvmSession]
 
 
 @pytest.fixture(scope="session")
@@ -32,13 +33,13 @@ def jvm_spec(host_class_path: list[Path], request: pytest.FixtureRequest) -> Jvm
 
 
 @pytest.fixture
-def open_sessions(jvm_spec: JvmSpec) -> Iterator[OpenSession]:
+def open_sessions(jvm_spec: JvmSpec) -> Iterator[OpenSessions]:
     """Opens sessions, and closes them after the test."""
-    opened: list[Session] = []
+    opened: list[JvmSession] = []
 
-    def open_one(**about: Any) -> Session:
-        callbacks = about.pop("callbacks", {})
-        opened.append(open_session(about.pop("spec", jvm_spec), {"name": "test", **about}, callbacks))
+    def open_one(**about: Any) -> JvmSession:
+        answer, spec = about.pop("answer", unanswered), about.pop("spec", jvm_spec)
+        opened.append(open_session(spec, OpenSession(**{"name": "test", **about}), answer))
         return opened[-1]
 
     yield open_one

@@ -8,8 +8,7 @@ import pytest
 
 from penstock.embedded.home import EmbeddedError
 from penstock.embedded.java import Java, bundled, java
-from penstock.hosts.jvm.build import SOURCES, jar_of
-from penstock.hosts.jvm.class_path import class_path
+from penstock.hosts.jvm.build import SOURCES, class_path, jar_of
 
 GREETING = 'package test; public class Greeting { public static void main(String[] a) { System.out.print("hello"); } }'
 

@@ -35,7 +35,8 @@ from penstock.api.schema import (
     struct,
 )
 from penstock.hosts.jvm.codec import schema_table
-from penstock.hosts.jvm.codec.schema_table import MOST, SchemaTable
+from penstock.hosts.jvm.codec.schema_table import MAX_NUMBERS, SchemaTable
+from penstock.hosts.jvm.messages import OpenSession
 from penstock.hosts.jvm.process import JvmSpec, open_session
 from penstock.hosts.jvm.tasks.remote_batch import RemoteBatch, remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
@@ -158,7 +159,7 @@ def jvm(host_class_path: Any) -> Iterator[TaskJvm]:
 
     task = TaskJvm("codec", 0, {}, {}, {}, lambda: None)
     spec = JvmSpec(__file__, java().executable, host_class_path, ("-Xmx256m",), {"linger.ms": 1000})
-    task._session = open_session(spec, {"name": "codec"})
+    task._session = open_session(spec, OpenSession("codec"))
     yield task
     task.close()
 
@@ -198,12 +199,12 @@ def test_schemas_of_long_ago_are_forgotten(jvm: TaskJvm) -> None:
     first = struct(("a", INT32), name="first", default={"a": 7})
     kept = remote(jvm, Batch.of("t", [{"a": 1}], value_schema=first))
     for batch in range(6):
-        many = [STRING.with_(name=f"{batch}-{i}") for i in range(MOST // 2)]
+        many = [STRING.with_(name=f"{batch}-{i}") for i in range(MAX_NUMBERS // 2)]
         assert there_and_back(jvm, Batch.of("t", ["x"] * len(many), value_schema=many)).value_schemas == many
     table = jvm.schemas
     assert table.generation >= 2
-    assert len(table._received) <= 2 * MOST + MOST // 2
-    assert len(table._objects) <= 4 * MOST + 1
+    assert len(table._received) <= 2 * MAX_NUMBERS + MAX_NUMBERS // 2
+    assert len(table._objects) <= 4 * MAX_NUMBERS + 1
     for name in ("value_schemas", "value_column"):
         del kept._columns[name]
     assert kept.value_schemas == [first]
@@ -212,7 +213,7 @@ def test_schemas_of_long_ago_are_forgotten(jvm: TaskJvm) -> None:
 
 
 def test_what_was_encoded_before_the_last_generation_began_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema_table, "MOST", 2)
+    monkeypatch.setattr(schema_table, "MAX_NUMBERS", 2)
     ours, theirs = SchemaTable(), SchemaTable()
     numbered = {ours.number(schema): schema for schema in (INT8, INT16)}
     theirs.learn(ours.take_descriptions())

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.hosts.jvm.levels import JVMS
+from penstock.hosts.jvm.messages import SetJavaLogLevels
 from penstock.pipeline.task import TaskControl
 from penstock.spark.messages.task import LogLevelCommand
 from penstock.spark.run.task_link import Steering
@@ -29,7 +30,7 @@ def logger() -> Iterator[logging.Logger]:
 @pytest.mark.parametrize("name", [LOGGER, f"{LOGGER}.without.one", f"{LOGGER}s"])
 def test_a_level_that_is_inherited_is_told(monkeypatch: pytest.MonkeyPatch, logger: logging.Logger, name: str) -> None:
     told: list[Any] = []
-    session = SimpleNamespace(begin=lambda _, levels, lane: told.append(levels))
+    session = SimpleNamespace(begin=lambda request, lane: told.append(request.levels))
     monkeypatch.setattr(JVMS, "processes", [session])
     monkeypatch.setattr(logging.getLogger(), "level", logging.WARNING)
     logger.setLevel(logging.DEBUG if name != f"{LOGGER}s" else logging.NOTSET)
@@ -45,9 +46,9 @@ def test_a_jvm_that_takes_no_messages_holds_up_no_heartbeat(
     told: list[Any] = []
     takes = threading.Event()
 
-    def begin(method: str, args: Any, lane: str) -> None:
+    def begin(request: SetJavaLogLevels, lane: str) -> None:
         takes.wait()
-        told.append((method, args, lane))
+        told.append((request, lane))
 
     monkeypatch.setattr(JVMS, "processes", [SimpleNamespace(begin=begin)])
     obey = Steering(TaskControl()).obey
@@ -56,4 +57,4 @@ def test_a_jvm_that_takes_no_messages_holds_up_no_heartbeat(
     assert (logger.level, told) == (logging.ERROR, [])
     takes.set()
     eventually(lambda: len(told) == 2)
-    assert told[-1] == ("host.levels", {LOGGER: "ERROR"}, "levels")
+    assert told[-1] == (SetJavaLogLevels({LOGGER: "ERROR"}), "levels")

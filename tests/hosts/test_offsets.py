@@ -10,30 +10,38 @@ from typing import Any
 import pytest
 
 from hosts.conducted import Conducted, stored
+from penstock.hosts.jvm.messages import (
+    CreateJavaConnector,
+    PluginMessage,
+    PluginReference,
+    ReadSourceOffsets,
+    StartJavaConnector,
+)
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.process import JvmSpec
-from penstock.hosts.jvm.session import Session
+from penstock.hosts.jvm.session import JvmSession
 from support.kafka.client import Kafka
 from support.tasks.runs import eventually
 
 pytestmark = pytest.mark.integration
 
 
-def offset_of(args: Any, payload: Any) -> list[Any]:
-    return [{"next": 4} if each is None else None for each in args]
+def offset_of(message: PluginMessage, payload: memoryview) -> list[Any]:
+    assert isinstance(message, ReadSourceOffsets)
+    return [{"next": 4} if each is None else None for each in message.partitions]
 
 
 @pytest.mark.parametrize(("asked", "found"), [("null", "{next=4}"), ("0", "null")])
 def test_the_source_partition_may_be_null(
-    open_sessions: Callable[..., Session], jvm_spec: JvmSpec, conduct: str, tmp_path: Path, asked: str, found: str
+    open_sessions: Callable[..., JvmSession], jvm_spec: JvmSpec, conduct: str, tmp_path: Path, asked: str, found: str
 ) -> None:
     catalogue = find((conduct,), None)
     assert catalogue is not None
     spec = replace(jvm_spec, settings={"catalogue": str(catalogue.file), "linger.ms": 1000})
-    session = open_sessions(spec=spec, callbacks={"connector.offsets": offset_of})
-    session.call("connector.create", {"class": "penstock.tests.ConductSource", "version": "1.2.3"})
+    session = open_sessions(spec=spec, answer=offset_of)
+    session.call(CreateJavaConnector(PluginReference("penstock.tests.ConductSource")))
     config = {"topic": "t", "journal": str(tmp_path / "journal"), "look.up": asked}
-    session.call("connector.start", {"name": "n", "config": config})
+    session.call(StartJavaConnector("n", config))
     assert f"looked.up {found}" in (tmp_path / "journal").read_text().splitlines()
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from hosts.plugins import plugin_path
 from penstock.api.schema import FLOAT64, INT32, INT64, OPTIONAL_STRING, STRING, TIMESTAMP, Schema, array, map_of, struct
-from penstock.hosts.jvm.tasks.converters import JavaConverter
+from penstock.hosts.jvm.tasks.steps import JavaConverter
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.pipeline.converters import AvroConverter
 from penstock.values.logical import moment_of

@@ -21,31 +21,32 @@ from penstock.api.errors import KafkaError
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm import process
 from penstock.hosts.jvm.codec.schema_table import SchemaTable
+from penstock.hosts.jvm.messages import DescribeJvm, JavaRequest, KeepBatch, OpenSession
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.control import ControlJvm
 from penstock.hosts.jvm.plugins.worker import JavaConfigProvider
 from penstock.hosts.jvm.process import JvmSpec, JvmStartError, how_ended, open_session
-from penstock.hosts.jvm.session import Session
+from penstock.hosts.jvm.session import JvmSession
 from penstock.hosts.jvm.tasks.remote_batch import input_of
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.threads import Threads
 from support.tasks.runs import eventually
 
-from .conftest import OpenSession
+from .conftest import OpenSessions
 
 
-def test_sessions_of_one_key_share_a_jvm_that_ends_after_the_last(open_sessions: OpenSession) -> None:
+def test_sessions_of_one_key_share_a_jvm_that_ends_after_the_last(open_sessions: OpenSessions) -> None:
     first = open_sessions(thread="task-thread-x-0")
     second = open_sessions()
     assert first.pid == second.pid
-    assert second.call("host.about").result["sessions"] == 2
+    assert second.call(DescribeJvm()).result.sessions == 2
     first.close()
-    assert second.call("host.about").result["sessions"] == 1
+    assert second.call(DescribeJvm()).result.sessions == 1
     second.close()
     _await_end(first.pid)
 
 
-def test_what_a_session_holds_is_forgotten_at_its_end(open_sessions: OpenSession) -> None:
+def test_what_a_session_holds_is_forgotten_at_its_end(open_sessions: OpenSessions) -> None:
     """Each has records of 40 MB when it ends; the JVM has 256 MB, and goes on for the first session."""
     first = open_sessions()
     batch = Batch.of("t", [bytes(40 << 20)])
@@ -53,13 +54,13 @@ def test_what_a_session_holds_is_forgotten_at_its_end(open_sessions: OpenSession
         session = open_sessions()
         table: Any = SimpleNamespace(schemas=SchemaTable())
         sent, payload = input_of(table, batch)
-        session.call("batch.put", {"input": sent}, payload)
+        session.call(KeepBatch(sent, []), payload)
         session.close()
-    assert first.call("host.about").result["pid"] == first.pid
+    assert first.call(DescribeJvm()).result.pid == first.pid
 
 
 def test_what_plugins_write_in_their_directory_outlives_the_jvm(
-    open_sessions: OpenSession, jvm_spec: JvmSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_sessions: OpenSessions, jvm_spec: JvmSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for ends in (_end, _kill):
@@ -80,30 +81,48 @@ def _place(spec: JvmSpec) -> Path:
     return spec.folder() / (spec.folder() / "current").read_text()
 
 
-def _end(session: Session) -> None:
+def _end(session: JvmSession) -> None:
     session.close()
     _await_end(session.pid)
 
 
-def _kill(session: Session) -> None:
+def _kill(session: JvmSession) -> None:
     os.kill(session.pid, signal.SIGKILL)
     session.wait_end()
 
 
-def test_the_errors_of_java_keep_their_class_message_and_trace(open_sessions: OpenSession) -> None:
-    with pytest.raises(KafkaError, match="There is no method nothing") as caught:
-        open_sessions().call("nothing")
+class Unknown(JavaRequest[None], tag="nothing", frozen=True):
+    """A message that the protocol does not have."""
+
+
+class Misspelt(JavaRequest[None], tag="source.poll", frozen=True):
+    """A poll whose field is misspelt."""
+
+    feee: list[int]
+
+
+Long = type("Long", (Unknown,), {"__module__": __name__}, tag="nothing" * 200_000)  # type: ignore[call-overload]
+
+
+def test_the_errors_of_java_keep_their_class_message_and_trace(open_sessions: OpenSessions) -> None:
+    with pytest.raises(KafkaError, match="There is no message nothing") as caught:
+        open_sessions().call(Unknown())
     assert type(caught.value).java_name == "java.lang.IllegalArgumentException"
     assert caught.value.java_trace.startswith(  # type: ignore[attr-defined]
-        "java.lang.IllegalArgumentException: There is no method nothing\n\tat penstock.host.Session"
+        "java.lang.IllegalArgumentException: There is no message nothing\n\tat penstock.host.Messages"
     )
 
 
-def test_large_messages_need_little_memory_outside_of_the_heap(open_sessions: OpenSession, jvm_spec: JvmSpec) -> None:
+def test_a_misspelt_field_is_an_error_that_names_it(open_sessions: OpenSessions) -> None:
+    with pytest.raises(KafkaError, match=r"^Message source\.poll has no field feee$"):
+        open_sessions().call(Misspelt([]))
+
+
+def test_large_messages_need_little_memory_outside_of_the_heap(open_sessions: OpenSessions, jvm_spec: JvmSpec) -> None:
     """The answer has the name twice, and more than what there is."""
     little = replace(jvm_spec, options=(*jvm_spec.options, "-XX:MaxDirectMemorySize=2m"))
-    with pytest.raises(KafkaError, match="There is no method nothing"):
-        open_sessions(spec=little).call("nothing" * 200_000)
+    with pytest.raises(KafkaError, match="There is no message nothing"):
+        open_sessions(spec=little).call(Long())
 
 
 REPORT = """#
@@ -149,23 +168,23 @@ def test_how_a_jvm_has_ended(tmp_path: Path, code: int, files: dict[str, str], r
     assert alone is by_itself
 
 
-def test_a_jvm_that_crashes_is_lost_with_a_reason(open_sessions: OpenSession) -> None:
+def test_a_jvm_that_crashes_is_lost_with_a_reason(open_sessions: OpenSessions) -> None:
     session = open_sessions()
     os.kill(session.pid, signal.SIGSEGV)
     session.wait_end()
     with pytest.raises(HostLost, match=r"^The JVM of the plugin crashed with SIGSEGV at ") as lost:
-        session.call("host.about")
+        session.call(DescribeJvm())
     assert lost.value.by_itself
 
 
-def test_a_killed_jvm_is_lost_for_all_who_wait_and_started_again(open_sessions: OpenSession) -> None:
+def test_a_killed_jvm_is_lost_for_all_who_wait_and_started_again(open_sessions: OpenSessions) -> None:
     session = open_sessions()
     reasons: list[HostLost] = []
 
     def wait() -> None:
         try:
             while True:
-                session.call("host.about")
+                session.call(DescribeJvm())
         except HostLost as lost:
             reasons.append(lost)
 
@@ -175,13 +194,13 @@ def test_a_killed_jvm_is_lost_for_all_who_wait_and_started_again(open_sessions: 
     waiting.join(900)
     assert [(str(lost), lost.by_itself) for lost in reasons] == [("The JVM of the plugin was killed by SIGKILL", False)]
     with pytest.raises(HostLost):
-        session.call("host.about")
+        session.call(DescribeJvm())
     assert open_sessions().pid != session.pid
 
 
 def test_a_jvm_that_does_not_start_says_why(jvm_spec: JvmSpec) -> None:
     with pytest.raises(JvmStartError, match="Unrecognized VM option 'NoSuchThing'"):
-        open_session(replace(jvm_spec, options=("-XX:+NoSuchThing",)), {})
+        open_session(replace(jvm_spec, options=("-XX:+NoSuchThing",)), OpenSession())
 
 
 @pytest.mark.parametrize(("process", "heap", "shared"), [("connector", "-Xmx1g", False), ("worker", "-Xmx2g", True)])

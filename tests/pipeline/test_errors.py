@@ -13,6 +13,7 @@ from penstock.api.errors import ConnectError, DataError, RetriableError
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import FatalJavaError
 from penstock.hosts.jvm.errors import java_error
+from penstock.hosts.jvm.messages import JavaFailure
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Stage, Step, StoppedError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.trace import causes, trace
@@ -186,7 +187,7 @@ def test_an_error_of_java_ends_the_task_after_the_records_before_it() -> None:
     def missing(batch: Batch) -> Batch:
         if "x" in batch.values:
             classes = ["java.lang.NoClassDefFoundError", "java.lang.LinkageError", "java.lang.Error"]
-            raise java_error({"classes": classes, "message": "a/Class", "causes": [], "trace": ""})
+            raise java_error(JavaFailure(classes, "a/Class", [], ""))
         return batch
 
     handling = Handling({**TOLERATE, "errors.retry.timeout": "-1"})

@@ -1,4 +1,4 @@
-"""The errors of plugins that no tolerance of errors takes for that of a record."""
+"""Errors of plugins that ``errors.tolerance`` does not take for errors of records."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from penstock.api.errors import KafkaError
 
 
 class HostLost(BaseException):
-    """The host's process is gone, or does not answer: the task is lost, and starts again.
+    """The host's process has ended or does not answer: the task is lost, and starts again.
 
-    Not an Exception, so that no tolerance of errors takes it for that of a record.
+    It is no Exception, so that ``errors.tolerance`` does not take it for the error of a record.
     """
 
     def __init__(self, reason: str, by_itself: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Sends the levels of this process's loggers to the processes of plugins."""
+"""Levels of this process's loggers, sent to the processes of plugins."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class LevelFollowers(Generic[P]):
         self._tell = tell
 
     def level_changed(self, name: str) -> None:
-        """Called when the level of a logger of this process has been set; any thread may call it.
+        """Send the level of a logger of this process that has been set. Any thread may call it.
 
-        Returns at once: a process that takes no messages must not hold up the caller, who may have heartbeats to send.
+        Returns at once: a process that takes no messages must not delay the caller, which may have heartbeats to send.
         """
         if self.processes:
             threading.Thread(target=self._tell_all, args=(name,), name="levels", daemon=True).start()

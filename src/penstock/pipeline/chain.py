@@ -17,7 +17,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.record import Record
 from penstock.api.returned import applied_batch
 from penstock.api.transform import Predicate, Transformation
-from penstock.hosts.jvm.tasks.java_steps import JavaStepOf, in_jvm, java_step, only_java
+from penstock.hosts.jvm.tasks.steps import JavaStepOf, in_jvm, java_step, only_java
 from penstock.java.text import java_class_name
 from penstock.pipeline.errors import PartlyAppliedError, Stage, Step
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins

@@ -17,7 +17,8 @@ from penstock.api.batch import NO_HEADERS, Batch
 from penstock.api.converter import Converter, HeaderConverter
 from penstock.api.errors import ConfigError
 from penstock.api.record import Header
-from penstock.hosts.jvm.tasks.java_steps import (
+from penstock.hosts.jvm.tasks.steps import (
+    JavaStep,
     JavaStepOf,
     as_bytes,
     in_bytes,
@@ -27,7 +28,6 @@ from penstock.hosts.jvm.tasks.java_steps import (
     without_headers,
     without_keys,
 )
-from penstock.hosts.jvm.tasks.steps import JavaStep
 from penstock.java.text import java_class_name
 from penstock.pipeline.chain import Chain, Resolve, prefixed
 from penstock.pipeline.errors import Stage, Step

@@ -18,7 +18,7 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Kind, PluginClass
 from penstock.core.config.versions import UNDEFINED_VERSION
 from penstock.embedded.home import EmbeddedError
-from penstock.hosts.jvm.class_path import class_path
+from penstock.hosts.jvm.build import class_path
 from penstock.hosts.jvm.plugins.catalogue import Catalogue, NewerClass, find, java_executable, url_of
 from penstock.hosts.jvm.plugins.classes import REST_EXTENSION, JavaClass, java_classes, report
 from penstock.hosts.jvm.plugins.config_def import config_def

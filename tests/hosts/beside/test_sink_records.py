@@ -9,7 +9,7 @@ import pytest
 from hosts.plugins import plugin_path
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
-from penstock.hosts.jvm.tasks.transforms import JavaPredicate, JavaTransformation
+from penstock.hosts.jvm.tasks.steps import JavaPredicate, JavaTransformation
 from support.jars import require
 from support.java_worker import JARS, JavaWorker
 from support.kafka.client import Kafka

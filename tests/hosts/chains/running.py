@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.hosts.jvm.tasks.converters import JavaConverter, JavaHeaderConverter
-from penstock.hosts.jvm.tasks.transforms import JavaPredicate, JavaTransformation
+from penstock.hosts.jvm.tasks.steps import JavaConverter, JavaHeaderConverter, JavaPredicate, JavaTransformation
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Step

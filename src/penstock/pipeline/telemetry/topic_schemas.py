@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.schema import Schema, SchemaType
-from penstock.hosts.jvm.tasks.java_steps import in_jvm
+from penstock.hosts.jvm.tasks.steps import in_jvm
 from penstock.pipeline.errors import Stage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec

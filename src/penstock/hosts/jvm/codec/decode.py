@@ -30,7 +30,7 @@ class Decoder:
         return [known[number] for number in numbers]
 
     def columns(self, schemas: list[Schema | None]) -> list[Any] | Table:
-        """A column whose values have these schemas."""
+        """Read a column whose values have these schemas."""
         if not schemas:
             return self.column(None)
         first = schemas[0]
@@ -39,7 +39,7 @@ class Decoder:
         return self.column(None, schemas)
 
     def column(self, schema: Schema | None, each: list[Schema | None] | None = None) -> list[Any] | Table:
-        """``each``: the schema of each row, if they differ."""
+        """Read a column; ``each``: the schema of each row, if they differ."""
         tag, n = self._u8(), self._i32()
         if tag == tags.NULLS:
             return [None] * n
@@ -54,12 +54,12 @@ class Decoder:
         return [None if null else next(present) for null in nulls]
 
     def plain(self) -> list[Any]:
-        """A column of no schema whose values are no structs."""
+        """Read a column without a schema whose values are no structs."""
         return list(self.column(None))
 
     def _mixed(self, schema: Schema | None, each: list[Schema | None] | None, n: int) -> list[Any]:
         groups = self._i32()
-        rows = list(self._take(n)) if groups <= tags.SMALL else self._numbers("i", n)
+        rows = list(self._take(n)) if groups <= tags.MAX_SMALL else self._numbers("i", n)
         columns = []
         for _ in range(groups):
             first = self._i32()

@@ -70,7 +70,7 @@ class Encoder:
             self.parts.append(bytes((0,)) + _i32(n) + array("i", map(self._number, column)).tobytes())
 
     def columns(self, schemas: Sequence[Schema | None], values: Sequence[Any] | Table) -> None:
-        """A column whose values have these schemas."""
+        """Write a column whose values have these schemas."""
         first = schemas[0] if schemas else None
         if _one(schemas):
             self.column(first, values)
@@ -118,7 +118,7 @@ class Encoder:
             raise DataError(f"A value of {_shown(schema)} can't be given to Java: {error}") from error
 
     def _repeated(self, schema: Schema | None, values: Sequence[Any]) -> bool:
-        """Write one value for all, if it is; most columns of topics and partitions are so."""
+        """Write a column of equal values, as most topics and partitions are, as one value; return False for others."""
         first, n = values[0], len(values)
         if values[-1] != first or values.count(first) < n:
             return False
@@ -146,7 +146,7 @@ class Encoder:
             groups[kind].append(value)
         numbers = {kind: i for i, kind in enumerate(groups)}
         numbered = [numbers[kind] for kind in kinds]
-        data = bytes(numbered) if len(groups) <= tags.SMALL else array("i", numbered).tobytes()
+        data = bytes(numbered) if len(groups) <= tags.MAX_SMALL else array("i", numbered).tobytes()
         self.parts.append(bytes((tags.MIXED,)) + _i32(len(rows)) + _i32(len(groups)) + data)
         for first, (kind, values) in zip(firsts, groups.items(), strict=True):
             self.parts.append(_i32(first))
@@ -205,14 +205,14 @@ class Encoder:
 
 
 def _one(schemas: Sequence[Schema | None]) -> bool:
-    """Whether all are the same object."""
+    """Return whether all schemas are the same object."""
     if schemas and schemas[0] is None:
         return schemas.count(None) == len(schemas)
     return len(set(map(id, schemas))) <= 1
 
 
 def _tag(schema: Schema | None, kind: type) -> int:
-    """What the values of this Python type are, under this schema."""
+    """Return the tag of values of this Python type with this schema."""
     plain = _PLAIN.get(kind)
     if plain is None:
         plain = next((tag for each, tag in _PLAIN.items() if issubclass(kind, each)), None)

@@ -1,8 +1,8 @@
 """The schemas of a session by number; Java: ``SchemaTable``.
 
-Each side gives numbers to the schemas that it sends, and describes a schema when it first sends its number. After MOST
-of them it begins a new generation of numbers, and says so: the other side then forgets those of the generation before
-the last one. A schema that comes back is the same object as before, unless it is long ago.
+Each side gives numbers to the schemas that it sends, and describes a schema when it first sends its number. After
+MAX_NUMBERS of them it begins a new generation of numbers, and says so: the other side then forgets the numbers of the
+generation before the last one. A schema that returns is the same object as before, unless it was long ago.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from penstock.api.schema import NO_PARAMETERS, Field, Schema, SchemaType
 from penstock.hosts.jvm.codec.decode import Decoder
 from penstock.hosts.jvm.codec.encode import Encoder
 
-MOST = 10_000
-"""How many schemas a generation of numbers has, but for those that its last message adds."""
+MAX_NUMBERS = 10_000
+"""Number of schemas in a generation of numbers, but for those that its last message adds."""
 
 
 class SchemaTable:
     def __init__(self) -> None:
         self.generation = 0
-        """Of our numbers. What has been encoded in this one or the last one can still be sent."""
+        """Generation of our numbers. Columns encoded in this one or the last one can still be sent."""
         self._numbers: dict[Schema, int] = {}
-        """Those of this generation."""
+        """The numbers of this generation."""
         self._described: list[Any] = []
         self._last = 0
         self._received: dict[int, Schema] = {}
@@ -34,7 +34,7 @@ class SchemaTable:
         self._lock = threading.Lock()
 
     def number(self, schema: Schema | None) -> int:
-        """0 for None."""
+        """Return the number of a schema; 0 for None."""
         if schema is None:
             return 0
         number = self._numbers.get(schema)
@@ -48,14 +48,14 @@ class SchemaTable:
         return number
 
     def get(self, number: int) -> Schema | None:
-        """The schema of a number that was received."""
+        """Return the schema of a number that was received."""
         return self._received[number] if number else None
 
     def take_descriptions(self) -> list[Any]:
-        """What the JVM does not know yet; to be sent with the next message that names numbers."""
+        """Return the schemas that the JVM does not know yet, to be sent with the next message that names numbers."""
         with self._lock:
             taken, self._described = self._described, []
-            if len(self._numbers) >= MOST:
+            if len(self._numbers) >= MAX_NUMBERS:
                 self.generation += 1
                 self._numbers.clear()
                 self._described.append([self._last + 1, None])
@@ -73,8 +73,8 @@ class SchemaTable:
                 self._received[number] = self._object(schema)
 
     def _object(self, schema: Schema) -> Schema:
-        """One object for all equal schemas."""
-        if len(self._objects) > 4 * MOST:
+        """Return the one object for all equal schemas."""
+        if len(self._objects) > 4 * MAX_NUMBERS:
             self._objects.clear()
         return self._objects.setdefault(schema, schema)
 

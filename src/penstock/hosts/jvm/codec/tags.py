@@ -1,4 +1,4 @@
-"""What a column holds; the same numbers as in ``Tag.java``."""
+"""Tags of the columns; the same numbers as in ``Tag.java``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ DECIMAL = 13
 DATE = 14
 MIXED = 20
 REPEATED = 21
-"""One text or integer for all rows: a column of one row follows."""
+"""A text or integer that all rows have: a column of one row follows."""
 SEQUENCE = 22
 """INT64, each one more than the one before: the first follows. Written here only."""
 
 NUMBERS = {INT8: "b", INT16: "h", INT32: "i", INT64: "q", FLOAT32: "f", FLOAT64: "d", DATE: "q"}
 """The formats of ``struct`` and ``array``."""
-SMALL = 255
-"""Up to so many kinds have numbers of one byte."""
+MAX_SMALL = 255
+"""Maximum number of kinds whose numbers have one byte."""

@@ -23,8 +23,8 @@ import orjson
 from penstock.embedded.home import EmbeddedError, folder, home
 from penstock.embedded.jars import lock, pinned
 from penstock.embedded.java import bundled_version, chosen, is_bundled, java
-from penstock.hosts.jvm.build import SOURCES
-from penstock.hosts.jvm.class_path import class_path
+from penstock.hosts.jvm.build import SOURCES, class_path
+from penstock.hosts.jvm.messages import PluginReference
 from penstock.hosts.jvm.plugins.locations import Checksums, java_locations, write_json
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _SOURCES = ("Definitions.java", "Discovery.java", "NewerClasses.java", "ProblemL
 
 @dataclass(frozen=True, slots=True)
 class JavaPlugin:
-    """One class of a location, as discovery describes it."""
+    """A class of a location, as discovery describes it."""
 
     name: str
     version: str
@@ -50,15 +50,15 @@ class JavaPlugin:
     scan: tuple[str, ...]
     """The kinds as which the scan of all classes has found it."""
     document: dict[str, Any] = field(repr=False, compare=False)
-    """With ``config``, the definitions of its settings, or ``config_error``, what it has thrown instead."""
+    """Discovery's document, with ``config``, the definitions of its settings, or ``config_error``, what it threw."""
 
     @property
-    def reference(self) -> dict[str, str]:
-        """By which a JVM makes one: its class may be in other locations, too."""
-        return {"class": self.name, "location": str(self.location)}
+    def reference(self) -> PluginReference:
+        """Class and location, by which a JVM makes an object: the class may be in other locations, too."""
+        return PluginReference(self.name, str(self.location))
 
     def kinds(self, mode: str) -> tuple[str, ...]:
-        """The kinds as which it counts in this mode of ``plugin.discovery``."""
+        """Return the kinds as which it counts in this mode of ``plugin.discovery``."""
         match mode:
             case "service_load":
                 return self.service
@@ -86,14 +86,14 @@ class Catalogue:
     problems: tuple[str, ...]
     """A sentence for each class that is left out, and why."""
     file: Path
-    """For ``PluginLoaders.java``: the plugins without the definitions of their settings."""
+    """The file for ``PluginLoaders.java``: the plugins without the definitions of their settings."""
     newer: tuple[NewerClass, ...] = ()
 
 
 def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue | None:
-    """The Java plugins in these folders; None, at no cost, where there are no jars, or none that can be read.
+    """Find the Java plugins in these folders; return None, at no cost, if there are no readable jars.
 
-    Starts a JVM for those locations alone that have changed since they were scanned. Raises EmbeddedError.
+    Starts a JVM only if locations have changed since they were scanned. Raises EmbeddedError.
     """
     locations = java_locations(plugin_path)
     if not locations:
@@ -132,8 +132,8 @@ def _kept(text: str) -> Path:
 
 
 def _salt(java_home: str | None) -> str:
-    """What else decides on what is found: the Java, told by its file rather than by asking it, our program, and the
-    class path of Java Connect, by which plugins may name their version.
+    """Return what else decides on the outcome: the Java, told by its file rather than by asking it, our program, and
+    the class path of Java Connect, by which plugins may name their version.
     """
     own = hashlib.sha256(b"".join((_DISCOVERY / name).read_bytes() for name in _SOURCES))
     own.update(" ".join(jar.sha256 for jar in pinned("connect")).encode())
@@ -146,7 +146,7 @@ def _salt(java_home: str | None) -> str:
 
 
 def url_of(location: Path) -> str:
-    """A location as Java prints it."""
+    """Return a location as Java prints it."""
     return f"file:{quote(str(location), safe=_SAFE)}{'/' if location.is_dir() else ''}"
 
 
@@ -180,12 +180,12 @@ def _for_loaders(plugins: Sequence[JavaPlugin]) -> Path:
 
 
 def java_executable(java_home: str | None) -> Path:
-    """The Java of ``penstock.java.home``, else the one that Spark uses. Raises EmbeddedError."""
+    """Return the Java of ``penstock.java.home``, else the one that Spark uses. Raises EmbeddedError."""
     return (chosen(Path(java_home).expanduser(), "penstock.java.home") if java_home else java()).executable
 
 
 def _scan(files: dict[Path, Path], java_home: str | None) -> None:
-    """Scans locations and keeps what is found. A location whose classes end the JVM is scanned alone."""
+    """Scan locations and keep what is found. If classes end the JVM, each location is scanned alone."""
     if not files:
         return
     log.info("Looking for Java plugins in %s", ", ".join(map(str, files)))

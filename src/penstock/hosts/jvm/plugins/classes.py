@@ -15,8 +15,7 @@ from penstock.hosts.jvm.plugins.catalogue import Catalogue, JavaPlugin
 from penstock.hosts.jvm.plugins.connector import JavaSinkConnector, JavaSourceConnector
 from penstock.hosts.jvm.plugins.control import ControlJvm
 from penstock.hosts.jvm.plugins.worker import JavaConfigProvider, JavaOverridePolicy
-from penstock.hosts.jvm.tasks.converters import JavaConverter, JavaHeaderConverter
-from penstock.hosts.jvm.tasks.transforms import JavaPredicate, JavaTransformation
+from penstock.hosts.jvm.tasks.steps import JavaConverter, JavaHeaderConverter, JavaPredicate, JavaTransformation
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ class JavaClass:
 
 
 def java_classes(catalogue: Catalogue, mode: str, jvm: ControlJvm | None) -> Iterator[JavaClass]:
-    """Those that count in this mode of ``plugin.discovery``."""
+    """Yield the plugins that count in this mode of ``plugin.discovery``."""
     for plugin in catalogue.plugins:
         kinds = tuple(kind for kind in plugin.kinds(mode) if kind != REST_EXTENSION)
         if kinds:
@@ -51,7 +50,7 @@ def java_classes(catalogue: Catalogue, mode: str, jvm: ControlJvm | None) -> Ite
 
 
 def report(catalogue: Catalogue, mode: str) -> None:
-    """Log what is left out, and why. Raises ConfigError if ``hybrid_fail`` finds what only the scan has found."""
+    """Log which classes are left out, and why. Raises ConfigError in mode ``hybrid_fail`` if manifests are missing."""
     for problem in (*catalogue.problems, *(each.problem for each in catalogue.newer)):
         log.error("%s", problem)
     for plugin in catalogue.plugins:

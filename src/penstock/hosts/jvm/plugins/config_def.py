@@ -1,7 +1,7 @@
 """A Java plugin's definitions of settings, as discovery has kept them.
 
-All that documentation and forms show is here, without a JVM; a configuration is validated in the worker's JVM, where
-the code in the definitions is: their validators and recommenders.
+Documentation and forms need no JVM; a configuration is validated in the worker's JVM, which has the code in the
+definitions: their validators and recommenders.
 """
 
 from __future__ import annotations
@@ -10,24 +10,27 @@ import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width, parse_type
 from penstock.api.errors import ConnectError
 from penstock.api.validators import Described
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.errors import java_error
+from penstock.hosts.jvm.messages import JavaFailure, ValidateByDefinition, ValidatedSetting
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
-from penstock.hosts.jvm.session import Session
+from penstock.hosts.jvm.session import JvmSession
 
 
 def config_def(plugin: JavaPlugin, jvm: ControlJvm | None) -> ConfigDef:
-    """The definitions of a plugin of the catalogue. Without a JVM nothing is checked beyond the types.
+    """Return the definitions of a plugin of the catalogue. Without a JVM only types are checked.
 
     Raises the plugin's error if it could not say what its settings are.
     """
     document = plugin.document
     if (error := document.get("config_error")) is not None:
-        raise java_error(error)
+        raise java_error(msgspec.convert(error, JavaFailure))
     defined = ConfigDef()
     defined.groups = list(document.get("groups", ()))
     for each in document.get("config", ()):
@@ -57,44 +60,44 @@ def _key(kept: Mapping[str, Any]) -> ConfigKey:
 
 
 def _in_the_jvm(name: str, value: Any) -> None:
-    """The code of a validator is in the JVM, and so is every check."""
+    """Check nothing: the code of a validator is in the JVM."""
 
 
 class _Validation:
-    """Validates by one plugin's definitions, in one session as long as this object lives."""
+    """Validation by one plugin's definitions, in one session as long as this object lives."""
 
     def __init__(self, plugin: JavaPlugin, jvm: ControlJvm) -> None:
         self._plugin, self._jvm = plugin.reference, jvm
         self._types = types_of(plugin.document)
-        self._session: Session | None = None
+        self._session: JvmSession | None = None
 
     def __call__(self, prefix: str, config: Mapping[str, Any]) -> Iterable[ConfigValue]:
         if self._session is None:
-            name = self._plugin["class"]
+            name = self._plugin.java_class
             self._session = self._jvm.open(name, f"config-{name.rpartition('.')[2]}")
             weakref.finalize(self, close_later, self._session)
-        args = {"plugin": self._plugin, "prefix": prefix, "config": dict(config)}
+        request = ValidateByDefinition(self._plugin, prefix, dict(config))
         try:
-            found = self._session.call("definition.validate", args, timeout=CALL_SECONDS).result
+            found = self._session.call(request, timeout=CALL_SECONDS).result
         except HostLost as lost:
-            raise ConnectError(f"{self._plugin['class']} has ended its JVM: {lost}") from lost
+            raise ConnectError(f"{self._plugin.java_class} has ended its JVM: {lost}") from lost
         return validated_values(found, {prefix + name: type for name, type in self._types.items()})
 
 
 def types_of(plugin: Mapping[str, Any]) -> dict[str, str]:
-    """The types of a plugin's settings, by their names."""
+    """Return the types of a plugin's settings, by name."""
     return {key["name"]: key["type"] for key in plugin.get("config", ())}
 
 
-def validated_values(found: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> list[ConfigValue]:
-    """The answer of a validation in the JVM, whose values are texts already."""
+def validated_values(found: list[ValidatedSetting], types: Mapping[str, str]) -> list[ConfigValue]:
+    """Return the outcome of a validation in the JVM, whose values are text already."""
     return [
         ConfigValue(
-            each["name"],
-            [each["value"]] if types.get(each["name"]) == "LIST" and each["value"] is not None else each["value"],
-            each["recommended"],
-            each["errors"],
-            each["visible"],
+            each.name,
+            [each.value] if types.get(each.name) == "LIST" and each.value is not None else each.value,
+            each.recommended,
+            each.errors,
+            each.visible,
         )
         for each in found
     ]

@@ -1,8 +1,8 @@
 """Connectors from jars: Python classes whose objects live in the worker's JVM.
 
-``classes.py`` derives one class from these for each Java class. An object that is only asked something makes a
-session for the question; one that is started keeps its session until it is stopped, and starts again in a new JVM if
-its JVM ends. Java: ``WorkerConnector``.
+``classes.py`` derives one class from these for each Java class. An object that is only asked a question opens a
+session for it; one that is started keeps its session until it is stopped, and starts again in a new JVM if its JVM
+ends. Java: ``WorkerConnector``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, assert_never
 
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import (
@@ -26,26 +26,46 @@ from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.errors import java_error
+from penstock.hosts.jvm.messages import (
+    AlterJavaOffsets,
+    AskExactlyOnceSupport,
+    AskTransactionBoundaries,
+    CreateJavaConnector,
+    JavaMetric,
+    JavaRequest,
+    MakeJavaTaskConfigs,
+    PluginMessage,
+    RaiseConnectorError,
+    ReadJavaMetrics,
+    ReadSourceOffsets,
+    RequestReconfiguration,
+    SinkRequest,
+    StartJavaConnector,
+    StopJavaConnector,
+    ValidateJavaConnector,
+)
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.config_def import config_def, types_of, validated_values
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
-from penstock.hosts.jvm.session import Pending, Session
+from penstock.hosts.jvm.session import JavaCall, JvmSession, unanswered
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
+from penstock.hosts.jvm.tasks.task_jvm import shown_metrics
 
 log = logging.getLogger(__name__)
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 PAUSES_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
-"""Before a connector starts again whose JVM has ended; the last one stays."""
+"""Pauses before a connector whose JVM has ended starts again; the last one repeats."""
 HEALTHY_S = 300.0
-"""After so long the pauses begin again."""
+"""The pauses begin again after a connector has run for so long."""
 _UNSUPPORTED = "java.lang.UnsupportedOperationException"
 
 
 class JavaConnector(Connector):
-    """What is the same for sources and sinks."""
+    """Base of source and sink connectors from jars."""
 
     setting_prefixes = ("",)
     java_plugin: ClassVar[JavaPlugin]
@@ -53,9 +73,9 @@ class JavaConnector(Connector):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._session: Session | None = None
-        self._asked: tuple[Session | None, Pending | None] = None, None
-        """Which was asked for its metrics last, and that call."""
+        self._session: JvmSession | None = None
+        self._reading: tuple[JvmSession | None, JavaCall[list[JavaMetric]] | None] = None, None
+        """The session that was last asked for metrics, and that request."""
         self._task_class = ""
         self._wanted = False
         self._attempt = -1
@@ -70,16 +90,17 @@ class JavaConnector(Connector):
 
     # -- questions
 
-    def _ask(self, method: str, args: Mapping[str, Any]) -> Any:
+    def _ask(self, request: JavaRequest[R]) -> R:
         with self.jvm.connector(self.java_plugin.reference) as session:
-            return session.call(f"connector.{method}", args, timeout=CALL_SECONDS).result
+            return session.call(request, timeout=CALL_SECONDS).result
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return validated_values(self._ask("validate", {"config": dict(config)}), types_of(self.java_plugin.document))
+        found = self._ask(ValidateJavaConnector(dict(config)))
+        return validated_values(found, types_of(self.java_plugin.document))
 
     def _alter(self, config: Mapping[str, str], offsets: Sequence[Any]) -> bool:
         try:
-            return bool(self._ask("alterOffsets", {"config": dict(config), "offsets": offsets}))
+            return self._ask(AlterJavaOffsets(dict(config), list(offsets)))
         except KafkaError as error:
             if error.java_name != _UNSUPPORTED:
                 raise
@@ -94,15 +115,7 @@ class JavaConnector(Connector):
 
     def _start(self, config: dict[str, str]) -> None:
         name = config.get("name", "")
-        session = self.jvm.open(
-            name,
-            f"connector-thread-{name}",
-            {
-                "connector.reconfigure": lambda args, payload: self.context.request_task_reconfiguration(),
-                "connector.raise": lambda args, payload: self.context.raise_error(java_error(args)),
-                "connector.offsets": lambda args, payload: self._offsets(args),
-            },
-        )
+        session = self.jvm.open(name, f"connector-thread-{name}", self._answer)
         with self._lock:
             if wanted := self._wanted:
                 self._session = session
@@ -110,28 +123,43 @@ class JavaConnector(Connector):
             close_later(session)
             return
         try:
-            session.call("connector.create", self.java_plugin.reference)
-            session.call("connector.start", {"name": name, "config": config})
+            session.call(CreateJavaConnector(self.java_plugin.reference))
+            session.call(StartJavaConnector(name, config))
         except HostLost as lost:
             self._session = None
             raise ConnectError(f"Connector {name} has ended its JVM while it started: {lost}") from lost
         threading.Thread(target=self._watch, args=(session, config), name=f"watch-{name}", daemon=True).start()
 
-    def ask_metrics(self) -> Pending | None:
-        """Ask for the metrics that it has registered (KIP-877, MBeans), without waiting; None if it does not run, or
-        has not yet answered when it was asked before.
+    def _answer(self, message: PluginMessage, payload: memoryview) -> Any:
+        match message:
+            case RequestReconfiguration():
+                self.context.request_task_reconfiguration()
+            case RaiseConnectorError(error):
+                self.context.raise_error(java_error(error))
+            case ReadSourceOffsets(partitions):
+                return self._offsets(partitions)
+            case SinkRequest():
+                return unanswered(message, payload)
+            case _:
+                assert_never(message)
+        return None
+
+    def ask_metrics(self) -> JavaCall[list[JavaMetric]] | None:
+        """Ask for the metrics that it has registered (KIP-877, MBeans), without waiting.
+
+        Returns None if it does not run, or has not yet answered the last time.
         """
         with self._lock:
             session = self._session
             if session is None or session.gone:
                 return None
-            of, before = self._asked
+            of, before = self._reading
         if of is session and before is not None and not before.done.is_set():
             return None
-        asked = session.begin("metrics", lane="metrics", aside=True)
+        reading = session.begin(ReadJavaMetrics(), lane="metrics", aside=True)
         with self._lock:
-            self._asked = session, asked
-        return asked
+            self._reading = session, reading
+        return reading
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         with self._lock:
@@ -139,13 +167,13 @@ class JavaConnector(Connector):
         if session is None:
             raise ConnectError("The connector is being started again, since its JVM has ended")
         try:
-            found = session.call("connector.taskConfigs", {"most": max_tasks}).result
+            found = session.call(MakeJavaTaskConfigs(max_tasks)).result
         except HostLost as lost:
             raise ConnectError(
                 f"The connector's JVM has ended while it made its tasks' configurations: {lost}"
             ) from lost
-        self._task_class = found["class"]
-        configs: list[dict[str, str]] = found["configs"]
+        self._task_class = found.task_class
+        configs: list[dict[str, str]] = found.configs
         return configs
 
     def stop(self) -> None:
@@ -153,35 +181,35 @@ class JavaConnector(Connector):
         if session is None:
             return
         try:
-            session.call("connector.stop")
+            session.call(StopJavaConnector())
         except HostLost:
             pass  # it has stopped
         finally:
             close_later(session)
 
     def has_failed(self) -> None:
-        """It does not start again when its JVM ends: until it is restarted it is FAILED."""
+        """Keep it from starting again when its JVM ends, since it is FAILED until it is restarted."""
         with self._lock:
             self._wanted = False
 
     def give_up(self) -> None:
-        """Let go of one that has failed, which Java Connect does not tell to stop either."""
+        """Close the session of a failed connector, which Java Connect does not stop either."""
         if (session := self._taken()) is not None:
             close_later(session)
 
-    def _taken(self) -> Session | None:
+    def _taken(self) -> JvmSession | None:
         with self._lock:
             self._wanted, session, self._session = False, self._session, None
         return session
 
-    def _offsets(self, partitions: Any) -> list[Any]:
-        """The committed offset of each source partition; None without one."""
+    def _offsets(self, partitions: list[Any]) -> list[Any]:
+        """Return the committed offset of each source partition, or None."""
         known = self.context.source_offsets()  # type: ignore[attr-defined]
         return [next((offset for place, offset in known if place == asked), None) for asked in partitions]
 
     # -- when its JVM ends
 
-    def _watch(self, session: Session, config: dict[str, str]) -> None:
+    def _watch(self, session: JvmSession, config: dict[str, str]) -> None:
         """Start again when the JVM of this session ends, unless the connector has been stopped or has failed."""
         started = time.monotonic()
         session.wait_end()
@@ -201,7 +229,7 @@ class JavaConnector(Connector):
         else:
             self.context.request_task_reconfiguration()
 
-    def _is_wanted(self, session: Session) -> bool:
+    def _is_wanted(self, session: JvmSession) -> bool:
         with self._lock:
             return self._wanted and self._session is session
 
@@ -210,17 +238,17 @@ class JavaSourceConnector(JavaConnector, SourceConnector):
     """Base of source connectors from jars."""
 
     def task_class(self) -> type[SourceTask]:
-        """By Java's name of it, which is known after ``task_configs``; imported by the name of its base."""
+        """Return the class under Java's name, known after ``task_configs``; it is imported by the name of its base."""
         return _task_class(JavaSourceTask, self._task_class)
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
-        answer = self._ask("exactlyOnceSupport", {"config": dict(config)})
+        answer = self._ask(AskExactlyOnceSupport(dict(config)))
         return None if answer is None else ExactlyOnceSupport[answer]
 
     def can_define_transaction_boundaries(  # type: ignore[override]
         self, config: Mapping[str, str]
     ) -> ConnectorTransactionBoundaries | None:
-        answer = self._ask("transactionBoundaries", {"config": dict(config)})
+        answer = self._ask(AskTransactionBoundaries(dict(config)))
         return None if answer is None else ConnectorTransactionBoundaries[answer]
 
     def alter_offsets(
@@ -233,21 +261,21 @@ class JavaSinkConnector(JavaConnector, SinkConnector):
     """Base of sink connectors from jars."""
 
     def task_class(self) -> type[SinkTask]:
-        """By Java's name of it, which is known after ``task_configs``; imported by the name of its base."""
+        """Return the class under Java's name, known after ``task_configs``; it is imported by the name of its base."""
         return _task_class(JavaSinkTask, self._task_class)
 
     def alter_offsets(self, config: Mapping[str, str], offsets: dict[tuple[str, int], int | None]) -> bool:
         return self._alter(config, [[topic, partition, to] for (topic, partition), to in offsets.items()])
 
 
-def answers(asked: Iterable[Pending | None], seconds: float) -> list[dict[str, Any]]:
-    """All metrics that were asked for and have come within so many seconds."""
+def answers(asked: Iterable[JavaCall[list[JavaMetric]] | None], seconds: float) -> list[dict[str, Any]]:
+    """Return the metrics that were asked for and have arrived within so many seconds."""
     deadline = time.monotonic() + seconds
     found: list[dict[str, Any]] = []
     for pending in asked:
         if pending is not None and pending.done.wait(max(0.0, deadline - time.monotonic())) and pending.succeeded:
             reply = pending.wait()
-            found += [] if reply is None else reply.result
+            found += [] if reply is None else shown_metrics(reply.result)
     return found
 
 

@@ -1,7 +1,7 @@
-"""Which folders and files of ``plugin.path`` hold Java plugins, and their checksums.
+"""The locations of Java plugins in ``plugin.path``, and their checksums.
 
 An entry of ``plugin.path`` is a folder; each jar and each folder with jars or classes in it is one plugin location.
-Java: ``PluginUtils.pluginLocations``. ``os.path`` says of what can't be read that it is not there; ``Path`` raises.
+Java: ``PluginUtils.pluginLocations``. Functions of ``os.path`` treat unreadable files as absent, where ``Path`` raises.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ARCHIVES = (".jar", ".zip")
 
 
 def java_locations(plugin_path: Iterable[str]) -> list[Path]:
-    """Those of all entries, each once. What can't be read is not there."""
+    """Return the locations of all entries, each once. Unreadable files and folders count as absent."""
     found: dict[Path, None] = {}
     for entry in plugin_path:
         path = Path(entry).expanduser().absolute()
@@ -40,7 +40,7 @@ def java_locations(plugin_path: Iterable[str]) -> list[Path]:
 
 
 def is_java(path: Path) -> bool:
-    """Whether this file or folder is a location of Java plugins: a jar, or a folder with jars or classes."""
+    """Return whether this file or folder is a location of Java plugins: a jar, or a folder with jars or classes."""
     if os.path.isdir(path):
         if is_environment(path):  # of Python; packages of it may have jars
             return False
@@ -50,8 +50,9 @@ def is_java(path: Path) -> bool:
 
 
 def java_files(location: Path) -> Iterator[Path]:
-    """The jars, other archives and classes of a location; each folder once, whatever links lead to it, and nothing of
-    links that lead nowhere.
+    """Yield the jars, other archives and classes of a location.
+
+    Each folder is visited once, however many links lead to it; broken links are skipped.
     """
     if os.path.isfile(location):
         yield location
@@ -76,7 +77,7 @@ def _has_classes(archive: Path) -> bool:
 
 
 class Checksums:
-    """SHA-256 of files, each computed once while its size and time stay what they are."""
+    """SHA-256 checksums of files, each computed once as long as size and time stay the same."""
 
     def __init__(self) -> None:
         self._file = home() / "hosts" / "checksums.json"
@@ -86,7 +87,7 @@ class Checksums:
         self._added: dict[str, list[int | str]] = {}
 
     def of(self, location: Path) -> str:
-        """One for all files of a location, and their names in it."""
+        """Return the checksum of all files of a location, and their names in it."""
         seen = hashlib.sha256()
         for file in java_files(location):
             seen.update(f"{file.relative_to(location)} {self._of_file(file)}\n".encode())
@@ -103,7 +104,7 @@ class Checksums:
         return checksum
 
     def keep(self) -> None:
-        """Write down those that were not known."""
+        """Save the checksums that were not known."""
         if self._added:
             with lock(folder(self._file.parent) / ".checksums"):
                 merged: Mapping[str, object] = {}
@@ -114,7 +115,7 @@ class Checksums:
 
 
 def write_json(file: Path, content: object) -> None:
-    """Written whole or not at all: readers never see a part of it."""
+    """Write a file of JSON whole or not at all: readers never see a part of it."""
     draft = file.with_name(f".{file.name}-{os.getpid()}-{threading.get_ident()}")
     with writing(file):
         draft.write_bytes(orjson.dumps(content))

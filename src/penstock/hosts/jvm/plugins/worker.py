@@ -6,48 +6,60 @@ import itertools
 import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.errors import ConnectError
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.provider import ConfigData, ConfigProvider
 from penstock.hosts.errors import HostLost
+from penstock.hosts.jvm.messages import (
+    CreateJavaPolicy,
+    CreateJavaProvider,
+    JavaRequest,
+    ReadProvidedConfig,
+    ValidateByPolicy,
+)
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
+from penstock.hosts.jvm.plugins.config_def import validated_values
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm
-from penstock.hosts.jvm.session import Session
+from penstock.hosts.jvm.session import JvmSession
+
+R = TypeVar("R")
 
 
-class _Object:
-    """One configured object; made again in a new JVM if its JVM has ended.
+class _ConfiguredObject:
+    """A configured object; made again in a new JVM if its JVM has ended.
 
-    Calls run side by side, as in Java Connect, each on a lane of its session: one that hangs delays no other.
+    Requests run side by side, as in Java Connect, each on a lane of the session: one that hangs delays no other.
     """
 
-    def __init__(self, kind: str, plugin: JavaPlugin, jvm: ControlJvm, config: Mapping[str, str]) -> None:
-        self._kind, self._plugin, self._jvm, self._config = kind, plugin, jvm, dict(config)
+    def __init__(
+        self, kind: str, plugin: JavaPlugin, jvm: ControlJvm, create: CreateJavaProvider | CreateJavaPolicy
+    ) -> None:
+        self._kind, self._plugin, self._jvm, self._create = kind, plugin, jvm, create
         self._lock = threading.Lock()
-        self._session: Session | None = None
+        self._session: JvmSession | None = None
         self._free: list[str] = []
-        """Lanes on which no call runs."""
+        """Lanes on which no request runs."""
         self._lanes = itertools.count(1)
         self._opened()
 
-    def _opened(self) -> Session:
+    def _opened(self) -> JvmSession:
         with self._lock:
             if self._session is None:
                 session = self._jvm.open(self._plugin.name, f"{self._kind}-{self._plugin.name.rpartition('.')[2]}")
-                made = {**self._plugin.reference, "config": self._config}
-                session.call(f"{self._kind}.create", made, timeout=CALL_SECONDS)
+                session.call(self._create, timeout=CALL_SECONDS)
                 self._session = session
             return self._session
 
-    def call(self, method: str, args: Mapping[str, Any]) -> Any:
+    def call(self, request: JavaRequest[R]) -> R:
+        """Send a request, and once more in a new JVM if the JVM ends. Raises ConnectError and the plugin's error."""
         for _ in range(2):
             try:
                 session = self._opened()
                 with self._lane() as lane:
-                    return session.call(f"{self._kind}.{method}", args, lane=lane, timeout=CALL_SECONDS).result
+                    return session.call(request, lane=lane, timeout=CALL_SECONDS).result
             except HostLost:
                 with self._lock:
                     self._session = None
@@ -55,7 +67,7 @@ class _Object:
 
     @contextmanager
     def _lane(self) -> Iterator[str]:
-        """A lane for one call. If that does not return in time, nobody else gets the lane."""
+        """Reserve a lane for one request. It is not used again if that does not return in time."""
         try:
             lane = self._free.pop()
         except IndexError:
@@ -81,20 +93,20 @@ class JavaConfigProvider(ConfigProvider):
 
     java_plugin: ClassVar[JavaPlugin]
     jvm: ClassVar[ControlJvm]
-    _object: _Object | None = None
+    _object: _ConfiguredObject | None = None
 
     @classmethod
     def version(cls) -> str:
         return cls.java_plugin.version
 
     def configure(self, config: Mapping[str, str]) -> None:
-        self._object = _Object("provider", self.java_plugin, self.jvm, config)
+        create = CreateJavaProvider(self.java_plugin.reference, dict(config))
+        self._object = _ConfiguredObject("provider", self.java_plugin, self.jvm, create)
 
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
         assert self._object is not None
-        asked = {"path": path, "keys": None if keys is None else sorted(keys)}
-        found = self._object.call("get", asked)
-        return ConfigData(found["data"], found["ttl"])
+        found = self._object.call(ReadProvidedConfig(path, None if keys is None else sorted(keys)))
+        return ConfigData(found.data, found.ttl)
 
     def close(self) -> None:
         if self._object is not None:
@@ -106,7 +118,7 @@ class JavaOverridePolicy(ClientOverridePolicy):
 
     java_plugin: ClassVar[JavaPlugin]
     jvm: ClassVar[ControlJvm]
-    _object: _Object | None = None
+    _object: _ConfiguredObject | None = None
 
     @classmethod
     def version(cls) -> str:
@@ -117,21 +129,16 @@ class JavaOverridePolicy(ClientOverridePolicy):
         return ConfigDef()
 
     def configure(self, config: Mapping[str, str]) -> None:
-        self._object = _Object("policy", self.java_plugin, self.jvm, config)
+        create = CreateJavaPolicy(self.java_plugin.reference, dict(config))
+        self._object = _ConfiguredObject("policy", self.java_plugin, self.jvm, create)
 
     def validate_request(
         self, client: str, overrides: Mapping[str, str | None], props: Mapping[str, str | None], source: bool
     ) -> list[ConfigValue]:
         """Check the overrides of one client, ``producer``, ``consumer`` or ``admin``, of the connector ``props``."""
         assert self._object is not None
-        asked = {
-            "client": client,
-            "overrides": dict(overrides),
-            "connector": props.get("name"),
-            "class": props.get("connector.class"),
-            "type": "source" if source else "sink",
-        }
-        return [
-            ConfigValue(each["name"], each["value"], each["recommended"], each["errors"], each["visible"])
-            for each in self._object.call("validate", asked)
-        ]
+        request = ValidateByPolicy(
+            client, dict(overrides), props.get("name"), props.get("connector.class"), "source" if source else "sink"
+        )
+        found = self._object.call(request)
+        return validated_values(found, {})

@@ -1,8 +1,8 @@
-"""A batch whose records are in the JVM: only what the pipeline itself needs of them is here.
+"""Batches whose records are in the JVM: only the columns that the pipeline itself needs are here.
 
-It behaves as any batch. Topics, partitions, timestamps and origins are here; keys, values and headers are fetched when
-somebody reads them. Columns that are replaced (``with_``) are kept here, and sent to the JVM when a step there needs
-them. ``remote`` sends the records of an ordinary batch.
+They behave as any batch. Topics, partitions, timestamps and origins are here; keys, values and headers are fetched when
+they are read. Columns that are replaced (``with_``) are kept here, and sent to the JVM when a step there needs them.
+``remote`` sends the records of an ordinary batch.
 """
 
 from __future__ import annotations
@@ -10,16 +10,31 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Self
 
+import msgspec
+
 from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin, SourceOrigin
 from penstock.api.columns import Late, Table
 from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.hosts.jvm.codec.decode import Decoder
 from penstock.hosts.jvm.codec.encode import Encoder
+from penstock.hosts.jvm.messages import (
+    BatchInJvm,
+    BatchInput,
+    ConcatBatches,
+    FetchColumns,
+    KeepBatch,
+    KeptBatch,
+    Part,
+    SentBatch,
+)
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 
-PARTS = ("key", "value", "headers")
-"""What is in the JVM only, until somebody reads it."""
+Input = tuple[BatchInput, list[bytes]]
+"""The records of a request, and its payload."""
+
+PARTS: tuple[Part, ...] = ("key", "value", "headers")
+"""Parts that are in the JVM only, until somebody reads them."""
 EVERYTHING = ("topics", "partitions", "timestamps", *PARTS)
 _COLUMNS = {"keys": "key_column", "values": "value_column", "timestamps": "timestamp_column"}
 _OWN = {
@@ -35,7 +50,7 @@ _PART_COLUMNS = {
 
 
 class Handle:
-    """A batch in the JVM, which forgets it when nobody here refers to it any more."""
+    """Number of a batch in the JVM, which forgets the batch when no object here refers to it any more."""
 
     __slots__ = ("_jvm", "number")
 
@@ -96,7 +111,7 @@ class RemoteBatch(Batch):
     def __len__(self) -> int:
         return self._n
 
-    def _column(self, part: str, name: str) -> Any:
+    def _column(self, part: Part, name: str) -> Any:
         if name not in self._columns:
             if part in self._absent:
                 nothing = NO_HEADERS if part == "headers" else None
@@ -106,10 +121,10 @@ class RemoteBatch(Batch):
                 self._fetch(part)
         return self._columns[name]
 
-    def _fetch(self, part: str) -> None:
-        args = {"input": self._place(), "what": [part], "free": self._jvm.take_free()}
-        reply = self._jvm.session.call("batch.columns", args, lane=self._jvm.lane)
-        self._jvm.schemas.learn(reply.result["schemas"])
+    def _fetch(self, part: Part) -> None:
+        request = FetchColumns(self._kept(), [part], self._jvm.take_free())
+        reply = self._jvm.session.call(request, lane=self._jvm.lane)
+        self._jvm.schemas.learn(reply.result.schemas)
         decoder = Decoder(reply.payload, self._jvm.schemas.get)
         if part == "headers":
             self._columns["headers"] = _headers(decoder)
@@ -118,11 +133,8 @@ class RemoteBatch(Batch):
         self._columns.setdefault(f"{part}_schemas", schemas)
         self._columns.setdefault(f"{part}_column", decoder.columns(schemas))
 
-    def _place(self) -> dict[str, Any]:
-        place: dict[str, Any] = {"batch": self._handle.number}
-        if self._rows is not None:
-            place["rows"] = list(self._rows)
-        return place
+    def _kept(self) -> KeptBatch:
+        return KeptBatch(self._handle.number, None if self._rows is None else list(self._rows))
 
     # -- as any batch
 
@@ -153,39 +165,38 @@ class RemoteBatch(Batch):
     def _concat(self, batches: Sequence[Batch]) -> Batch:
         if not all(isinstance(each, RemoteBatch) and each._jvm is self._jvm and not each._replaced for each in batches):
             return super()._concat(batches)
-        parts = [each._place() for each in batches if isinstance(each, RemoteBatch)]
-        args = {"parts": parts, "free": self._jvm.take_free()}
-        reply = self._jvm.session.call("batch.concat", args, lane=self._jvm.lane)
+        parts = [each._kept() for each in batches if isinstance(each, RemoteBatch)]
+        reply = self._jvm.session.call(ConcatBatches(parts, self._jvm.take_free()), lane=self._jvm.lane)
         own = {name: [e for each in batches for e in _list(getattr(each, name))] for name in _OWN.values()}
         columns = {**own, "origin": self._joined_origin(batches)}
         absent = frozenset.intersection(*[each._absent for each in batches if isinstance(each, RemoteBatch)])
-        return type(self)(self._jvm, Handle(self._jvm, reply.result["batch"]), None, columns, frozenset(), absent)
+        return type(self)(self._jvm, Handle(self._jvm, reply.result.batch), None, columns, frozenset(), absent)
 
     # -- as the input of a call
 
-    def input(self, needed: Collection[str]) -> tuple[dict[str, Any], list[bytes]]:
-        """Of these columns those that have been replaced are sent along."""
-        place = self._place()
+    def input(self, needed: Collection[str]) -> Input:
+        """Return the batch as the input of a request, with those of the needed columns that have been replaced."""
+        kept = self._kept()
         replaced = [name for name in EVERYTHING if name in self._replaced and name in needed]
         if not replaced:
-            return place, []
+            return kept, []
         encoder = Encoder(self._jvm.schemas.number)
         _encode(self, replaced, encoder)
-        return {**place, "set": replaced, "schemas": self._jvm.schemas.take_descriptions()}, encoder.parts
+        return KeptBatch(kept.batch, kept.rows, replaced, self._jvm.schemas.take_descriptions()), encoder.parts
 
     @property
     def anchor(self) -> Handle:
-        """As long as somebody refers to it the JVM keeps the records."""
+        """The object as long as which the JVM keeps the records."""
         return self._handle
 
     @property
     def has_keys(self) -> bool:
-        """Whether any record has a key, or a schema of one."""
+        """True if any record has a key, or a schema of one."""
         return "key" not in self._absent or "key" in self._replaced
 
     @property
     def has_headers(self) -> bool:
-        """Whether any record has headers; they need not be here."""
+        """True if any record has headers; they need not be here."""
         if "headers" in self._replaced or "headers" in self._columns:
             return any(self.headers)
         return "headers" not in self._absent
@@ -197,39 +208,39 @@ class RemoteBatch(Batch):
 
     @property
     def whole(self) -> bool:
-        """Whether the JVM has all of it as it is here."""
+        """True if the JVM has the batch as it is here."""
         return not self._replaced
 
 
 class BytesBatch(RemoteBatch):
-    """One whose keys, values and headers are bytes, and here."""
+    """A batch whose keys, values and headers are bytes, and are here."""
 
     __slots__ = ()
 
 
-def input_of(jvm: TaskJvm, batch: Batch, needed: Collection[str] = EVERYTHING) -> tuple[dict[str, Any], list[bytes]]:
-    """A batch as the member ``input`` of a call's arguments, and the call's payload."""
+def input_of(jvm: TaskJvm, batch: Batch, needed: Collection[str] = EVERYTHING) -> Input:
+    """Return a batch as the ``input`` of a request, and the request's payload. It has to be sent now."""
     if isinstance(batch, RemoteBatch) and batch._jvm is jvm:
         return batch.input(needed)
     return described(jvm, encoded(jvm, batch))
 
 
-def described(jvm: TaskJvm, made: tuple[dict[str, Any], list[bytes]]) -> tuple[dict[str, Any], list[bytes]]:
-    """What ``encoded`` has made, with the schemas that the JVM does not know yet: it has to be sent now."""
-    return {**made[0], "schemas": jvm.schemas.take_descriptions()}, made[1]
+def described(jvm: TaskJvm, made: tuple[SentBatch, list[bytes]]) -> Input:
+    """Return what ``encoded`` has made with the schemas that the JVM does not know yet. It has to be sent now."""
+    return msgspec.structs.replace(made[0], schemas=jvm.schemas.take_descriptions()), made[1]
 
 
-def encoded(jvm: TaskJvm, batch: Batch, read: bool = False) -> tuple[dict[str, Any], list[bytes]]:
-    """A batch that is not in the JVM, as ``input_of`` sends it, but for the descriptions of schemas. ``read``: its
-    records are as they were read from their topics, and the JVM is to remember that of each.
+def encoded(jvm: TaskJvm, batch: Batch, read: bool = False) -> tuple[SentBatch, list[bytes]]:
+    """Encode a batch that is not in the JVM, as ``input_of`` sends it, but for the descriptions of schemas.
+
+    ``read``: its records are as they were read from their topics, and the JVM is to remember that of each.
     """
     encoder = Encoder(jvm.schemas.number)
     columns = EVERYTHING if any(batch.headers) else tuple(each for each in EVERYTHING if each != "headers")
-    sent: dict[str, Any] = {"n": len(batch), "kind": "source", "set": [*columns]}
+    sent = [*columns]
     _encode(batch, columns, encoder)
     match batch.origin:
         case SinkOrigin() as origin:
-            sent |= {"kind": "sink", "read": read}
             for name, column in (
                 ("original topics", origin.topics),
                 ("original partitions", origin.partitions),
@@ -237,32 +248,41 @@ def encoded(jvm: TaskJvm, batch: Batch, read: bool = False) -> tuple[dict[str, A
                 ("timestamp types", origin.timestamp_types),
             ):
                 if column is not batch.topics and column is not batch.partitions:  # as it was read
-                    sent["set"].append(name)
+                    sent.append(name)
                     encoder.column(None, column)
+            return SentBatch("sink", len(batch), sent, read), encoder.parts
         case SourceOrigin(partitions, offsets):
-            sent |= {"source_partitions": list(partitions), "source_offsets": list(offsets)}
-            sent["source_partition_rows"] = list(range(len(batch)))
-            if len(partitions) and partitions.count(partitions[0]) == len(partitions):
-                sent |= {"source_partitions": [partitions[0]], "source_partition_rows": [0] * len(batch)}
-    return sent, encoder.parts
+            distinct, rows = list(partitions), list(range(len(batch)))
+            if distinct and distinct.count(distinct[0]) == len(distinct):
+                distinct, rows = [distinct[0]], [0] * len(batch)
+            made = SentBatch(
+                "source",
+                len(batch),
+                sent,
+                source_partitions=distinct,
+                source_offsets=list(offsets),
+                source_partition_rows=rows,
+            )
+            return made, encoder.parts
+    return SentBatch("source", len(batch), sent), encoder.parts
 
 
-def remote(jvm: TaskJvm, batch: Batch, encoded: tuple[dict[str, Any], list[bytes]] | None = None) -> RemoteBatch:
-    """The batch, its records being in the JVM as they are here, where they stay, too. ``encoded``: by ``input_of``."""
+def remote(jvm: TaskJvm, batch: Batch, made: Input | None = None) -> RemoteBatch:
+    """Return the batch with its records in the JVM as well. ``made``: what ``input_of`` has returned for it."""
     if isinstance(batch, RemoteBatch) and batch._jvm is jvm and batch.whole:
         return batch
-    input, payload = encoded or input_of(jvm, batch)
-    reply = jvm.session.call("batch.put", {"input": input, "free": jvm.take_free()}, payload, lane=jvm.lane)
-    made = after(jvm, batch, reply.result)
-    made._columns.update((name, getattr(batch, name)) for names in _PART_COLUMNS.values() for name in names)
-    return made
+    input, payload = made or input_of(jvm, batch)
+    reply = jvm.session.call(KeepBatch(input, jvm.take_free()), payload, lane=jvm.lane)
+    kept = after(jvm, batch, reply.result)
+    kept._columns.update((name, getattr(batch, name)) for names in _PART_COLUMNS.values() for name in names)
+    return kept
 
 
-def after(jvm: TaskJvm, before: Batch, result: dict[str, Any]) -> RemoteBatch:
-    """The batch that a step in the JVM has made of another."""
+def after(jvm: TaskJvm, before: Batch, made: BatchInJvm) -> RemoteBatch:
+    """Return the batch that a step in the JVM has made of another one."""
     columns: dict[str, Any]
-    dropped = set(result.get("dropped", ()))
-    if dropped:
+    if made.dropped:
+        dropped = set(made.dropped)
         rows = [i for i in range(len(before)) if i not in dropped]
         columns = {
             "topics": _rows(before.topics, rows),
@@ -272,31 +292,25 @@ def after(jvm: TaskJvm, before: Batch, result: dict[str, Any]) -> RemoteBatch:
         }
     else:
         columns = {name: getattr(before, name) for name in (*_OWN.values(), "origin")}
-    return RemoteBatch(
-        jvm,
-        Handle(jvm, result["batch"]),
-        None,
-        {**columns, **_described(result)},
-        absent=result["absent"],
-    )
+    return RemoteBatch(jvm, Handle(jvm, made.batch), None, {**columns, **_described(made)}, absent=made.absent)
 
 
-def received(jvm: TaskJvm, result: dict[str, Any], origin: SourceOrigin | SinkOrigin | None) -> RemoteBatch:
-    """A batch that began in the JVM."""
-    n = result["n"]
-    columns = {"partitions": [None] * n, "timestamp_column": [None] * n, **_described(result), "origin": origin}
-    return RemoteBatch(jvm, Handle(jvm, result["batch"]), None, columns, absent=result["absent"])
+def received(jvm: TaskJvm, made: BatchInJvm, origin: SourceOrigin | SinkOrigin | None) -> RemoteBatch:
+    """Return a batch whose records were made in the JVM."""
+    n = made.n
+    columns = {"partitions": [None] * n, "timestamp_column": [None] * n, **_described(made), "origin": origin}
+    return RemoteBatch(jvm, Handle(jvm, made.batch), None, columns, absent=made.absent)
 
 
-def _described(result: dict[str, Any]) -> dict[str, Any]:
+def _described(made: BatchInJvm) -> dict[str, Any]:
     columns: dict[str, Any] = {}
-    if "topics" in result:
-        names, rows = result["topics"]["names"], result["topics"].get("rows")
-        columns["topics"] = names * result["n"] if rows is None else [names[row] for row in rows]
-    if "partitions" in result:
-        columns["partitions"] = result["partitions"]
-    if "timestamps" in result:
-        columns["timestamp_column"] = result["timestamps"]
+    if (topics := made.topics) is not None:
+        names, rows = topics.names, topics.rows
+        columns["topics"] = names * made.n if rows is None else [names[row] for row in rows]
+    if made.partitions is not None:
+        columns["partitions"] = made.partitions
+    if made.timestamps is not None:
+        columns["timestamp_column"] = made.timestamps
     return columns
 
 

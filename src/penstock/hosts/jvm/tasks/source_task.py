@@ -1,13 +1,14 @@
-"""A source task of a jar, as the pipeline's loop knows source tasks; Java: ``SourceTasks``.
+"""Source tasks from jars, as the pipeline's loop knows source tasks; Java: ``SourceTasks``.
 
-``poll`` does not wait longer than a moment for the plugin's own ``poll``, which may block for long: meanwhile offsets
-are committed, as in Java Connect, where another thread does that. The records that it returns stay in the JVM.
+``poll`` waits only a moment for the plugin's own ``poll``, which may block for long: meanwhile offsets are committed,
+as in Java Connect, where another thread does that. The records that it returns stay in the JVM, and so do their source
+offsets until somebody reads them.
 
-While a batch is sent the plugin is polled for the next one, no further. A plugin that overrides ``commit`` is not: it
-may commit what it has returned so far, which must have been sent then.
+While a batch is sent the plugin is polled for the next one, but not for a further one. A plugin that overrides
+``commit`` is not: it may commit what it has returned so far, which must have been sent then.
 
-As in Java, a poll that goes on is waited for before a pause or a stop, and its records are sent; the plugin's ``stop``
-comes last. Only if a poll does not return for long does another thread call ``stop`` meanwhile.
+As in Java, a running poll is waited for before a pause or a stop, and its records are sent; the plugin's ``stop`` comes
+last. Only if a poll does not return for long does another thread call ``stop`` meanwhile.
 """
 
 from __future__ import annotations
@@ -16,75 +17,99 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Self, assert_never, overload
 
 from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.columns import SelectedRows
 from penstock.api.errors import RetriableError
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceTask
 from penstock.hosts.jvm.errors import java_error
-from penstock.hosts.jvm.session import Pending
-from penstock.hosts.jvm.tasks.polled_offsets import PolledOffsets, Stored
-from penstock.hosts.jvm.tasks.remote_batch import RemoteBatch, input_of, received
+from penstock.hosts.jvm.messages import (
+    BatchInJvm,
+    CommitJavaRecords,
+    CommitJavaTask,
+    CreateJavaSourceTask,
+    FetchOffsets,
+    JavaTaskReference,
+    KeptBatch,
+    PluginMessage,
+    PolledInJvm,
+    PollJavaTask,
+    RaiseConnectorError,
+    ReadSourceOffsets,
+    RequestReconfiguration,
+    SinkRequest,
+    StartJavaSourceTask,
+    StopJavaSourceTask,
+)
+from penstock.hosts.jvm.session import JavaCall, unanswered
+from penstock.hosts.jvm.tasks.remote_batch import Handle, RemoteBatch, input_of, received
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
+from penstock.values.no_offset import NoOffset
 
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.1
 STOP_SECONDS = 1.0
-"""How long a poll that is not awaited may go on before another thread calls the plugin's ``stop``; and how long one is
-awaited after that.
-"""
+"""Time after which another thread calls the plugin's ``stop`` during a poll, and for which the poll is awaited then."""
 GRACEFUL = "task.shutdown.graceful.timeout.ms"
 SHARE = 0.6
 """The part of that time for which a poll is awaited; the rest is for its records, and for ``stop``."""
 CLOSE_SECONDS = 10.0
 TASK_CLASS = "task.class"
 RETRIABLE_OF_CLIENTS = "org.apache.kafka.common.errors.RetriableException"
-"""What Kafka's clients throw; of a poll, it is Connect's RetriableException, too."""
+"""Exception of Kafka's clients that a poll may throw as well as Connect's RetriableException."""
 _BEHIND = "_MilliSecondsBehindSource"
 
 
 class JavaSourceTask(SourceTask, RuntimeHooks):
-    """Making one makes the plugin's task in the JVM, and gives an object whose class overrides ``commit`` and
-    ``commit_records`` only if the plugin's does.
+    """A source task in a JVM. Making one makes the plugin's task in the JVM of the task that is being made.
+
+    The object's class overrides ``commit`` and ``commit_records`` only if the plugin's does.
     """
 
     polls_aside = True
 
     def __new__(cls) -> JavaSourceTask:
         jvm = TaskJvm.current()
-        jvm.session.on("source.offsets", lambda args, _: made.context.offset_reader.offsets(args["partitions"]))
-        args = {
-            "connector": jvm.connector_config["connector.class"],
-            "connector_version": jvm.connector_config.get("connector.plugin.version"),
-            "task": jvm.task_config[TASK_CLASS],
-        }
-        overrides = jvm.session.call("source.create", args).result
-        made: JavaSourceTask = object.__new__(_CLASSES[overrides["commit"], overrides["commitRecord"]])
+        jvm.session.answer_with(lambda message, payload: made._answer(message, payload))
+        version = jvm.connector_config.get("connector.plugin.version")
+        task = JavaTaskReference(jvm.connector_config["connector.class"], version, jvm.task_config[TASK_CLASS])
+        overrides = jvm.session.call(CreateJavaSourceTask(task)).result
+        made: JavaSourceTask = object.__new__(_CLASSES[overrides.commit, overrides.commit_record])
         return made
 
     def __init__(self) -> None:
         self._jvm = TaskJvm.current()
-        self._polling: Pending | None = None
+        self._polling: JavaCall[PolledInJvm] | None = None
         self._began = 0.0
-        """When that was begun."""
+        """Start of that poll, by ``time.monotonic``."""
         self._poll_lock = threading.Lock()
         self._polls_ahead = type(self).commit is SourceTask.commit
         self._stopping = False
         self._stopped = threading.Event()
         self._patience = SHARE * int(self._jvm.worker_config.get(GRACEFUL, "5000")) / 1000
         self._give_up = math.inf
-        """Until when a poll is awaited, by ``time.monotonic``."""
+        """End of the wait for a poll, by ``time.monotonic``."""
         self._taken = 0
-        """How many batches of the plugin have been taken."""
+        """Number of batches of the plugin that have been taken."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self._jvm.before_close.append(self._await_stop)
         self._jvm.lane = "records"
         transactions = self.context.transaction is not None
-        self._jvm.session.call("source.start", {"config": dict(config), "transactions": transactions})
+        self._jvm.session.call(StartJavaSourceTask(dict(config), transactions))
+
+    def _answer(self, message: PluginMessage, payload: memoryview) -> Any:
+        match message:
+            case ReadSourceOffsets(partitions):
+                return self.context.offset_reader.offsets(partitions)
+            case RequestReconfiguration() | RaiseConnectorError() | SinkRequest():
+                return unanswered(message, payload)
+            case _:
+                assert_never(message)
 
     def poll(self) -> Batch | None:
         with self._poll_lock:
@@ -93,11 +118,11 @@ class JavaSourceTask(SourceTask, RuntimeHooks):
         return self._take(self._polls_ahead)
 
     def poll_begun(self) -> Batch | None:
-        """As ``poll``, but of a poll that has been begun; no other one is."""
+        """Return the records of a poll that has been begun, like ``poll``, without beginning another one."""
         return self._take(ahead=False)
 
     def _take(self, ahead: bool) -> Batch | None:
-        """``ahead``: whether to begin the next poll if this one has brought records."""
+        """Take a poll's records; ``ahead``: whether to begin the next poll if there are any."""
         polling = self._polling
         if polling is None:
             return None
@@ -110,68 +135,70 @@ class JavaSourceTask(SourceTask, RuntimeHooks):
             raise
         if reply is None:
             return None
-        batch = self._received(reply.result) if "batch" in reply.result else None
+        polled = reply.result
+        batch = None if polled.batch is None else self._received(polled.batch, polled)
         self._taken += batch is not None
         with self._poll_lock:
             ahead = ahead and batch is not None and not self._stopping
             self._polling = self._begin_poll() if ahead else None
-        self._end_transactions(reply.result, batch)
+        self._end_transactions(polled, batch)
         return batch
 
     @property
     def begun(self) -> bool:
-        """Whether a poll has been begun that has not been taken."""
+        """Return whether a poll has been begun that has not been taken."""
         return self._polling is not None
 
     @property
     def awaited(self) -> bool:
-        """Whether such a poll may bring records still that are to be sent before the end."""
+        """Return whether such a poll may still bring records that are to be sent before the end."""
         if (polling := self._polling) is None:
             return False
         return polling.succeeded if polling.done.is_set() else time.monotonic() < self._give_up
 
     def polling_since(self) -> float | None:
-        """Since when the plugin has not returned from its poll, by ``time.monotonic``; None if it has. One that has
-        nothing should return now and then, as Kafka's documentation of ``SourceTask`` says.
+        """Return the start of the plugin's poll, by ``time.monotonic``, or None if it has returned.
+
+        A plugin without records should return now and then, as Kafka's documentation of ``SourceTask`` says.
         """
         return None if (polling := self._polling) is None or polling.done.is_set() else self._began
 
-    def _begin_poll(self) -> Pending:
+    def _begin_poll(self) -> JavaCall[PolledInJvm]:
         self._began = time.monotonic()
-        return self._jvm.session.begin("source.poll", {"free": self._jvm.take_free()}, aside=True)
+        return self._jvm.session.begin(PollJavaTask(self._jvm.take_free()), aside=True)
 
     def idle(self) -> float:
         return 0.0
 
     def seconds_behind(self) -> float | None:
-        """As connectors of Debezium say by an MBean; -1 is what they don't know."""
+        """Return the delay that Debezium's connectors report by an MBean, where -1 is unknown."""
         known = [each["value"] for each in self._jvm.plugin_metrics() if each["name"].endswith(_BEHIND)]
         return max((value / 1000 for value in known if value >= 0), default=None)
 
-    def _received(self, result: dict[str, Any]) -> RemoteBatch:
-        n, distinct = result["n"], result["source_partitions"]
-        rows = result.get("source_partition_rows")
-        partitions = distinct * n if rows is None else [distinct[row] for row in rows]
-        known = dict(zip(result["last"], result["last_offsets"], strict=True))
-        stored = Stored(self._jvm, known)
-        batch = received(self._jvm, result, SourceOrigin(partitions, PolledOffsets(stored, range(n))))
-        stored.batch = batch.anchor
+    def _received(self, made: BatchInJvm, polled: PolledInJvm) -> RemoteBatch:
+        distinct, rows = polled.source_partitions, polled.source_partition_rows
+        partitions = distinct * made.n if rows is None else [distinct[row] for row in rows]
+        known = dict(zip(polled.last, polled.last_offsets, strict=True))
+        fetched = FetchedOffsets(self._jvm, known)
+        batch = received(self._jvm, made, SourceOrigin(partitions, PolledOffsets(fetched, range(made.n))))
+        fetched.batch = batch.anchor
         return batch
 
-    def _end_transactions(self, result: dict[str, Any], batch: Batch | None) -> None:
+    def _end_transactions(self, polled: PolledInJvm, batch: Batch | None) -> None:
         transaction: Any = self.context.transaction
         if transaction is None:
             return
-        if batch is not None and result["ends"]:
-            transaction.end_after(batch, [(row, end == "abort") for row, end in result["ends"]])
-        if result["commit"]:
+        if batch is not None and polled.ends:
+            transaction.end_after(batch, [(row, end == "abort") for row, end in polled.ends])
+        if polled.commit:
             transaction.commit_transaction()
-        if result["abort"]:
+        if polled.abort:
             transaction.abort_transaction()
 
     def end_polls(self, stop: Callable[[], None]) -> None:
-        """Called when the task is to stop, from another thread than ``poll``: no poll is begun from now on. If one goes
-        on for too long, ``stop`` is called, which calls the method of that name.
+        """Begin no poll from now on, since the task is to stop; called by another thread than ``poll``.
+
+        If a poll goes on for too long, ``stop`` is called, which calls the method of that name.
         """
         with self._poll_lock:
             self._stopping = True
@@ -181,7 +208,7 @@ class JavaSourceTask(SourceTask, RuntimeHooks):
             stop()
 
     def stop(self) -> None:
-        """Called once; perhaps from another thread than ``poll``, while the plugin's own blocks."""
+        """Stop the task. Called once, perhaps by another thread than ``poll`` while the plugin's poll blocks."""
         try:
             with self._poll_lock:
                 self._stopping = True
@@ -189,7 +216,7 @@ class JavaSourceTask(SourceTask, RuntimeHooks):
             if (polling := self._polling) is not None and not polling.done.wait(STOP_SECONDS):
                 lane = "stop"
             if not self._jvm.session.gone:
-                self._jvm.session.call("source.stop", lane=lane, timeout=CLOSE_SECONDS)
+                self._jvm.session.call(StopJavaSourceTask(), lane=lane, timeout=CLOSE_SECONDS)
         finally:
             self._stopped.set()
 
@@ -200,8 +227,8 @@ class JavaSourceTask(SourceTask, RuntimeHooks):
 
 class _Commits(JavaSourceTask):
     def commit(self) -> None:
-        """Does nothing if the plugin has returned records that have not been taken: it might commit them, too."""
-        self._jvm.session.call("source.commit", {"taken": self._taken}, lane="commit")
+        """Call the plugin's ``commit`` unless it has returned records that were not taken: it might commit them."""
+        self._jvm.session.call(CommitJavaTask(self._taken), lane="commit")
 
 
 class _Acknowledges(JavaSourceTask):
@@ -230,18 +257,18 @@ class _Acknowledges(JavaSourceTask):
         offsets: Sequence[int],
         timestamps: Sequence[int] | None,
     ) -> None:
-        """``timestamps``: None for records that were not sent."""
-        place, payload = input_of(self._jvm, batch, ())
-        args = {
-            "input": place,
-            "free": self._jvm.take_free(),
-            "sent": timestamps is not None,
-            "topics": list(topics),
-            "partitions": list(partitions),
-            "offsets": list(offsets),
-            "timestamps": timestamps or [],
-        }
-        for failure in self._jvm.session.call("source.commitRecords", args, payload, lane="commit").result:
+        """Call ``commit_records`` with the timestamps of the messages, or None for records that were not sent."""
+        input, payload = input_of(self._jvm, batch, ())
+        request = CommitJavaRecords(
+            input,
+            self._jvm.take_free(),
+            timestamps is not None,
+            list(topics),
+            list(partitions),
+            list(offsets),
+            list(timestamps or ()),
+        )
+        for failure in self._jvm.session.call(request, payload, lane="commit").result:
             log.error("Exception thrown while calling task.commitRecord()", exc_info=java_error(failure))
 
 
@@ -255,3 +282,61 @@ _CLASSES: dict[tuple[bool, bool], type[JavaSourceTask]] = {
     (False, True): _Acknowledges,
     (True, True): _CommitsAndAcknowledges,
 }
+
+
+# -- source offsets
+
+
+class PolledOffsets(SelectedRows[dict[str, Any]]):
+    """The source offsets of a batch in the JVM.
+
+    The last of each source partition are here; the others are fetched together when one of them is read.
+    """
+
+    __slots__ = ("_fetched",)
+
+    def __init__(self, fetched: FetchedOffsets, rows: Sequence[int]) -> None:
+        self._fetched, self.rows = fetched, rows
+
+    def select(self, rows: Sequence[int]) -> Self:
+        return type(self)(self._fetched, [self.rows[row] for row in rows])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, row: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, row: int | slice) -> Any:
+        if isinstance(row, slice):
+            return [self._fetched.get(each) for each in self.rows[row]]
+        return self._fetched.get(self.rows[row])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return map(self._fetched.get, self.rows)
+
+
+class FetchedOffsets:
+    """The source offsets of a batch that are known here. ``batch`` keeps the batch in the JVM."""
+
+    __slots__ = ("_jvm", "_known", "batch")
+
+    batch: Handle
+
+    def __init__(self, jvm: TaskJvm, known: dict[int, dict[str, Any] | None]) -> None:
+        self._jvm, self._known = jvm, _distinct(known)
+
+    def get(self, row: int) -> dict[str, Any]:
+        if row not in self._known:
+            self._fetch()
+        return self._known[row]
+
+    def _fetch(self) -> None:
+        request = FetchOffsets(KeptBatch(self.batch.number), self._jvm.take_free())
+        found = self._jvm.session.call(request, lane=self._jvm.lane).result
+        self._known = {**_distinct(dict(enumerate(found))), **self._known}
+
+
+def _distinct(offsets: dict[int, dict[str, Any] | None]) -> dict[int, dict[str, Any]]:
+    return {row: NoOffset() if offset is None else offset for row, offset in offsets.items()}

@@ -1,4 +1,4 @@
-"""The JVM of one run of a task: found when the first Java plugin of the task needs it, left when the task has ended."""
+"""The JVM of one run of a task, opened when its first Java plugin needs it, and closed when the task has ended."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ import json
 import logging
 import shlex
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
 from penstock.api.errors import ConnectError
-from penstock.hosts.jvm.class_path import class_path
+from penstock.hosts.jvm.build import class_path
 from penstock.hosts.jvm.codec.schema_table import SchemaTable
 from penstock.hosts.jvm.levels import follow, unfollow
+from penstock.hosts.jvm.messages import JavaMetric, OpenSession, ReadJavaMetrics
 from penstock.hosts.jvm.plugins.catalogue import find, java_executable
 from penstock.hosts.jvm.process import JvmSpec, open_session
-from penstock.hosts.jvm.session import Pending, Session
+from penstock.hosts.jvm.session import JavaCall, JvmSession
 from penstock.hosts.jvm.shipped import SHIP
 
 log = logging.getLogger(__name__)
@@ -29,10 +32,15 @@ OPTIONS = "penstock.java.opts"
 PROCESS = "penstock.java.process"
 HOME = "penstock.java.home"
 _HEAP = {False: "-Xmx1g", True: "-Xmx2g"}
-"""The largest heap of the JVM of one connector, and of that of a whole worker, which has the heap of Java Connect."""
+"""Maximum heap of the JVM of one connector, and of a whole worker, which is that of Java Connect."""
 
 _current: ContextVar[TaskJvm | None] = ContextVar("task_jvm", default=None)
 _aside: ContextVar[str | None] = ContextVar("lane_aside", default=None)
+
+
+def shown_metrics(metrics: Iterable[JavaMetric]) -> list[dict[str, Any]]:
+    """Return metrics as plain values, as those of Python plugins are."""
+    return [msgspec.to_builtins(each) for each in metrics]
 
 
 @dataclass(slots=True, eq=False)
@@ -49,15 +57,15 @@ class TaskJvm:
     before_close: list[Callable[[], None]] = field(default_factory=list)
     _lane: str = "task"
     partition: bool = False
-    """Whether it is one of many that work for the task at the same time; a run of a task waits for the one before."""
-    _session: Session | None = None
+    """True if several work for the task at the same time; otherwise a run of a task waits for the run before."""
+    _session: JvmSession | None = None
     _free: list[int] = field(default_factory=list)
-    _asked: Pending | None = None
+    _reading: JavaCall[list[JavaMetric]] | None = None
     _metrics: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def lane(self) -> str:
-        """Where records are processed: a source that is polled meanwhile needs another lane than its own."""
+        """The lane on which records are processed: a source that is polled meanwhile needs another than its own."""
         return _aside.get() or self._lane
 
     @lane.setter
@@ -67,7 +75,7 @@ class TaskJvm:
     @staticmethod
     @contextmanager
     def aside() -> Iterator[None]:
-        """Inside, this thread processes records on another lane: that of the task waits for what the thread does."""
+        """Process records on another lane inside: the task's lane waits for what this thread does."""
         token = _aside.set("aside")
         try:
             yield
@@ -76,25 +84,25 @@ class TaskJvm:
 
     @staticmethod
     def present() -> TaskJvm | None:
-        """``current``, or None."""
+        """Return ``current``, or None outside of a task."""
         return _current.get()
 
     @staticmethod
     def current() -> TaskJvm:
-        """That of the task that is being made in this thread. Raises ConnectError outside of a task."""
+        """Return the JVM of the task that is being made in this thread. Raises ConnectError outside of a task."""
         found = TaskJvm.present()
         if found is None:
             raise ConnectError("A Java plugin can only be used in a task")
         return found
 
     @property
-    def session(self) -> Session:
-        """Opened at the first use. Raises ConnectError if no JVM can be started."""
+    def session(self) -> JvmSession:
+        """The session, opened at the first use. Raises ConnectError if no JVM can be started."""
         if self._session is None:
             name = f"{self.connector}|task-{self.task}"
             thread = f"task-thread-{self.connector}-{self.task}"
             only = None if self.partition else name
-            about = {"name": name, "only": only, "thread": thread, "connector": self.connector, "task": self.task}
+            about = OpenSession(name, thread, only, self.connector, self.task)
             self._session = open_session(self._spec(), about)
             follow(self._session)
         return self._session
@@ -104,26 +112,28 @@ class TaskJvm:
         return self._session is not None
 
     def free(self, batch: int) -> None:
-        """Forget a batch in the JVM; the next call carries the request. Any thread may call this."""
+        """Forget a batch in the JVM, with the next request. Any thread may call this."""
         self._free.append(batch)
 
     def take_free(self) -> list[int]:
+        """Return the batches to forget, for the request that is about to be sent."""
         taken = self._free
         if taken:
             self._free = []
         return taken
 
     def plugin_metrics(self) -> list[dict[str, Any]]:
-        """Those that its plugins have registered (KIP-877, MBeans), as of the last call; asks for the next one's, and
-        does not wait.
+        """Return the metrics that its plugins have registered (KIP-877, MBeans), as of the last call.
+
+        Asks for those that the next call returns, and does not wait.
         """
         if self._session is None or self._session.gone:
             return []
-        if self._asked is not None and self._asked.done.is_set():
-            reply = self._asked.wait() if self._asked.succeeded else None
-            self._asked, self._metrics = None, [] if reply is None else reply.result
-        if self._asked is None:
-            self._asked = self._session.begin("metrics", lane="metrics", aside=True)
+        if self._reading is not None and self._reading.done.is_set():
+            reply = self._reading.wait() if self._reading.succeeded else None
+            self._reading, self._metrics = None, [] if reply is None else shown_metrics(reply.result)
+        if self._reading is None:
+            self._reading = self._session.begin(ReadJavaMetrics(), lane="metrics", aside=True)
         return self._metrics
 
     def close(self) -> None:
@@ -149,8 +159,8 @@ class TaskJvm:
         return self.connector_config.get(name) or self.worker_config.get(name) or default
 
 
-class Run(Protocol):
-    """What must be known of a run of a task; a ``TaskSpec`` has it."""
+class JvmTaskRun(Protocol):
+    """A run of a task; ``TaskSpec`` is one."""
 
     @property
     def connector(self) -> str: ...
@@ -167,11 +177,11 @@ class Run(Protocol):
 
 
 @contextmanager
-def task_jvm(run: Run, partition: bool = False) -> Iterator[TaskJvm]:
-    """Inside, plugins find the run's JVM by ``TaskJvm.current``; it starts when one needs it, and is closed in the
-    end. Within that of the same task it is that one.
+def task_jvm(run: JvmTaskRun, partition: bool = False) -> Iterator[TaskJvm]:
+    """Let plugins find the run's JVM by ``TaskJvm.current`` inside.
 
-    ``partition``: this is one of Spark's partitions of the run.
+    The JVM is started when a plugin needs it, and its session is closed in the end. Nested calls for the same task
+    share the outer one's. ``partition``: this is one of Spark's partitions of the run.
     """
     outer = TaskJvm.present()
     if outer is not None and (outer.connector, outer.task) == (run.connector, run.task):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
-from penstock.hosts.jvm.tasks.java_steps import JavaStepOf
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
+from penstock.hosts.jvm.tasks.steps import JavaStepOf
 from penstock.pipeline.errors import Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.puts.pending import PendingBatch, divided

@@ -9,7 +9,7 @@ import java.util.Map;
 
 /** An exception as it crosses: its class with the classes above it, its message, its trace, and its causes. */
 public final class Failures {
-    private static final int MOST_CAUSES = 20;
+    private static final int MAX_CAUSES = 20;
 
     private Failures() {}
 
@@ -17,7 +17,7 @@ public final class Failures {
         Map<String, Object> document = described(error);
         List<Object> causes = new ArrayList<>();
         Throwable cause = causeOf(error);
-        while (cause != null && causes.size() < MOST_CAUSES) {
+        while (cause != null && causes.size() < MAX_CAUSES) {
             causes.add(described(cause));
             cause = causeOf(cause);
         }

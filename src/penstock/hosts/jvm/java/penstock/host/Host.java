@@ -11,18 +11,18 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.connect.runtime.isolation.Plugins;
 import penstock.host.plugins.PluginLoaders;
 
-/** What all sessions of this JVM share: its settings, its plugins, and its end. */
+/** State that all sessions of this JVM share: its settings, its plugins, and its end. */
 public final class Host {
     public static final ObjectMapper JSON = new ObjectMapper();
     private static final Set<Session> SESSIONS = ConcurrentHashMap.newKeySet();
     private static final long FIRST_SESSION_MS = 60_000;
-    /** How long a run of a task waits for the end of the one before. */
+    /** Time for which a run of a task waits for the end of the run before. */
     private static final long SAME_SESSION_MS = 15_000;
 
     private static Path socket;
     private static JsonNode settings;
     private static Plugins plugins;
-    /** Of {@code System.nanoTime}: since when there has been no session. */
+    /** Since when there has been no session, by {@code System.nanoTime}. */
     private static long idleSince = System.nanoTime();
     private static boolean used;
     private static volatile boolean closed;

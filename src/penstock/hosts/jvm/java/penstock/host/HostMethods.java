@@ -21,13 +21,12 @@ final class HostMethods {
             "java", Runtime.version().feature(),
             "sessions", Host.sessions(),
             "used", runtime.totalMemory() - runtime.freeMemory(),
-            "most", runtime.maxMemory(),
+            "max", runtime.maxMemory(),
             "uptime", ManagementFactory.getRuntimeMXBean().getUptime()));
     }
 
-    /** {@code args}: levels by the names of loggers. */
     private static Reply levels(Session session, JsonNode args, ByteBuffer payload) {
-        args.fields().forEachRemaining(each -> Logs.setLevel(each.getKey(), each.getValue().asText()));
+        args.get("levels").fields().forEachRemaining(each -> Logs.setLevel(each.getKey(), each.getValue().asText()));
         return Reply.NONE;
     }
 }

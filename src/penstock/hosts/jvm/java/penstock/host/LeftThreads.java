@@ -12,7 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * while there are any, as in Java Connect, and is interrupted with the last.
  */
 final class LeftThreads {
-    /** Of sessions that have ended, or are about to. */
+    /** Threads of sessions that have ended, or are about to. */
     private static final Set<ThreadGroup> GROUPS = ConcurrentHashMap.newKeySet();
     private static final long EACH_MS = 20;
 
@@ -40,7 +40,7 @@ final class LeftThreads {
         }
     }
 
-    /** Those that go on. */
+    /** Return the threads that go on. */
     static List<Thread> all() {
         List<Thread> found = new ArrayList<>();
         for (ThreadGroup group : GROUPS) {

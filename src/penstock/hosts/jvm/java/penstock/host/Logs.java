@@ -18,7 +18,7 @@ import org.apache.logging.log4j.core.config.Property;
 /** Lines that plugins log, or print, go to the session whose thread writes them, else to any that is open. */
 final class Logs {
     private static final PrintStream CONSOLE = System.err;
-    private static final int LONGEST_LINE = 64 * 1024;
+    private static final int MAX_LINE = 64 * 1024;
 
     /** log4j itself refers to it weakly: without a logger that refers to it, it would go, and our appender with it. */
     private static LoggerContext context;
@@ -76,7 +76,7 @@ final class Logs {
         }
     }
 
-    /** What is printed, line by line. */
+    /** Sends what is printed, line by line. */
     private static final class Lines extends OutputStream {
         private final String name;
         private final Level level;
@@ -89,7 +89,7 @@ final class Logs {
 
         @Override
         public synchronized void write(int b) {
-            if (b == '\n' || line.size() >= LONGEST_LINE) {
+            if (b == '\n' || line.size() >= MAX_LINE) {
                 String text = line.toString(StandardCharsets.UTF_8);
                 line.reset();
                 if (!text.isBlank()) {

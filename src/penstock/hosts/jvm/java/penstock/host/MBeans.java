@@ -26,7 +26,7 @@ import javax.management.openmbean.CompositeData;
  */
 final class MBeans {
     /** Attributes of one session that are read at most. */
-    private static final int MOST = 1_000;
+    private static final int MAX_METRICS = 1_000;
     /** Registered by libraries, perhaps when a plugin uses them first. */
     private static final Pattern OF_JAVA =
         Pattern.compile("JMImplementation|java\\..*|javax\\..*|jdk\\..*|com\\.sun\\..*|org\\.apache\\.logging\\..*");
@@ -112,7 +112,7 @@ final class MBeans {
             }
             double number = value instanceof Number given ? given.doubleValue()
                 : value instanceof Boolean given ? (given ? 1 : 0) : Double.NaN;
-            if (Double.isFinite(number) && metrics.size() < MOST) {
+            if (Double.isFinite(number) && metrics.size() < MAX_METRICS) {
                 String text = plain(name);
                 metrics.putIfAbsent(
                     List.of(text, labels), Map.of("mbean", true, "name", text, "tags", labels, "value", number));
@@ -120,7 +120,7 @@ final class MBeans {
         }
     }
 
-    /** As Prometheus takes it. */
+    /** Replace the characters that Prometheus does not take. */
     private static String plain(String name) {
         String text = name.replaceAll("[^a-zA-Z0-9:_]+", "_").replaceAll("__+", "_");
         return !text.isEmpty() && Character.isDigit(text.charAt(0)) ? "_" + text : text;

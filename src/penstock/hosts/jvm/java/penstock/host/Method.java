@@ -3,8 +3,8 @@ package penstock.host;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
 
-/** A method that the other side may call by its name. The payload is little-endian. */
+/** Answers a message of {@link Messages#RECEIVED}. The payload is little-endian. */
 @FunctionalInterface
 public interface Method {
-    Reply call(Session session, JsonNode args, ByteBuffer payload) throws Exception;
+    Reply call(Session session, JsonNode message, ByteBuffer payload) throws Exception;
 }

@@ -11,7 +11,7 @@ import penstock.host.tasks.SinkMethods;
 import penstock.host.tasks.SourceTasks;
 import penstock.host.tasks.Steps;
 
-/** All methods that can be called, by subject. */
+/** The methods that answer the messages to this JVM, by message. */
 final class Methods {
     static final Map<String, Method> ALL = all();
 
@@ -29,6 +29,11 @@ final class Methods {
         SourceTasks.register(methods);
         SinkMethods.register(methods);
         SessionMetrics.register(methods);
+        methods.forEach((type, method) -> {
+            if (!Messages.RECEIVED.containsKey(type)) {
+                throw new IllegalStateException("There is no message " + type);
+            }
+        });
         return methods;
     }
 }

@@ -2,7 +2,7 @@ package penstock.host;
 
 import java.nio.ByteBuffer;
 
-/** What a call gives back: a value that Jackson can write, and bytes beside it. */
+/** The result of a request: a value that Jackson can write, and bytes beside it. */
 public record Reply(Object result, ByteBuffer payload) {
     public static final ByteBuffer EMPTY = ByteBuffer.allocate(0);
     public static final Reply NONE = new Reply(null, EMPTY);

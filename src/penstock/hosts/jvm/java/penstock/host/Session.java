@@ -27,11 +27,11 @@ public final class Session {
     private static final Logger log = LoggerFactory.getLogger(Session.class);
     private static final ThreadLocal<Long> CALL = new ThreadLocal<>();
     private static final long CLOSE_MS = 5_000;
-    private static final int MOST_WAITING_LINES = 10_000;
+    private static final int MAX_WAITING_LINES = 10_000;
 
     /** The threads of a session; those that a plugin starts belong to it, too. */
     private static final class Group extends ThreadGroup {
-        /** Null after its end: a group stays as long as threads of it do, and what the session held must not. */
+        /** Null after the end: a group lives as long as its threads, and must not keep what the session held. */
         volatile Session session;
 
         Group(Session session, String name) {
@@ -95,12 +95,12 @@ public final class Session {
         return null;
     }
 
-    /** What the other side said of itself when it opened the session. */
+    /** The message {@code open}, with which the other side has opened the session. */
     public JsonNode about() {
         return about;
     }
 
-    /** What only one session may say of itself at a time: the task. */
+    /** The task, of which only one session may be open at a time; null for others. */
     String only() {
         return about.path("only").asText(null);
     }
@@ -126,23 +126,21 @@ public final class Session {
         closers.push(each);
     }
 
-    /** Call a method of the other side and wait for its result. Throws ConnectException if it fails. */
-    public Reply call(String method, Object args) {
-        return call(method, args, Reply.EMPTY);
+    /** Send a request of {@link Messages#SENT} and wait for its result. Throws ConnectException if it fails. */
+    public Reply call(String type, Map<String, ?> fields) {
+        return call(type, fields, Reply.EMPTY);
     }
 
-    public Reply call(String method, Object args, ByteBuffer payload) {
+    public Reply call(String type, Map<String, ?> fields, ByteBuffer payload) {
         long id = calls.incrementAndGet();
         CompletableFuture<Reply> future = new CompletableFuture<>();
         waiting.put(id, future);
-        Map<String, Object> message = new LinkedHashMap<>();
-        message.put("call", method);
-        message.put("id", id);
-        message.put("args", args);
-        if (CALL.get() != null) {
-            message.put("during", CALL.get());
-        }
         try {
+            Map<String, Object> message = envelope("call", id);
+            message.put("message", Messages.message(type, fields));
+            if (CALL.get() != null) {
+                message.put("during", CALL.get());
+            }
             outgoing.add(Outgoing.of(message, payload));
             if (closed) {
                 throw new ConnectException("The task has ended");
@@ -150,7 +148,7 @@ public final class Session {
             return future.get();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new ConnectException("Interrupted while waiting for " + method, e);
+            throw new ConnectException("Interrupted while waiting for " + type, e);
         } catch (ExecutionException e) {
             throw e.getCause() instanceof RuntimeException known ? known : new ConnectException(e.getCause());
         } finally {
@@ -158,15 +156,24 @@ public final class Session {
         }
     }
 
-    /** Call a method of the other side without waiting for anything. */
-    public void tell(String method, Object args) {
-        if (closed || (method.equals("log") && outgoing.size() > MOST_WAITING_LINES)) {
+    /** Send a message that has no reply. */
+    public void tell(String type, Map<String, ?> fields) {
+        if (closed || (type.equals("log") && outgoing.size() > MAX_WAITING_LINES)) {
             return;
         }
-        Map<String, Object> message = new LinkedHashMap<>();
-        message.put("tell", method);
-        message.put("args", args);
+        Map<String, Object> message = envelope("call", null);
+        message.put("message", Messages.message(type, fields));
         outgoing.add(Outgoing.of(message, Reply.EMPTY));
+    }
+
+    /** {@code call}, {@code reply} or {@code failure}, with the number of the request. */
+    private static Map<String, Object> envelope(String type, Long number) {
+        Map<String, Object> message = new LinkedHashMap<>();
+        message.put("type", type);
+        if (number != null) {
+            message.put("number", number);
+        }
+        return message;
     }
 
     // -- the connection
@@ -175,7 +182,8 @@ public final class Session {
         boolean added = false;
         try {
             Frames.Frame first = frames.read();
-            about = first.message().path("args");
+            about = first.message().path("message");
+            Messages.type(about);
             added = Host.add(this);
             if (!added) {
                 return;
@@ -186,7 +194,7 @@ public final class Session {
             Thread writer = new Thread(this::write, "session-writer " + name);
             writer.setDaemon(true);
             writer.start();
-            reply(first.message().get("id").asLong(), Reply.of(Map.of("pid", ProcessHandle.current().pid())));
+            reply(first.message().get("number").asLong(), "open", Reply.of(Map.of("pid", ProcessHandle.current().pid())));
             while (true) {
                 handle(frames.read());
             }
@@ -208,24 +216,25 @@ public final class Session {
         try {
             channel.close();
         } catch (IOException e) {
-            // it is gone
+            // it is closed already
         }
     }
 
     private void handle(Frames.Frame frame) {
         JsonNode message = frame.message();
-        if (message.has("call")) {
-            lane(message.path("lane").asText("task")).add(frame);
+        String type = message.path("type").asText();
+        if (type.equals("call")) {
+            lane(message.get("lane").asText()).add(frame);
             return;
         }
-        CompletableFuture<Reply> future = waiting.get(message.get("reply").asLong());
+        CompletableFuture<Reply> future = waiting.get(message.get("number").asLong());
         if (future == null) {
             return;
         }
-        if (message.hasNonNull("error")) {
-            future.completeExceptionally(new ConnectException(message.get("error").asText()));
-        } else {
-            future.complete(Reply.of(message.get("result"), frame.payload()));
+        switch (type) {
+            case "reply" -> future.complete(Reply.of(message.get("result"), frame.payload()));
+            case "failure" -> future.completeExceptionally(new ConnectException(message.get("error").asText()));
+            default -> throw new IllegalArgumentException("There is no message " + type);
         }
     }
 
@@ -246,16 +255,14 @@ public final class Session {
         }
     }
 
-    private void reply(long id, Reply reply) {
-        Map<String, Object> message = new LinkedHashMap<>();
-        message.put("reply", id);
-        message.put("result", reply.result());
+    private void reply(long number, String type, Reply reply) {
+        Map<String, Object> message = envelope("reply", number);
+        message.put("result", Messages.reply(type, reply.result()));
         outgoing.add(Outgoing.of(message, reply.payload()));
     }
 
-    private void fail(long id, Throwable error) {
-        Map<String, Object> message = new LinkedHashMap<>();
-        message.put("reply", id);
+    private void fail(long number, Throwable error) {
+        Map<String, Object> message = envelope("failure", number);
         message.put("error", Failures.document(error));
         outgoing.add(Outgoing.of(message, Reply.EMPTY));
     }
@@ -293,17 +300,14 @@ public final class Session {
         }
 
         private void run(Frames.Frame frame) {
-            JsonNode message = frame.message();
-            long id = message.get("id").asLong();
-            CALL.set(id);
+            JsonNode message = frame.message().get("message");
+            long number = frame.message().get("number").asLong();
+            CALL.set(number);
             try {
-                Method method = Methods.ALL.get(message.get("call").asText());
-                if (method == null) {
-                    throw new IllegalArgumentException("There is no method " + message.get("call").asText());
-                }
-                reply(id, method.call(Session.this, message.path("args"), frame.payload()));
+                String type = Messages.type(message);
+                reply(number, type, Methods.ALL.get(type).call(Session.this, message, frame.payload()));
             } catch (Throwable e) {
-                fail(id, e);
+                fail(number, e);
             } finally {
                 CALL.remove();
             }

@@ -28,7 +28,7 @@ public final class SessionMetrics {
         methods.put("metrics", (session, args, payload) -> Reply.of(of(session).read(session)));
     }
 
-    /** Those of the task itself. */
+    /** Return the metrics of the task itself. */
     public static PluginMetrics ofTask(Session session) {
         Map<String, String> tags = new LinkedHashMap<>();
         tags.put("connector", session.about().path("connector").asText());
@@ -36,7 +36,7 @@ public final class SessionMetrics {
         return with(session, tags);
     }
 
-    /** Those of the connector itself. */
+    /** Return the metrics of the connector itself. */
     public static PluginMetrics ofConnector(Session session, String name) {
         return with(session, Map.of("connector", name));
     }
@@ -83,7 +83,7 @@ public final class SessionMetrics {
         return found;
     }
 
-    /** Null if the plugin's own code fails: the other metrics are still wanted. */
+    /** Return the value of a metric, or null if the plugin's code fails: the other metrics are still wanted. */
     private static Object value(KafkaMetric metric) {
         try {
             return metric.metricValue();

@@ -17,7 +17,7 @@ import org.apache.kafka.connect.errors.DataException;
 
 /** Writes columns of Connect's values, by their own classes: a tag, which of them are null, and what they hold. */
 public final class ColumnWriter {
-    private static final int MOST_GROUPS = 255;
+    private static final int MAX_GROUPS = 255;
 
     private final Out out;
     private final SchemaTable schemas;
@@ -153,7 +153,7 @@ public final class ColumnWriter {
         out.i32(values.length);
         out.i32(groups.size());
         for (int row : rows) {
-            if (groups.size() <= MOST_GROUPS) {
+            if (groups.size() <= MAX_GROUPS) {
                 out.u8(row);
             } else {
                 out.i32(row);

@@ -31,11 +31,11 @@ import penstock.host.Host;
  * converts or refuses. Used by one thread at a time.
  */
 public final class DirectJsonConverter extends JsonConverter {
-    private static final int MOST_SHAPES = 1_000;
+    private static final int MAX_SHAPES = 1_000;
     private static final SerializedString SCHEMA = new SerializedString("schema");
     private static final SerializedString PAYLOAD = new SerializedString("payload");
 
-    /** How the values of a schema are written. */
+    /** The way in which values of a schema are written. */
     private enum Kind { INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES, ARRAY, MAP, STRUCT,
         DECIMAL, DATE, TIME, TIMESTAMP }
 
@@ -51,7 +51,7 @@ public final class DirectJsonConverter extends JsonConverter {
         final Kind kind;
         SerializedString[] names;
         Shape[] fields;
-        /** Of the values of an array or a map. */
+        /** The shape of the values of an array or a map. */
         Shape items;
         /** The schema as JSON, if it has been needed. */
         SerializedString text;
@@ -99,7 +99,7 @@ public final class DirectJsonConverter extends JsonConverter {
         return found == null ? super.fromConnectData(topic, schema, value) : found;
     }
 
-    /** Null if Kafka's code is to decide. */
+    /** Return null if Kafka's code is to decide. */
     private byte[] direct(Schema schema, Object value) {
         bytes.reset();
         try (JsonGenerator json = Host.JSON.getFactory().createGenerator(bytes)) {
@@ -126,7 +126,7 @@ public final class DirectJsonConverter extends JsonConverter {
             if (!(schema instanceof ConnectSchema)) {
                 throw UNSURE; // it may change
             }
-            if (objects.size() >= MOST_SHAPES) {
+            if (objects.size() >= MAX_SHAPES) {
                 objects.clear();
                 shapes.clear();
             }

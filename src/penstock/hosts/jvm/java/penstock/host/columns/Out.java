@@ -56,7 +56,7 @@ public final class Out {
         room(length).put(value, 0, length);
     }
 
-    /** Where the next byte goes. */
+    /** Position of the next byte. */
     public int position() {
         return buffer.position();
     }

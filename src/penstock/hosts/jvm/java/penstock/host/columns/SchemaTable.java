@@ -18,12 +18,12 @@ import penstock.host.Session;
 
 /**
  * The schemas of a session by number. Each side gives numbers to the schemas that it sends, and describes a schema when
- * it first sends its number. After {@code MOST} of them it begins a new generation of numbers, and says so: the other
+ * it first sends its number. After {@code MAX_NUMBERS} of them it begins a new generation of numbers, and says so: the other
  * side then forgets those of the generation before the last one. A schema that comes back is the same object as before,
  * unless it is long ago.
  */
 public final class SchemaTable {
-    private static final int MOST = 10_000;
+    private static final int MAX_NUMBERS = 10_000;
 
     private final Map<Schema, Integer> numbers = new HashMap<>();
     private final Map<Schema, Integer> numbersOfObjects = new IdentityHashMap<>();
@@ -51,7 +51,7 @@ public final class SchemaTable {
             described.add(List.of(number, description));
             object(plain);
         }
-        if (numbersOfObjects.size() >= MOST) {
+        if (numbersOfObjects.size() >= MAX_NUMBERS) {
             numbersOfObjects.clear();
         }
         numbersOfObjects.put(schema, number);
@@ -63,11 +63,11 @@ public final class SchemaTable {
         return number == 0 ? null : received.get(number);
     }
 
-    /** What the other side does not know yet; to be sent with the next message that names numbers. */
+    /** Return the schemas that the other side does not know yet, to be sent with the next message that names numbers. */
     public synchronized List<Object> takeDescriptions() {
         List<Object> taken = new ArrayList<>(described);
         described.clear();
-        if (numbers.size() >= MOST) {
+        if (numbers.size() >= MAX_NUMBERS) {
             numbers.clear();
             numbersOfObjects.clear();
             described.add(Arrays.asList(last + 1, null));
@@ -89,7 +89,7 @@ public final class SchemaTable {
 
     /** One object for all equal schemas. */
     private Schema object(Schema schema) {
-        if (objects.size() > 4 * MOST) {
+        if (objects.size() > 4 * MAX_NUMBERS) {
             objects.clear();
         }
         Schema known = objects.putIfAbsent(schema, schema);

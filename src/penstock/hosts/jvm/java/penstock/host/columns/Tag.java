@@ -1,6 +1,6 @@
 package penstock.host.columns;
 
-/** What a column holds; the same numbers as in {@code codec/tags.py}. */
+/** Tags of the columns; the same numbers as in {@code codec/tags.py}. */
 final class Tag {
     static final int NULLS = 0;
     static final int INT8 = 1;

@@ -39,7 +39,7 @@ public final class ConnectorMethods {
     }
 
     private Reply create(JsonNode args) throws Exception {
-        connector = (Connector) PluginObjects.make(args);
+        connector = (Connector) PluginObjects.make(args.get("plugin"));
         return Reply.of(connector.version());
     }
 
@@ -71,13 +71,13 @@ public final class ConnectorMethods {
     }
 
     private Reply taskConfigs(JsonNode args) {
-        List<Map<String, String>> made = connector.taskConfigs(args.get("most").asInt());
+        List<Map<String, String>> made = connector.taskConfigs(args.get("max_tasks").asInt());
         if (made == null) {
             throw new NullPointerException("taskConfigs of " + connector.getClass().getName() + " has returned null");
         }
         Map<String, Object> reply = new HashMap<>();
         reply.put("configs", made);
-        reply.put("class", connector.taskClass().getName());
+        reply.put("task_class", connector.taskClass().getName());
         return Reply.of(reply);
     }
 

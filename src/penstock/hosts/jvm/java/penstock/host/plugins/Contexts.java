@@ -1,11 +1,5 @@
 package penstock.host.plugins;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import java.util.ArrayList;
-import java.util.Collection;
-import java.util.Collections;
-import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.connect.connector.ConnectorContext;
@@ -13,12 +7,11 @@ import org.apache.kafka.connect.sink.SinkConnectorContext;
 import org.apache.kafka.connect.source.SourceConnectorContext;
 import org.apache.kafka.connect.storage.OffsetStorageReader;
 import penstock.host.Failures;
-import penstock.host.Host;
-import penstock.host.Json;
 import penstock.host.Session;
 import penstock.host.SessionMetrics;
+import penstock.host.SourceOffsets;
 
-/** What connectors get from the worker. */
+/** Contexts of connectors. */
 final class Contexts {
     private Contexts() {}
 
@@ -38,7 +31,7 @@ final class Contexts {
 
         @Override
         public void raiseError(Exception error) {
-            session.tell("connector.raise", Failures.document(error));
+            session.tell("connector.raise", Map.of("error", Failures.document(error)));
         }
 
         @Override
@@ -60,26 +53,7 @@ final class Contexts {
 
         @Override
         public OffsetStorageReader offsetStorageReader() {
-            return new Offsets(session);
-        }
-    }
-
-    /** Reads committed offsets, up to the end of their topic each time. */
-    private record Offsets(Session session) implements OffsetStorageReader {
-        @Override
-        public <T> Map<String, Object> offset(Map<String, T> partition) {
-            return offsets(Collections.singletonList(partition)).get(partition);
-        }
-
-        @Override
-        public <T> Map<Map<String, T>, Map<String, Object>> offsets(Collection<Map<String, T>> partitions) {
-            List<Map<String, T>> asked = new ArrayList<>(partitions);
-            JsonNode answers = Host.JSON.valueToTree(session.call("connector.offsets", asked).result());
-            Map<Map<String, T>, Map<String, Object>> found = new HashMap<>();
-            for (int i = 0; i < asked.size(); i++) {
-                found.put(asked.get(i), Json.offset(answers.get(i)));
-            }
-            return found;
+            return new SourceOffsets(session);
         }
     }
 }

@@ -32,7 +32,7 @@ public final class PluginLoaders {
     private PluginLoaders() {
     }
 
-    /** Those of the class path alone. */
+    /** Return the plugins of the class path alone. */
     public static Plugins withoutPlugins() {
         return new Plugins(Map.of("plugin.discovery", "service_load"));
     }

@@ -16,13 +16,13 @@ public final class PluginObjects {
     private PluginObjects() {}
 
     /**
-     * {@code args}: "class" and "location", as discovery has found them: no version tells apart what two locations hold,
-     * since classes of one name may have the same version, or none. Without a location, the newest.
+     * {@code plugin}: "class" and "location", as discovery has found them: versions do not distinguish locations, since
+     * classes of one name may have the same version, or none. Without a location, the newest.
      */
-    public static Object make(JsonNode args) throws Exception {
+    public static Object make(JsonNode plugin) throws Exception {
         Plugins plugins = Host.plugins();
-        String name = args.get("class").asText();
-        ClassLoader from = PluginLoaders.at(Json.text(args.get("location")));
+        String name = plugin.get("class").asText();
+        ClassLoader from = PluginLoaders.at(Json.text(plugin.get("location")));
         Class<?> found = plugins.pluginLoader(name, null, from).loadClass(name);
         JdbcDrivers.register(found.getClassLoader());
         Thread.currentThread().setContextClassLoader(found.getClassLoader());

@@ -33,7 +33,7 @@ public final class PolicyMethods {
     }
 
     private static Reply create(Session session, JsonNode args, ByteBuffer payload) throws Exception {
-        ConnectorClientConfigOverridePolicy policy = (ConnectorClientConfigOverridePolicy) PluginObjects.make(args);
+        ConnectorClientConfigOverridePolicy policy = (ConnectorClientConfigOverridePolicy) PluginObjects.make(args.get("plugin"));
         policy.configure(Json.texts(args.get("config")));
         PluginObjects.giveMetrics(policy);
         session.onClose(policy);
@@ -50,7 +50,7 @@ public final class PolicyMethods {
             ConfigKey key = keys.get(name);
             overrides.put(name, key == null ? text : ConfigDef.parseType(name, text, key.type));
         });
-        ConnectorType type = ConnectorType.valueOf(args.get("type").asText().toUpperCase());
+        ConnectorType type = ConnectorType.valueOf(args.get("kind").asText().toUpperCase());
         var request = new ConnectorClientConfigRequest(
             Json.text(args.get("connector")), type, connectorClass(args), overrides, client);
         try (LoaderSwap swap = Host.plugins().withClassLoader(policy.getClass().getClassLoader())) {
@@ -58,10 +58,10 @@ public final class PolicyMethods {
         }
     }
 
-    /** Null for a connector that is no Java class. */
+    /** Return the class of a connector, or null if it is no Java class. */
     private static Class<? extends Connector> connectorClass(JsonNode args) {
         try {
-            return Host.plugins().connectorClass(args.get("class").asText());
+            return Host.plugins().connectorClass(args.get("connector_class").asText());
         } catch (RuntimeException unknown) {
             return null;
         }

@@ -27,7 +27,7 @@ public final class ProviderMethods {
     }
 
     private static Reply create(Session session, JsonNode args, ByteBuffer payload) throws Exception {
-        ConfigProvider provider = (ConfigProvider) PluginObjects.make(args);
+        ConfigProvider provider = (ConfigProvider) PluginObjects.make(args.get("plugin"));
         provider.configure(Json.texts(args.get("config")));
         PluginObjects.giveMetrics(provider);
         session.onClose(provider);

@@ -10,7 +10,7 @@ import org.apache.kafka.common.config.ConfigDef.ConfigKey;
 import org.apache.kafka.common.config.ConfigDef.Type;
 import org.apache.kafka.common.config.ConfigValue;
 
-/** What a validation says, with values as the texts that Java Connect's REST interface shows. */
+/** The outcome of a validation, with values as the text that Java Connect's REST interface shows. */
 final class ValidatedValues {
     private ValidatedValues() {}
 

@@ -14,6 +14,7 @@ import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.sink.SinkRecord;
+import penstock.host.Messages;
 import penstock.host.Method;
 import penstock.host.Reply;
 import penstock.host.Session;
@@ -62,7 +63,7 @@ public final class Batches {
         JsonNode input = args.get("input");
         schemas.learn(input.path("schemas"));
         ColumnReader reader = new ColumnReader(payload, schemas);
-        if (!input.has("batch")) {
+        if (Messages.type(input).equals("sent")) {
             return new Input(new Incoming(input, reader).records(), false);
         }
         ConnectRecord<?>[] records = rows(batches.get(input.get("batch").asLong()), input.path("rows"));
@@ -176,7 +177,7 @@ public final class Batches {
             : Map.of("names", names.keySet(), "rows", column);
     }
 
-    /** Those of key and headers that no record has. */
+    /** Return "key" and "headers" if no record has any. */
     private static List<String> absent(ConnectRecord<?>[] records) {
         boolean keys = false;
         boolean headers = false;
@@ -203,14 +204,14 @@ public final class Batches {
         return Reply.of(Map.of("batch", add(all.toArray(ConnectRecord<?>[]::new))));
     }
 
-    /** {@code what}: key, value or headers. */
+    /** {@code parts}: key, value or headers. */
     private Reply columns(JsonNode args, ByteBuffer payload) throws IOException {
         ConnectRecord<?>[] records = input(args, payload).records();
         Out out = new Out();
         ColumnWriter writer = new ColumnWriter(out, schemas);
         Map<String, Object> result = new LinkedHashMap<>();
         synchronized (schemas) { // no other reply takes the descriptions that this one needs
-            for (JsonNode what : args.get("what")) {
+            for (JsonNode what : args.get("parts")) {
                 switch (what.asText()) {
                     case "key" -> write(writer, records, true);
                     case "value" -> write(writer, records, false);

@@ -51,7 +51,7 @@ final class GroupMember implements InvocationHandler {
         paused.removeAll(partitions);
     }
 
-    /** Where to read from, since the last call. */
+    /** Return where to read from, as asked for since the last call. */
     synchronized Map<TopicPartition, Long> takeSeeks() {
         Map<TopicPartition, Long> taken = new LinkedHashMap<>(seeks);
         seeks.clear();
@@ -115,7 +115,7 @@ final class GroupMember implements InvocationHandler {
                 paused.remove(partition);
             }
         }
-        flow.add(Map.of("what", what, "partitions", named));
+        flow.add(Map.of("action", what, "partitions", named));
         return null;
     }
 

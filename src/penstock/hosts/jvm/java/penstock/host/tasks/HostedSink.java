@@ -42,12 +42,11 @@ final class HostedSink {
     private boolean opened;
 
     /**
-     * {@code args}: what {@link TaskObjects#create} needs, {@code name} and {@code number} of the connector's task, its
-     * {@code config}, and {@code reporter}: whether errant records may be reported.
+     * {@code args}: the message {@code sink.create}.
      */
     HostedSink(Session session, JsonNode args) throws Exception {
         config = Json.texts(args.get("config"));
-        task = (SinkTask) TaskObjects.create(args);
+        task = (SinkTask) TaskObjects.create(args.get("task"));
         loader = task.getClass().getClassLoader();
         member = new GroupMember(session);
         ConnectorTaskId id = new ConnectorTaskId(args.get("name").asText(), args.get("number").asInt());
@@ -105,7 +104,7 @@ final class HostedSink {
         clear = false;
     }
 
-    /** Whether the task has taken the records of the last put, and has asked for nothing; the put's reply has it, too. */
+    /** Return whether the task has taken the records of the last put and asked for nothing, as the put's reply says. */
     boolean isClear() {
         return clear;
     }
@@ -128,7 +127,10 @@ final class HostedSink {
     private Map<String, Object> called(Callable<Object> method) {
         Map<String, Object> reply = new LinkedHashMap<>();
         try (LoaderSwap swap = Host.plugins().withClassLoader(loader)) {
-            reply.put("returned", method.call());
+            Object returned = method.call();
+            if (returned != null) {
+                reply.put("returned", returned);
+            }
         } catch (Throwable e) {
             reply.put("failure", Failures.document(e));
         }
@@ -136,7 +138,7 @@ final class HostedSink {
         return reply;
     }
 
-    /** What the task wants: where to read from, how long to wait, a commit, pauses. */
+    /** Add what the task asks for: where to read from, how long to wait, a commit, pauses. */
     private void asked(Map<String, Object> reply) {
         List<Object> rows = new ArrayList<>();
         try {

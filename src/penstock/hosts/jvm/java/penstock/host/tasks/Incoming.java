@@ -112,7 +112,7 @@ final class Incoming {
         return columns.containsKey("headers") ? (Headers) columns.get("headers")[row] : null;
     }
 
-    /** As Java Connect's worker hands them over: with the consumer's records. {@code converters} is null or applied. */
+    /** Make records like Java Connect's worker, with the consumer's records. {@code converters} is null or applied. */
     SinkRecord[] sinkRecords(RawConverters converters) {
         SinkRecord[] records = new SinkRecord[input.get("n").asInt()];
         Object[] topics = columns.get("topics");
@@ -197,7 +197,7 @@ final class Incoming {
         return raw;
     }
 
-    /** What was {@code read}; nulls if that is not known, since the records came converted. */
+    /** Return the bytes that were {@code read}, or nulls if they are not known, since the records were sent converted. */
     private byte[][] bytes(String part, boolean read) {
         Object[] values = columns.get(part);
         byte[][] found = new byte[values.length][];

@@ -7,9 +7,9 @@ import org.apache.kafka.connect.runtime.InternalSinkRecord;
 import org.apache.kafka.connect.runtime.errors.ProcessingContext;
 import org.apache.kafka.connect.sink.SinkRecord;
 
-/** Where records of sinks come from: plugins look for it in {@code InternalSinkRecord.context()}. */
+/** The origins of sink records, which plugins look for in {@code InternalSinkRecord.context()}. */
 final class Originals {
-    /** The size of a value that is not known, since a transform made a new record, or the record came converted. */
+    /** The size of a value that is not known, since a transform made a new record, or the record was sent converted. */
     static final int UNKNOWN = -2;
 
     private Originals() {}

@@ -6,19 +6,19 @@ import java.io.InputStream;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Method;
 
-/** Which methods a plugin's class has instead of those of Connect's: an empty one need not be called. */
+/** Finds out which methods of Connect's a plugin's class overrides: an empty one need not be called. */
 final class Overrides {
     private static final int RETURN = 0xb1;
 
     private Overrides() {}
 
-    /** Whether {@code type} has a method of its own instead of {@code base}'s, and one that is not empty. */
+    /** Return whether {@code type} overrides a method of {@code base} with a body that is not empty. */
     static boolean one(Class<?> type, Class<?> base, String name, Class<?>... parameters) throws Exception {
         Method method = type.getMethod(name, parameters);
         return method.getDeclaringClass() != base && !isEmpty(method);
     }
 
-    /** Whether it is known to do nothing but to return. */
+    /** Return whether a method is known to do nothing but return. */
     private static boolean isEmpty(Method method) {
         if (method.getReturnType() != void.class) {
             return false;
@@ -53,7 +53,7 @@ final class Overrides {
         return false;
     }
 
-    /** Those of its constants that are texts, by number. */
+    /** Read the constants of a class that are text, by number. */
     private static String[] constants(DataInputStream file) throws IOException {
         String[] texts = new String[file.readUnsignedShort()];
         for (int i = 1; i < texts.length; i++) {

@@ -43,7 +43,7 @@ final class Partitions {
         return new OffsetAndMetadata(row.get(2).asLong(), epoch, row.get(3).asText());
     }
 
-    /** Null for null: that a task gives no map, or no offset, is no failure of its method, but one of the task. */
+    /** Return offsets as rows, null for null: a task that returns no map, or no offset, fails the task, not the method. */
     static List<Object> rows(Map<TopicPartition, OffsetAndMetadata> offsets) {
         if (offsets == null) {
             return null;

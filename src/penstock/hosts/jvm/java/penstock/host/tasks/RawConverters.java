@@ -45,7 +45,7 @@ final class RawConverters {
         }
     }
 
-    /** Of each record those after the conversion. */
+    /** Convert the headers of each record. */
     Object[] headers(Object[] topics, RecordHeaders[] raw) {
         Object[] rows = new Object[raw.length];
         try (LoaderSwap swap = swap(header)) {

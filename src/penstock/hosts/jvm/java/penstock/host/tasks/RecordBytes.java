@@ -46,7 +46,7 @@ final class RecordBytes {
         return Reply.of(null, out.done());
     }
 
-    /** How many neighbours have the same headers, and those of each such run: how many, their names, and their bytes. */
+    /** Write the lengths of runs of records with the same headers, and of each run its headers: number, names, bytes. */
     private static void headers(HeaderConverter converter, ConnectRecord<?>[] records, ColumnWriter writer) {
         List<Object> runs = new ArrayList<>();
         List<Object> counts = new ArrayList<>();
@@ -72,7 +72,7 @@ final class RecordBytes {
         writer.column(values.toArray());
     }
 
-    /** Whether their headers become the same bytes; in doubt not. */
+    /** Return whether the headers of two records become the same bytes; false in doubt. */
     private static boolean alike(ConnectRecord<?> one, ConnectRecord<?> other) {
         if (one.headers().size() != other.headers().size() || !Objects.equals(one.topic(), other.topic())) {
             return false;

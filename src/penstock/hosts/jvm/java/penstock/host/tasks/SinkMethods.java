@@ -8,7 +8,7 @@ import penstock.host.Method;
 import penstock.host.Reply;
 import penstock.host.Session;
 
-/** What the other side calls of a sink task, which is one object of its session. */
+/** Requests to the sink task of a session. */
 public final class SinkMethods {
     private SinkMethods() {}
 
@@ -32,7 +32,7 @@ public final class SinkMethods {
         HostedSink task = task(session);
         if (args.path("behind").asBoolean() && !task.isClear()) {
             batches.forgo(args);
-            return Reply.of(Map.of("skipped", true));
+            return Reply.of(Map.of("type", "skipped"));
         }
         // Whatever ends this put before the task has its records.
         task.notPut();
@@ -47,11 +47,12 @@ public final class SinkMethods {
             try {
                 records = batches.converted(args, payload, new RawConverters(session, args.get("convert")));
             } catch (Throwable e) {
-                return Reply.of(Map.of("unconverted", true));
+                return Reply.of(Map.of("type", "unconverted"));
             }
         }
         long made = System.nanoTime();
         Map<String, Object> reply = task.put(records);
+        reply.put("type", "done");
         reply.put("converting", (made - began) / 1e9);
         reply.put("putting", (System.nanoTime() - made) / 1e9);
         if (raw && reply.containsKey("failure")) {

@@ -36,18 +36,18 @@ final class SinkReporter extends WorkerErrantRecordReporter {
         } else {
             ConnectRecord<?>[] records = {each};
             Map<String, Object> described = Batches.of(session).described(records, true, true, true);
-            described.put("place", place(each.originalTopic(), each.originalKafkaPartition(), each.originalKafkaOffset()));
-            described.put("timestamp.type", each.timestampType().name);
+            args.put("place", place(each.originalTopic(), each.originalKafkaPartition(), each.originalKafkaOffset()));
+            args.put("timestamp_type", each.timestampType().name);
             args.put("record", described);
         }
-        session.call("sink.report", args, ByteBuffer.wrap(payload.toByteArray()));
+        session.call(args.containsKey("record") ? "sink.report" : "sink.report_original", args, ByteBuffer.wrap(payload.toByteArray()));
         return CompletableFuture.completedFuture(null);
     }
 
     private static void describe(ConsumerRecord<byte[], byte[]> original, Map<String, Object> args, ByteArrayOutputStream payload) {
         args.put("place", place(original.topic(), original.partition(), original.offset()));
         args.put("timestamp", original.timestamp() < 0 ? null : original.timestamp());
-        args.put("timestamp.type", original.timestampType().name);
+        args.put("timestamp_type", original.timestampType().name);
         args.put("key", add(original.key(), payload));
         args.put("value", add(original.value(), payload));
         List<Object> headers = new ArrayList<>();

@@ -3,8 +3,6 @@ package penstock.host.tasks;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Collection;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,6 +25,7 @@ import penstock.host.Method;
 import penstock.host.Reply;
 import penstock.host.Session;
 import penstock.host.SessionMetrics;
+import penstock.host.SourceOffsets;
 
 /** The source task of a session. */
 public final class SourceTasks {
@@ -34,7 +33,7 @@ public final class SourceTasks {
     private Map<String, String> config;
     private TransactionRequests transactions;
     private boolean stopped;
-    /** How many batches the task has returned. */
+    /** Number of batches that the task has returned. */
     private int returned;
 
     private static SourceTasks of(Session session) {
@@ -54,14 +53,14 @@ public final class SourceTasks {
         return Host.plugins().withClassLoader(task.getClass().getClassLoader());
     }
 
-    /** Which of the methods that cost something the class overrides, and not with nothing. */
+    /** Return which of the methods whose calls cost something the class overrides with a body that is not empty. */
     private Reply create(JsonNode args) throws Exception {
-        task = (SourceTask) TaskObjects.create(args);
+        task = (SourceTask) TaskObjects.create(args.get("task"));
         Class<?> type = task.getClass();
         boolean commit = Overrides.one(type, SourceTask.class, "commit");
         boolean commitRecord =
             Overrides.one(type, SourceTask.class, "commitRecord", SourceRecord.class, RecordMetadata.class);
-        return Reply.of(Map.of("commit", commit, "commitRecord", commitRecord));
+        return Reply.of(Map.of("commit", commit, "commit_record", commitRecord));
     }
 
     private Reply start(Session session, JsonNode args) throws Exception {
@@ -91,7 +90,7 @@ public final class SourceTasks {
         }
         Map<String, Object> result = new LinkedHashMap<>();
         if (polled != null && !polled.isEmpty()) {
-            result = described(batches, polled.toArray(SourceRecord[]::new));
+            describe(batches, polled.toArray(SourceRecord[]::new), result);
         }
         if (transactions != null) {
             transactions.take(polled, result);
@@ -100,7 +99,7 @@ public final class SourceTasks {
     }
 
     /** The last offset of each source partition is sent at once; the others are fetched if they are needed. */
-    private static Map<String, Object> described(Batches batches, SourceRecord[] records) {
+    private static void describe(Batches batches, SourceRecord[] records, Map<String, Object> result) {
         boolean partitions = false;
         boolean timestamps = false;
         Map<Map<String, ?>, Integer> known = new HashMap<>();
@@ -128,7 +127,7 @@ public final class SourceTasks {
             rows[i] = row;
             last.set(row, i);
         }
-        Map<String, Object> result = batches.described(records, true, partitions, timestamps);
+        result.put("batch", batches.described(records, true, partitions, timestamps));
         result.put("source_partitions", sourcePartitions);
         if (sourcePartitions.size() > 1) {
             result.put("source_partition_rows", rows);
@@ -139,7 +138,6 @@ public final class SourceTasks {
         }
         result.put("last", last);
         result.put("last_offsets", offsets);
-        return result;
     }
 
     /** The source offsets of all records of a batch. */
@@ -206,7 +204,7 @@ public final class SourceTasks {
         private final PluginMetrics metrics;
 
         Context(Session session) {
-            offsets = new Offsets(session);
+            offsets = new SourceOffsets(session);
             metrics = SessionMetrics.ofTask(session);
         }
 
@@ -228,24 +226,6 @@ public final class SourceTasks {
         @Override
         public PluginMetrics pluginMetrics() {
             return metrics;
-        }
-    }
-
-    private record Offsets(Session session) implements OffsetStorageReader {
-        @Override
-        public <T> Map<String, Object> offset(Map<String, T> partition) {
-            return offsets(Collections.singletonList(partition)).get(partition);
-        }
-
-        @Override
-        public <T> Map<Map<String, T>, Map<String, Object>> offsets(Collection<Map<String, T>> partitions) {
-            List<Map<String, T>> asked = new ArrayList<>(partitions);
-            JsonNode found = (JsonNode) session.call("source.offsets", Map.of("partitions", asked)).result();
-            Map<Map<String, T>, Map<String, Object>> offsets = new HashMap<>();
-            for (int i = 0; i < asked.size(); i++) {
-                offsets.put(asked.get(i), Json.offset(found.get(i)));
-            }
-            return offsets;
         }
     }
 }

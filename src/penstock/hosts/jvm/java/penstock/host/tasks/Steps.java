@@ -52,7 +52,7 @@ public final class Steps {
         }
     }
 
-    /** What a step does with one record. */
+    /** The operation of a step on one record. */
     @FunctionalInterface
     private interface Operation {
         Object on(ConnectRecord<?> record) throws Exception;
@@ -86,7 +86,7 @@ public final class Steps {
 
     private Reply create(Session session, JsonNode args) throws Exception {
         String kind = args.get("kind").asText();
-        Object plugin = PluginObjects.make(args);
+        Object plugin = PluginObjects.make(args.get("plugin"));
         if (plugin.getClass() == JsonConverter.class) {
             plugin = new DirectJsonConverter();
         }
@@ -99,7 +99,7 @@ public final class Steps {
                 switch (kind) {
                     case "transformation" -> ((Transformation<?>) plugin).configure(config);
                     case "predicate" -> ((Predicate<?>) plugin).configure(config);
-                    case "converter" -> ((Converter) plugin).configure(config, args.get("is_key").asBoolean());
+                    case "converter" -> ((Converter) plugin).configure(config, args.path("is_key").asBoolean());
                     case "header_converter" -> {
                         config.put("converter.type", ConverterType.HEADER.getName());
                         ((HeaderConverter) plugin).configure(config);

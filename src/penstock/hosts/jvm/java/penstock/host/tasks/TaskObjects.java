@@ -13,7 +13,7 @@ import penstock.host.plugins.PluginObjects;
 final class TaskObjects {
     private TaskObjects() {}
 
-    /** The task of class {@code task} of the connector {@code connector} in version {@code version}. */
+    /** The task of class {@code task} of the connector {@code connector} in version {@code connector_version}. */
     static Task create(JsonNode args) throws Exception {
         Plugins plugins = Host.plugins();
         ClassLoader loader = plugins.connectorLoader(

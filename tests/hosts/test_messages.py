@@ -1,0 +1,67 @@
+"""The messages of the JVM host are the same in Python and in Java."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from penstock.hosts.jvm.build import SOURCES
+from penstock.hosts.jvm.messages import BatchInput, FromJvm, JavaRequest, ToJvm
+from penstock.hosts.jvm.session import reply_type
+
+Table = dict[str, set[str]]
+
+
+def java_table(name: str) -> Table:
+    """A table of ``Messages.java``: the names of fields by the name of a message."""
+    text = (SOURCES / "penstock" / "host" / "Messages.java").read_text()
+    found = re.search(rf'> {name} = table\("""\n(.*?)"""\);', text, re.DOTALL)
+    assert found is not None
+    lines = (line.strip().partition(":") for line in found[1].strip().splitlines())
+    return {message: set(fields.split()) for message, _, fields in lines}
+
+
+def fields(struct: Any) -> set[str]:
+    return set(struct.__struct_encode_fields__)
+
+
+def python_table(union: Any) -> Table:
+    return {str(each.__struct_config__.tag): fields(each) for each in get_args(union)}
+
+
+def reply_fields(request: type[JavaRequest[Any]]) -> set[str]:
+    """The fields of the objects that a request may get as its reply."""
+    type = reply_type(request)
+    structs = [each for each in get_args(type) or (type,) if isinstance(each, msgspec.StructMeta)]
+    found = set().union(*map(fields, structs))
+    return found | {"type"} if any(each.__struct_config__.tag for each in structs) else found
+
+
+def test_java_receives_the_messages_that_python_sends() -> None:
+    assert java_table("RECEIVED") == {**python_table(ToJvm), **python_table(BatchInput)}
+
+
+def test_java_sends_the_messages_that_python_receives() -> None:
+    assert java_table("SENT") == python_table(FromJvm)
+
+
+def test_java_replies_what_python_expects() -> None:
+    expected = {str(each.__struct_config__.tag): reply_fields(each) for each in get_args(ToJvm)}
+    lists = {"metrics", "connector.validate", "definition.validate", "policy.validate", "source.commitRecords"}
+    assert java_table("REPLIES") == {name: found for name, found in expected.items() if found and name not in lists}
+
+
+def test_every_message_names_its_meaning() -> None:
+    messages = [*get_args(ToJvm), *get_args(FromJvm)]
+    assert [each.__name__ for each in messages if len((each.__doc__ or "").split()) < 2] == []
+
+
+@pytest.mark.parametrize("source", ["tasks", "plugins", "."])
+def test_java_sends_nothing_that_its_table_does_not_have(source: str) -> None:
+    """The table is checked at run time as well; this finds a misspelt name before."""
+    files = (SOURCES / "penstock" / "host" / source).glob("*.java")
+    sent = {name for file in files for name in re.findall(r'session\.(?:call|tell)\(\s*"([^"]+)"', file.read_text())}
+    assert sent - set(java_table("SENT")) == set()
