@@ -5,22 +5,22 @@ from __future__ import annotations
 import base64
 import sys
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import Table
 from penstock.api.schema import INT64, TIMESTAMP, decimal, struct
 from penstock.core.model.messages import Refused
 from penstock.hosts.python.wire import whole, write
+from penstock.preview import run
+from penstock.preview.messages import PreviewRequest, plain
 from penstock.preview.process import Previews
-from penstock.preview.request import PreviewRequest
-from penstock.preview.run import preview
 from pipeline.converters.registry.registry_double import failure, running_double
 from support.kafka.client import Kafka, Record
 
@@ -45,6 +45,11 @@ CHAIN = {
 }
 
 
+def preview(request: PreviewRequest) -> dict[str, Any]:
+    """The answer as the REST API shows it."""
+    return plain(run.preview(request))
+
+
 def of_file(folder: Path, **settings: Any) -> PreviewRequest:
     (folder / "in.txt").write_text("one\ntwo\nthree\n")
     connector = {
@@ -60,7 +65,8 @@ def of_file(folder: Path, **settings: Any) -> PreviewRequest:
 
 
 def test_a_source_is_polled_in_a_process_of_its_own(tmp_path: Path) -> None:
-    found = Previews(300).run(of_file(tmp_path, **{name.replace(".", "__"): value for name, value in CHAIN.items()}))
+    request = of_file(tmp_path, **{name.replace(".", "__"): value for name, value in CHAIN.items()})
+    found = plain(Previews(300).run(request))
     assert (found["kind"], found["error"], len(found["records"])) == ("source", None, 2)
     first = found["records"][0]
     assert (first["before"]["value"], first["before"]["value_schema"]) == ("one", "string")
@@ -147,6 +153,13 @@ def test_a_preview_that_takes_too_long_is_killed(tmp_path: Path) -> None:
         Previews(300, (sys.executable, "-c", "import sys; print('lost s3cret', file=sys.stderr); sys.exit(3)")).run(
             of_file(tmp_path), lambda text: text.replace("s3cret", "<secret>")
         )
+
+
+def test_an_answer_that_is_none_is_an_error_that_names_it(tmp_path: Path) -> None:
+    body = '{"type": "PreviewAnswer", "kind": "sink", "record": [], "error": null}'
+    said = f"import sys; sys.stdout.buffer.write(len({body!r}).to_bytes(4, 'big') + {body!r}.encode())"
+    with pytest.raises(Refused, match=r"invalid message PreviewAnswer of the preview: .*`record`"):
+        Previews(300, (sys.executable, "-c", said)).run(of_file(tmp_path))
 
 
 @pytest.mark.integration

@@ -1,4 +1,4 @@
-"""``python -m penstock.preview``: reads a request from the standard input, writes the reply to the standard output.
+"""``python -m penstock.preview``: reads a request from the standard input, writes the answer to the standard output.
 
 The worker starts it, and kills it when it takes too long. What plugins print goes to the standard error.
 """
@@ -9,19 +9,23 @@ import logging
 import os
 import sys
 
-from penstock.preview.messages import PREVIEW_REPLIES, PREVIEW_REQUESTS, PreviewReply
+from penstock.preview.messages import ANSWERS, REQUESTS
 from penstock.preview.run import preview
-from penstock.wire.framing import MAX_FRAME, FrameDecoder, frame
+from penstock.wire.framing import HEADER_BYTES, frame, frame_size
+
+MAX_REQUEST = 1 << 30
+"""Bytes."""
 
 
 def main() -> None:
+    """Answer one request."""
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    (body,) = FrameDecoder(MAX_FRAME).feed(sys.stdin.buffer.read())
-    found = preview(PREVIEW_REQUESTS.decode(body).request)
+    size = frame_size(sys.stdin.buffer.read(HEADER_BYTES), MAX_REQUEST)
+    request = REQUESTS.decode(sys.stdin.buffer.read(size))
     with answer:
-        answer.write(frame(PREVIEW_REPLIES.encode(PreviewReply(**found))))
+        answer.write(frame(ANSWERS.encode(preview(request))))
     os._exit(0)  # threads of plugins and clients are not waited for
 
 

@@ -1,32 +1,103 @@
-"""Messages between a worker and the process of a preview, a frame each, over the process's standard input and output.
+"""Messages between the worker and the process of one preview.
 
-The worker's end is ``preview.process``, the preview's ``preview.__main__``.
+The worker sends one ``PreviewRequest`` to the standard input of the process, which writes one ``PreviewAnswer`` to its
+standard output and ends. Each is a frame of ``penstock.wire.framing``.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from penstock.preview.request import PreviewRequest
+import msgspec
+from msgspec import UNSET, UnsetType
+
 from penstock.wire.messages import Message, MessageCodec
 
 
-class RunPreview(Message, frozen=True):
-    """Worker to preview: try this configuration. Sent once; ``PreviewReply`` follows."""
+class PreviewRequest(Message, frozen=True, kw_only=True):
+    """From the worker: try this configuration on records. References to config providers are resolved."""
 
-    request: PreviewRequest
+    connector: dict[str, str]
+    """The connector's configuration, its name included."""
+    worker: dict[str, str]
+    plugin_path: list[str] = []
+    limit: int = 5
+    """Maximum number of records."""
+    partition: int | None = None
+    """Sinks: sample this partition only."""
+    offset: int | None = None
+    """Sinks: from this offset; None: the last records."""
+    poll: bool = False
+    """Sources: poll the connector's task although it does not say that this is harmless."""
+    sampled: str | None = None
+    """Sources whose tasks are queries: the records that Spark has read, as ``hosts.python.wire`` writes them, in
+    base64; empty without any.
+    """
+    origin: tuple[str, int, int] | None = None
+    """Sinks: topic, partition and offset of the one record that is now in a dead letter queue."""
+    seconds: float = 20.0
+    """Time limit of reading records."""
 
 
-class PreviewReply(Message, frozen=True):
-    """Preview to worker: what would happen to each record. The process ends after it."""
+class PreviewValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of the parts of an answer."""
+
+
+class PreviewFailure(PreviewValue, frozen=True):
+    """An error before any record was read, and the stage of the pipeline."""
+
+    stage: str
+    message: str
+
+
+class StepFailure(PreviewValue, frozen=True):
+    """The error of a step, and the class of its plugin."""
+
+    stage: str
+    plugin: str = msgspec.field(name="class")
+    message: str = ""
+
+
+class PreviewedStep(PreviewValue, frozen=True):
+    """One step on one record. Fields are absent if the step has failed before."""
+
+    stage: str
+    plugin: str = msgspec.field(name="class")
+    alias: str | None = None
+    predicate: bool | UnsetType = UNSET
+    """True if the record passes the step's predicate; absent without one."""
+    records: int | UnsetType = UNSET
+    """Number of records that the step has returned."""
+    changed: bool | UnsetType = UNSET
+    after: dict[str, Any] | UnsetType = UNSET
+    """The record after the step, if it has changed."""
+
+
+class PreviewedRecord(PreviewValue, frozen=True):
+    """One record before and after all steps."""
+
+    before: dict[str, Any]
+    steps: list[PreviewedStep]
+    result: dict[str, Any] | None
+    """None for a record that was dropped, or for which a step has failed."""
+    error: StepFailure | None
+
+
+class PreviewAnswer(Message, frozen=True, omit_defaults=False):
+    """From the process of the preview: the records with each step, or why there are none."""
 
     kind: str
-    """``source``, ``sink`` or ``unknown``."""
-    records: list[dict[str, Any]]
-    """Records as ``preview.shown`` makes them, before and after each step."""
-    error: dict[str, str] | None
-    """``stage`` and ``message`` of what kept the configuration from being tried at all."""
+    """source, sink, or unknown for a connector that was not found."""
+    records: list[PreviewedRecord]
+    error: PreviewFailure | None
 
 
-PREVIEW_REQUESTS = MessageCodec[RunPreview]("the preview protocol (requests)", RunPreview)
-PREVIEW_REPLIES = MessageCodec[PreviewReply]("the preview protocol (replies)", PreviewReply)
+REQUESTS = MessageCodec[PreviewRequest]("the preview", PreviewRequest)
+ANSWERS = MessageCodec[PreviewAnswer]("the preview", PreviewAnswer)
+
+
+def plain(answer: PreviewAnswer) -> dict[str, Any]:
+    """Return an answer as the JSON values that the REST API shows."""
+    found: dict[str, Any] = msgspec.to_builtins(answer)
+    del found["type"]
+    return found

@@ -1,4 +1,4 @@
-"""Records of a source: its first task, made for this and thrown away. Its offsets are in memory, from the beginning."""
+"""Records of a source for a preview, from a task made for it, which starts at the beginning and is thrown away."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.returned import polled_batch, task_configs
 from penstock.api.source import SourceTask
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
-from penstock.preview.request import PreviewRequest
+from penstock.preview.messages import PreviewRequest
 
 IDLE_S = 3.0
-"""A source that has given records, and then none for so long, has no more."""
+"""Time without records after which a source counts as read."""
 
 
 @dataclass(slots=True)
 class NoOffsets:
+    """An ``OffsetReader`` of a source without committed offsets."""
+
     def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
 
@@ -46,11 +48,11 @@ class PreviewContext:
 
 
 class HarmfulError(ConnectError):
-    """A source that may not be polled without being asked for it."""
+    """Polling a source for a preview may do harm, and the request does not ask for it explicitly."""
 
 
 def harmless_tasks(connector: Connector, request: PreviewRequest) -> list[dict[str, str]] | None:
-    """Configurations of tasks that may be polled; None if the connector is to be started and asked for them.
+    """Return configurations of tasks that may be polled, or None if the connector is to be started and asked.
 
     Raises HarmfulError.
     """
@@ -63,9 +65,9 @@ def harmless_tasks(connector: Connector, request: PreviewRequest) -> list[dict[s
 
 
 def poll(connector: Connector, request: PreviewRequest, configs: list[dict[str, str]] | None = None) -> Batch | None:
-    """At most ``limit`` records; None if there are none. Raises what the connector raises.
+    """Poll at most ``limit`` records; return None if there are none. Raises what the connector raises.
 
-    ``configs``: those of its tasks; without them the connector is started and asked.
+    ``configs``: configurations of its tasks; without them the connector is started and asked.
     """
     task_class = connector.task_class()
     if not issubclass(task_class, SourceTask):

@@ -1,4 +1,4 @@
-"""Runs previews in processes of their own: bounded in number and time, whatever a plugin does."""
+"""Previews in processes of their own, bounded in number and time, whatever a plugin does."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
+
+from msgspec.structs import asdict, replace
 
 from penstock.core.model.messages import Refused
-from penstock.preview.messages import PREVIEW_REPLIES, PREVIEW_REQUESTS, RunPreview
-from penstock.preview.request import PreviewRequest
-from penstock.wire.framing import MAX_FRAME, FrameDecoder, frame
+from penstock.preview.messages import ANSWERS, REQUESTS, PreviewAnswer, PreviewFailure, PreviewRequest, StepFailure
+from penstock.wire.framing import FrameDecoder, frame
+
+F = TypeVar("F", PreviewFailure | None, StepFailure | None)
 
 AT_ONCE = 2
+"""Maximum number of previews of a worker that run at the same time."""
 TIME_LIMIT_S = 60.0
+MAX_ANSWER = 1 << 30
+"""Bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +34,11 @@ class Previews:
     command: tuple[str, ...] = (sys.executable, "-m", "penstock.preview")
     _free: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(AT_ONCE))
 
-    def run(self, request: PreviewRequest, redact: Callable[[str], str] = str) -> dict[str, Any]:
-        """Raises Refused: 503 if too many are running, 500 if it has ended without an answer or took too long."""
+    def run(self, request: PreviewRequest, redact: Callable[[str], str] = str) -> PreviewAnswer:
+        """Run a preview; secrets in errors are removed by ``redact``, records are shown as they are.
+
+        Raises Refused: 503 if too many are running, 500 if it ended without an answer or took too long.
+        """
         if not self._free.acquire(blocking=False):
             raise Refused(503, f"{AT_ONCE} previews are running, the maximum; try again later")
         try:
@@ -37,8 +46,8 @@ class Previews:
         finally:
             self._free.release()
 
-    def _run(self, request: PreviewRequest, redact: Callable[[str], str]) -> dict[str, Any]:
-        given = frame(PREVIEW_REQUESTS.encode(RunPreview(request)))
+    def _run(self, request: PreviewRequest, redact: Callable[[str], str]) -> PreviewAnswer:
+        given = frame(REQUESTS.encode(request))
         process = subprocess.Popen(
             self.command,
             stdin=subprocess.PIPE,
@@ -53,18 +62,18 @@ class Previews:
         finally:
             _end(process)
         try:
-            (body,) = FrameDecoder(MAX_FRAME).feed(out)
-            reply = PREVIEW_REPLIES.decode(body)
-        except (ValueError, ConnectionError):  # there is none, or something else
+            body = next(FrameDecoder(MAX_ANSWER).feed(out), None)
+            answer = None if body is None else ANSWERS.decode(body)
+        except ConnectionError as error:
+            raise Refused(500, f"The answer of the preview is invalid: {redact(str(error))}") from None
+        if answer is None:
             last = errors.decode(errors="replace").strip().rpartition("\n")[2]
-            raise Refused(
-                500, f"The preview has ended with status {process.returncode} and no answer: {redact(last)}"
-            ) from None
-        return redacted({"kind": reply.kind, "records": reply.records, "error": reply.error}, redact)
+            raise Refused(500, f"The preview has ended with status {process.returncode} and no answer: {redact(last)}")
+        return redacted(answer, redact)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Its children too, such as the JVM of Java plugins."""
+    """Kill the process and its children, such as the JVM of Java plugins."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -72,13 +81,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def redacted(answer: dict[str, Any], redact: Callable[[str], str]) -> dict[str, Any]:
-    """With known secrets removed from its errors; records are shown as they are."""
+def redacted(answer: PreviewAnswer, redact: Callable[[str], str]) -> PreviewAnswer:
+    """Return an answer with known secrets removed from its errors; records are shown as they are."""
 
-    def error(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        if given is None:
-            return None
-        return {member: redact(value) if isinstance(value, str) else value for member, value in given.items()}
+    def clean(failure: F) -> F:
+        return failure and replace(failure, **{name: redact(text) for name, text in asdict(failure).items()})
 
-    records = [{**record, "error": error(record["error"])} for record in answer["records"]]
-    return {**answer, "records": records, "error": error(answer["error"])}
+    records = [replace(record, error=clean(record.error)) for record in answer.records]
+    return replace(answer, records=records, error=clean(answer.error))

@@ -1,4 +1,4 @@
-"""Records of a sink's topics: the last ones, or those from an offset.
+"""Records of a sink's topics for a preview: the last ones, those from an offset, or one dead letter.
 
 The consumer joins no group and commits nothing.
 """
@@ -6,7 +6,7 @@ The consumer joins no group and commits nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
@@ -15,16 +15,16 @@ from penstock.api.errors import ConnectError
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_consumer
 from penstock.kafka.clients import new_consumer
-from penstock.kafka.letters.queue import PREFIX
+from penstock.kafka.letters.queue import PREFIX, Letter
 from penstock.pipeline.sink.fetch import raw_batch
-from penstock.preview.request import PreviewRequest
+from penstock.preview.messages import PreviewRequest
 
-MOST_PARTITIONS = 200
-ASK_S = 10.0
+MAX_PARTITIONS = 200
+METADATA_S = 10.0
 
 
 def sample(request: PreviewRequest) -> Batch:
-    """At most ``limit`` records, as bytes. Raises ConnectError if there is no such topic."""
+    """Read at most ``limit`` records, as bytes. Raises ConnectError if there is no such topic."""
     name = "penstock-preview"
     java = connector_consumer(request.worker, request.connector, name, group_id=name)
     consumer = new_consumer(java, **{"enable.partition.eof": True})
@@ -44,7 +44,7 @@ def _messages(consumer: Consumer, request: PreviewRequest) -> list[Message]:
     ends: dict[tuple[str, int], int] = {}
     starts = []
     for topic, partition in _partitions(consumer, request):
-        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=ASK_S)
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=METADATA_S)
         wanted = high - request.limit if request.offset is None else request.offset
         start = min(max(low, wanted), high)
         if start < high:
@@ -58,11 +58,12 @@ def _messages(consumer: Consumer, request: PreviewRequest) -> list[Message]:
     return found[-request.limit :] if request.offset is None else found[: request.limit]
 
 
-def _until(consumer: Consumer, ends: dict[tuple[str, int], int], deadline: float, most: int) -> Iterator[Message]:
-    """Records before these ends, ``most`` of each partition. The last ones before an end may be no records, but the
-    marks of transactions.
+def _until(consumer: Consumer, ends: dict[tuple[str, int], int], deadline: float, limit: int) -> Iterator[Message]:
+    """Yield records before these ends, at most ``limit`` of each partition.
+
+    The last offsets before an end may be the marks of transactions instead of records.
     """
-    left = dict.fromkeys(ends, most)
+    left = dict.fromkeys(ends, limit)
     while left and time.monotonic() < deadline:
         message = consumer.poll(0.2)
         if message is None:
@@ -84,13 +85,36 @@ def _partitions(consumer: Consumer, request: PreviewRequest) -> list[tuple[str, 
     topics = [topic.strip() for topic in request.connector.get("topics", "").split(",") if topic.strip()]
     if pattern := request.connector.get("topics.regex"):
         matches = compile_regex(pattern).fullmatch
-        topics = sorted(topic for topic in consumer.list_topics(timeout=ASK_S).topics if matches(topic))
+        topics = sorted(topic for topic in consumer.list_topics(timeout=METADATA_S).topics if matches(topic))
     found = []
     for topic in topics:
-        known = consumer.list_topics(topic, timeout=ASK_S).topics[topic]
+        known = consumer.list_topics(topic, timeout=METADATA_S).topics[topic]
         if known.error is not None:
             raise ConnectError(f"Topic {topic} cannot be read: {known.error.str()}")
         found += [(topic, partition) for partition in sorted(known.partitions)]
     if request.partition is not None:
         found = [(topic, partition) for topic, partition in found if partition == request.partition]
-    return found[:MOST_PARTITIONS]
+    return found[:MAX_PARTITIONS]
+
+
+def request_of_letter(
+    config: Mapping[str, str], letter: Letter, worker: dict[str, str], plugin_path: list[str]
+) -> PreviewRequest:
+    """Return the request to preview a dead letter of a sink, as if it had been read from its original topic."""
+    place = [letter.error_header(name) for name in ("topic", "partition", "offset")]
+    topic, partition, offset = place
+    known = topic and partition and offset and partition.isdecimal() and offset.isdecimal()
+    servers = config.get("producer.override.bootstrap.servers")
+    return PreviewRequest(
+        connector={
+            **{key: value for key, value in config.items() if key != "topics.regex"},
+            **({"consumer.override.bootstrap.servers": servers} if servers else {}),
+            "topics": letter.topic,
+        },
+        worker=worker,
+        plugin_path=plugin_path,
+        limit=1,
+        partition=letter.partition,
+        offset=letter.offset,
+        origin=(topic, int(partition), int(offset)) if known and topic and partition and offset else None,
+    )

@@ -1,4 +1,4 @@
-"""Records as JSON for people."""
+"""Records as JSON for human readers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.schema import Schema
 from penstock.java.numbers import double_text
 
-LONGEST = 10_000
-"""Characters of a text; what follows is cut off."""
+MAX_LENGTH = 10_000
+"""Characters of a text that are shown; the rest is cut off."""
 
 
 def record(batch: Batch, i: int = 0) -> dict[str, Any]:
-    """One row of a batch."""
+    """Return one row of a batch as JSON values."""
     shown: dict[str, Any] = {
         "topic": batch.topics[i],
         "partition": batch.partitions[i],
@@ -37,12 +37,15 @@ def record(batch: Batch, i: int = 0) -> dict[str, Any]:
 
 
 def size(data: Any) -> int | None:
+    """Return the number of bytes, or None for other values."""
     return len(data) if isinstance(data, bytes) else None
 
 
 def value(data: Any) -> Any:
-    """Bytes as text if they are text, else as ``{"base64": …}``; what JSON does not have as text, ``NaN`` as Java
-    has it, the rest as Python.
+    """Return a value as a JSON value.
+
+    Bytes are text if they are UTF-8, else ``{"base64": …}``; values without a JSON form are text, ``NaN`` as Java
+    prints it, the rest as Python does.
     """
     match data:
         case float() if not math.isfinite(data):
@@ -50,13 +53,13 @@ def value(data: Any) -> Any:
         case None | bool() | int() | float():
             return data
         case str():
-            return data if len(data) <= LONGEST else data[:LONGEST] + "…"
+            return data if len(data) <= MAX_LENGTH else data[:MAX_LENGTH] + "…"
         case bytes() | bytearray() | memoryview():
             raw = bytes(data)
             try:
                 return value(raw.decode())
             except UnicodeDecodeError:
-                return {"base64": base64.b64encode(raw[:LONGEST]).decode()}
+                return {"base64": base64.b64encode(raw[:MAX_LENGTH]).decode()}
         case Mapping():
             return {str(name): value(each) for name, each in data.items()}
         case list() | tuple() | set() | frozenset():
@@ -67,7 +70,7 @@ def value(data: Any) -> Any:
 
 
 def schema(given: Schema | None) -> str | None:
-    """Its type in a word, with its name: ``struct orders.Order``, ``optional int64``."""
+    """Return a schema's type with its name: ``struct orders.Order``, ``optional int64``."""
     if given is None:
         return None
     words = [*(["optional"] if given.optional else []), given.type.name.lower(), *([given.name] if given.name else [])]

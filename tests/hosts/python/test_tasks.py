@@ -35,8 +35,8 @@ from penstock.pipeline.sink.task import TOTALS
 from penstock.pipeline.task import TaskControl, TaskSpec
 from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
+from penstock.preview.messages import PreviewRequest, plain
 from penstock.preview.process import Previews
-from penstock.preview.request import PreviewRequest
 from penstock.spark.messages.task import LogLevelCommand
 from penstock.spark.run.task_link import Steering
 from penstock.spark.task import class_of
@@ -324,6 +324,6 @@ def test_a_preview_polls_in_the_environment(installed: Path, trouble: str, asked
     connector = {**SOURCE, "topic": "t", "count": "2", "trouble": trouble}
     worker = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
     request = PreviewRequest(connector=connector, worker=worker, plugin_path=[str(installed)], poll=asked)
-    found = Previews(300).run(request)
+    found = plain(Previews(300).run(request))
     assert (found["kind"], found["error"]) == ("source", None)
     assert [record["result"]["value"] for record in found["records"]] == ["v1:0", "v1:1"]

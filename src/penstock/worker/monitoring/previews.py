@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from penstock.api.connector import SourceConnector
 from penstock.connectors.spark import QueryConnector
@@ -16,9 +18,10 @@ from penstock.core.model.messages import Preview, Refused
 from penstock.kafka.letters.queue import Letter
 from penstock.pipeline.task import TaskSpec
 from penstock.plugins import Plugins
+from penstock.preview.messages import PreviewRequest, plain
 from penstock.preview.poll import HarmfulError, harmless_tasks
 from penstock.preview.process import AT_ONCE, TIME_LIMIT_S, Previews
-from penstock.preview.request import PreviewRequest, of_letter
+from penstock.preview.sample import request_of_letter
 from penstock.spark.messages.driver import SourceSampled
 
 Sample = Callable[[TaskSpec, int, float], "Future[SourceSampled]"]
@@ -72,12 +75,13 @@ class WorkerPreviews:
         plugin = self.plugins.connector(resolved)
         if issubclass(plugin, QueryConnector) and issubclass(plugin, SourceConnector):
             return self._of_query(plugin(), given)
-        return self.processes.run(given, self.clean)
+        return plain(self.processes.run(given, self.clean))
 
     def decoded(self, config: Mapping[str, str], letter: Letter) -> dict[str, Any]:
         """Return what a sink's steps make of one of its dead letters today."""
         self.check(config)
-        return self.processes.run(of_letter(config, letter, dict(self.config), list(self.plugin_path)), self.clean)
+        given = request_of_letter(config, letter, dict(self.config), list(self.plugin_path))
+        return plain(self.processes.run(given, self.clean))
 
     def _of_query(self, connector: SourceConnector, request: PreviewRequest) -> dict[str, Any]:
         """Preview a source whose records Spark reads; the rest is as for every source."""
@@ -106,7 +110,7 @@ class WorkerPreviews:
             self._free.release()
         if answer.error is not None:
             return _untried(self.clean(answer.error))
-        return self.processes.run(replace(request, sampled=answer.records or ""), self.clean)
+        return plain(self.processes.run(replace(request, sampled=answer.records or ""), self.clean))
 
     def _sampled(self, spec: TaskSpec, request: PreviewRequest) -> SourceSampled:
         sampling = self.sample(spec, request.limit, request.seconds)
