@@ -1,7 +1,9 @@
 """Actions of the herder, which the worker carries out in order: the closed union ``Action``.
 
 An ``Ask`` is carried out in the background and answered by ``Completed(token, outcome)``; other actions have no answer,
-their effects arrive as events.
+their effects arrive as events. The worker's loop hands each action to the part that carries it out: the internal topics
+and the group (``worker.distributed``, ``worker.standalone``), connectors (``worker.connectors``), tasks
+(``worker.task_launcher``), or for a ``LongOperation`` a thread of ``worker.background``.
 """
 
 from __future__ import annotations

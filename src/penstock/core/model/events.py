@@ -1,8 +1,20 @@
 """Events of the worker's queue, as closed unions.
 
-``Event`` lists what the herder handles: the events of tasks are defined in ``tasks``, those of the group in
-``group.membership``, all others here. ``Report`` lists what the worker's loop hands to other parts of the worker;
+``Event`` lists the events that the herder handles: those of tasks are defined in ``tasks``, those of the group in
+``group.membership``, all others here. ``Report`` lists those that the worker's loop hands to other parts of the worker;
 reports change no decision. Anything else in the queue is a fault of Penstock, and raises.
+
+| events | sender |
+|---|---|
+| ``Submitted`` | the loop, for the REST interface, for other workers by it, and for tasks that ask for confirmation |
+| ``Completed`` | the part that carries out an ``Ask``: the internal topics, connectors, ``worker.background`` |
+| ``ConfigRead``, ``StatusRead``, ``StatusNotWritten``, ``CaughtUp``, ``Degraded`` | the internal topics |
+| ``Tick`` | the loop, when ``wake_at()`` says so |
+| ``ShutDown`` | the worker's process |
+| ``ConnectorChange`` | the threads on which connectors run |
+| ``TaskChange``, ``TaskReport`` | tasks, by the channel to their processes |
+| ``SparkReady``, ``SparkDied``, ``SparkFigures`` | the supervisors of Spark's drivers |
+| ``GroupEvent`` | the group's thread |
 """
 
 from __future__ import annotations
