@@ -18,8 +18,7 @@ from penstock.commands._reference import SettingReference
 from penstock.http.openapi.document import OPERATIONS
 from penstock.plugins import Plugins
 from penstock.wire.messages import MessageCodec
-from penstock.worker.monitoring.prometheus.meanings import described
-from penstock.worker.monitoring.prometheus.text import full_name
+from penstock.worker.monitoring.prometheus_text import described, full_name
 
 ROOT = Path(__file__).parents[1]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import html
 
-from penstock.worker.monitoring.prometheus.meanings import described
-from penstock.worker.monitoring.prometheus.text import PrometheusText, full_name, kind_of
+from penstock.worker.monitoring.prometheus_text import PrometheusText, described, full_name, kind_of
 
 SECTIONS = {
     "connect-worker-metrics": ("The worker", "Those of a connector's tasks have the label `connector`."),

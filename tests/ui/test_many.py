@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, expect
 
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
-from penstock.http.access.configured import authentication, gate
+from penstock.http.access.gate import authentication, gate
 from penstock.http.app import make_router
 from penstock.http.routes.workers import Workers
 from penstock.observe import LogLevels

@@ -17,8 +17,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from penstock.http.access import tls
-from penstock.http.access.configured import authentication, gate
 from penstock.http.access.cross_origin import ChangesByOthers, CrossOrigin, Origins
+from penstock.http.access.gate import authentication, gate
 from penstock.http.access.limits import RestLimits, protocol_of
 from penstock.http.access.listeners import Listener, admin_listeners, advertised_url, listeners
 from penstock.http.access.masking import Passwords

@@ -53,7 +53,7 @@ from penstock.worker.monitoring.lineage.runs import LineageConnector as Connecte
 from penstock.worker.monitoring.log_lines import AuditTopic, LogLines
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.previews import WorkerPreviews
-from penstock.worker.monitoring.prometheus.text import PrometheusText
+from penstock.worker.monitoring.prometheus_text import PrometheusText
 from penstock.worker.monitoring.task_health import TaskHealth, restart_policy
 from penstock.worker.monitoring.telemetry import Known, Telemetry
 from penstock.worker.offsets import OffsetsAccess

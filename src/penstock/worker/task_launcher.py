@@ -97,7 +97,7 @@ class TaskLauncher:
                 spec = replace(spec, known_topics=())
             self._hosts.run(spec, _Gate(self, spec))
             if start.paused is not None and start.paused != spec.paused:
-                # Before what is requested from now on.
+                # Before later requests.
                 (self._hosts.pause if start.paused else self._hosts.resume)(action.id)
 
     def _not_prepared(self, action: StartTask, error: BaseException) -> None:
@@ -196,7 +196,7 @@ class _Gate:
 
     def _admit(self) -> TaskSpec:
         self.launcher.confirm(self.spec)
-        # Among those of a sink's query is what a request to reset its offsets has left.
+        # For a sink's query this includes what a request to reset its offsets has left.
         if (self.spec.is_source and not self.spec.exactly_once) or is_query_of_sink(self.spec):
             return replace(self.spec, offsets=self.launcher.committed(self.spec))
         return self.spec

@@ -17,8 +17,7 @@ import pytest
 from penstock.core.model import messages as m
 from penstock.http.access import files
 from penstock.http.access.authentication.htpasswd import Htpasswd
-from penstock.http.access.configured import authentication, gate
-from penstock.http.access.gate import DEMANDS, OF_ALL, OF_WORKERS
+from penstock.http.access.gate import DEMANDS, OF_ALL, OF_WORKERS, authentication, gate
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.roles import ACTIONS, Roles
 from penstock.http.app import make_router

@@ -9,7 +9,7 @@ import bcrypt
 import httpx
 import pytest
 
-from penstock.http.access.configured import authentication, gate
+from penstock.http.access.gate import authentication, gate
 from penstock.http.app import make_router
 from penstock.http.routes.ui import FOLDER, HEADERS
 from support.rest.cluster import RestCluster

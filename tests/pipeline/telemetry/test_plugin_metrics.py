@@ -14,7 +14,7 @@ from penstock.pipeline.chain import Chain
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.spark.messages.task import FROM_TASK, MetricsReport
 from penstock.worker.monitoring.mbean_values import plugin_values
-from penstock.worker.monitoring.prometheus.text import PrometheusText
+from penstock.worker.monitoring.prometheus_text import PrometheusText
 
 TASK = {"connector": "c", "task": "0"}
 

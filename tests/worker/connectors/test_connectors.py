@@ -27,7 +27,7 @@ from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.core.topic_creation.groups import check_topic_creation
 from penstock.hosts.jvm.plugins.connector import JavaSourceConnector
 from penstock.java.regex import compile_regex
-from penstock.worker.connectors import connectors, slow_calls
+from penstock.worker.connectors import connectors, run
 from penstock.worker.connectors.connectors import Connectors
 from penstock.worker.connectors.run import ConnectorSetup
 from support.waiting import until
@@ -170,7 +170,7 @@ def made(event: Any) -> list[dict[str, str]]:
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    monkeypatch.setattr(slow_calls, "LONG_S", WAIT_S)
+    monkeypatch.setattr(run, "LONG_S", WAIT_S)
     monkeypatch.setattr(connectors, "LOOK_S", WAIT_S / 20)
     Blocking.go = threading.Event()
     yield Runs()

@@ -14,8 +14,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from penstock.worker.monitoring.prometheus.meanings import described
-from penstock.worker.monitoring.prometheus.text import PrometheusText, full_name
+from penstock.worker.monitoring.prometheus_text import PrometheusText, described, full_name
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import JSON
 from support.waiting import until

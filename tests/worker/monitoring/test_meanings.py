@@ -11,8 +11,7 @@ from penstock.pipeline import metrics
 from penstock.pipeline.sink import task as sink
 from penstock.pipeline.source import task as source
 from penstock.worker.monitoring.mbean_values import Value, client_values, task_values, type_of
-from penstock.worker.monitoring.prometheus.meanings import MEANINGS, described
-from penstock.worker.monitoring.prometheus.text import PrometheusText, full_name
+from penstock.worker.monitoring.prometheus_text import MEANINGS, PrometheusText, described, full_name
 
 CALL = re.compile(r'metrics\.(add|put|observe)\(\s*"([a-z-]+)"(?:.*"(-time-ms)")?')
 

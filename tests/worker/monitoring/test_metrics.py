@@ -15,7 +15,7 @@ from penstock.core.model.events import Event, Report
 from penstock.core.model.records import TaskStatus
 from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskId, TaskMetrics
 from penstock.worker.monitoring.metrics import WorkerMetrics
-from penstock.worker.monitoring.prometheus.text import PrometheusText
+from penstock.worker.monitoring.prometheus_text import PrometheusText
 from simulation.cluster import Cluster
 
 T0, T1 = TaskId("orders", 0), TaskId("orders", 1)

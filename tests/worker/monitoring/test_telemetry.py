@@ -13,7 +13,7 @@ from penstock.api.errors import ConfigError
 from penstock.settings import WorkerSettings
 from penstock.worker.monitoring import otlp_metrics
 from penstock.worker.monitoring.mbean_values import Value
-from penstock.worker.monitoring.prometheus.text import PrometheusText
+from penstock.worker.monitoring.prometheus_text import PrometheusText
 from penstock.worker.monitoring.telemetry import Known, Telemetry
 from support.otlp import Collector, attributes
 

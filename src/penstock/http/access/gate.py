@@ -19,8 +19,11 @@ from starlette.responses import Response
 from penstock.core.config.secrets import restored
 from penstock.core.model import messages as m
 from penstock.http.access import audit
-from penstock.http.access.authentication.principals import Principal, principal_of
+from penstock.http.access.authentication.basic_auth import BasicAuth
+from penstock.http.access.authentication.htpasswd import Htpasswd
+from penstock.http.access.authentication.principals import Authentication, Forwarded, Principal, Tokens, principal_of
 from penstock.http.access.files import ReloadedFile
+from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.masking import Passwords, ReplyMask
 from penstock.http.access.roles import ACTIONS, Roles
 from penstock.threads import in_thread
@@ -51,6 +54,11 @@ READS = (
 """Requests that the audit log does not record. All others are changes, or show the contents of records."""
 OF_LEVELS = (m.SetLogger, m.SetClusterLogger)
 WITH_CONFIG = (m.CreateConnector, m.PutConfig, m.PatchConfig, m.RollBack, m.DeleteConnector)
+
+AUTHORIZATION = "penstock.authorization.file"
+HTPASSWD = "penstock.authentication.htpasswd"
+CERTIFICATES = "penstock.authentication.certificates"
+JWKS = "penstock.authentication.oidc.jwks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +191,39 @@ def _after(request: m.Request, before: Mapping[str, str], answer: m.Reply | Resp
             shown = answer.body if isinstance(answer, m.Reply) else json.loads(bytes(answer.body))
             config = dict(shown["config"])
     return {name: value for name, value in restored(config, before).items() if value is not None}
+
+
+def authentication(
+    config: Mapping[str, str], environment: Mapping[str, str], key: Callable[[], bytes | None]
+) -> Authentication:
+    """Return the authentication that the settings define.
+
+    ``key`` returns the present session key. Raises RestSettingError.
+    """
+    passwords = config.get(HTPASSWD, "").strip()
+    return Authentication(
+        BasicAuth.of(config, environment),
+        Htpasswd(passwords) if passwords else None,
+        _tokens(config) if config.get(JWKS, "").strip() else None,
+        config.get(CERTIFICATES, "false").strip().lower() == "true",
+        Forwarded(key),
+    )
+
+
+def _tokens(config: Mapping[str, str]) -> Tokens:
+    from penstock.http.access.authentication.tokens import OidcTokens  # loads much, and most workers need none of it
+
+    return OidcTokens(config)
+
+
+def gate(config: Mapping[str, str], guard: Authentication, passwords: Passwords = lambda config: ()) -> RequestGate:
+    """Return the gate that the settings define. Raises RestSettingError."""
+    path = config.get(AUTHORIZATION, "").strip()
+    if not path:
+        return RequestGate(passwords=passwords)
+    if not guard.is_required:
+        raise RestSettingError(
+            f"`{AUTHORIZATION}={path}` needs a way to know who asks: `rest.extension.classes`, `{HTPASSWD}`, "
+            f"`{CERTIFICATES}` or `{JWKS}`"
+        )
+    return RequestGate(ReloadedFile(AUTHORIZATION, path, Roles.parse), passwords)

@@ -19,14 +19,27 @@ from typing import Any
 from penstock.core.group.membership import Assignment, Joined, Lost, Revoked
 from penstock.core.herder import Herder
 from penstock.core.model.events import ConnectorEvent, ConnectorFailed, ConnectorRunning, LoopEvent
-from penstock.core.model.tasks import TaskEvent, TaskFailed, TaskId, TaskLost, TaskMetrics, TaskPaused, TaskRunning
+from penstock.core.model.tasks import (
+    SparkDied,
+    SparkFigures,
+    SparkReady,
+    TaskEvent,
+    TaskFailed,
+    TaskId,
+    TaskLost,
+    TaskMetrics,
+    TaskPaused,
+    TaskRunning,
+)
 from penstock.kafka.statistics import OWN
 from penstock.worker.monitoring.mbean_values import Value, client_values, plugin_values, task_values
-from penstock.worker.monitoring.prometheus.meanings import STATES
-from penstock.worker.monitoring.sparks import SparkApplications
+from penstock.worker.monitoring.prometheus_text import STATES
 from penstock.worker.monitoring.task_health import restart_metrics
 
 PROTOCOLS = ("EAGER", "COMPATIBLE", "SESSIONED")
+
+
+SPARK_APPLICATIONS = {False: "hosted", True: "queries"}
 
 
 @dataclass(slots=True)
@@ -267,3 +280,54 @@ def _task_counts(connector: str, states: Counter[str]) -> Iterator[Value]:
     yield Value("connect-worker-metrics", "connector-total-task-count", labels, states.total())
     for state in STATES:
         yield Value("connect-worker-metrics", f"connector-{state}-task-count", labels, states[state])
+
+
+@dataclass(slots=True)
+class SparkApplications:
+    """``observe`` is called by the worker's loop with every event; ``values`` from any thread."""
+
+    _running: dict[bool, bool] = field(default_factory=dict)
+    _ended: dict[bool, int] = field(default_factory=dict)
+    _java: dict[bool, Mapping[str, Any]] = field(default_factory=dict)
+
+    def observe(self, event: LoopEvent) -> None:
+        match event:
+            case SparkReady(queries=queries):
+                self._running[queries] = True
+            case SparkFigures(values, queries):
+                self._java[queries] = values
+            case SparkDied(queries=queries):
+                self._running[queries] = False
+                self._java.pop(queries, None)
+                self._ended[queries] = self._ended.get(queries, 0) + 1
+
+    def described(self) -> list[dict[str, Any]]:
+        """Each that has been started, for people."""
+        return [
+            {
+                "application": SPARK_APPLICATIONS[queries],
+                "running": running,
+                "ended": self._ended.get(queries, 0),
+                "heap_bytes": self._java.get(queries, {}).get("memory", {}).get("heap"),
+            }
+            for queries, running in list(self._running.items())
+        ]
+
+    def values(self) -> Iterator[Value]:
+        """Nothing of an application that has not been started.
+
+        Java's are those of Prometheus' JVM collectors, its memory also by the name it had before their version 1.
+        """
+        for queries, running in list(self._running.items()):
+            labels = (("application", SPARK_APPLICATIONS[queries]),)
+            yield Value("connect-spark-metrics", "penstock-running", labels, float(running))
+            yield Value("connect-spark-metrics", "penstock-ended-total", labels, self._ended.get(queries, 0))
+        for queries, java in list(self._java.items()):
+            labels = (("application", SPARK_APPLICATIONS[queries]),)
+            yield Value("jvm", "threads-current", labels, java["threads"])
+            for area, used in java["memory"].items():
+                for name in ("memory-used-bytes", "memory-bytes-used"):
+                    yield Value("jvm", name, (("area", area), *labels), used)
+            for collector, (count, seconds) in java["collections"].items():
+                yield Value("jvm", "gc-collection-seconds-count", (("gc", collector), *labels), count)
+                yield Value("jvm", "gc-collection-seconds-sum", (("gc", collector), *labels), seconds)
