@@ -116,7 +116,7 @@ def test_who_comes_into_which_process() -> None:
         assert a.sent == [HostCommand("b", submission("b"))]
         assert not processes.has_others("a")
         # The first goes before the second has come: that starts again, in a process of others or its own.
-        assert not processes.hung_up("a").open
+        assert not processes.channel_closed("a").open
         processes.leave("a")
         assert (await jobs["b"]).again
         jobs["b"] = processes.submit("b", "b", submission("b"), pair)
@@ -125,7 +125,7 @@ def test_who_comes_into_which_process() -> None:
         processes.admitted("c", c)  # type: ignore[arg-type]
         processes.admitted("b", b)  # type: ignore[arg-type]
         # There is room when one has gone, whoever it is.
-        assert processes.hung_up("c").carrier == "b"
+        assert processes.channel_closed("c").carrier == "b"
         processes.leave("c")
         processes.submit("d", "d", submission("d"), pair)
         assert b.sent == [HostCommand("d", submission("d"))]

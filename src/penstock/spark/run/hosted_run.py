@@ -57,8 +57,8 @@ from penstock.threads import in_thread
 log = logging.getLogger(__name__)
 
 PATIENCE = 5.0
-"""Seconds that a task gets between its Spark job being cancelled and being killed; before that, if other tasks would be
-lost with it, also between being told to give up and the cancellation.
+"""Seconds between the cancellation of a task's Spark job and its kill; before that, also between the command to abort
+and the cancellation, if other tasks would be lost with it.
 """
 
 
@@ -117,7 +117,7 @@ class HostedRun:
         self._job: asyncio.Future[JobEnd] | None = None
         self._enforcing: asyncio.Task[None] | None = None
         self._gate = gate
-        self._told: asyncio.Future[TaskSpec] | None = None
+        self._confirmed: asyncio.Future[TaskSpec] | None = None
         """Result of the gate: what the task is admitted with; None until its process is ready."""
         self._asides: set[asyncio.Task[None]] = set()
 
@@ -186,15 +186,15 @@ class HostedRun:
 
     def ready(self) -> asyncio.Future[TaskSpec]:
         """Ask whether the task may begin. Called when its process is ready."""
-        if self._told is None:
+        if self._confirmed is None:
             self._processes.connected(self._group)
-            self._told = asyncio.get_running_loop().create_future()
+            self._confirmed = asyncio.get_running_loop().create_future()
             if self._gate is None:
-                self._told.set_result(self.spec)
+                self._confirmed.set_result(self.spec)
             else:
-                self._told = asyncio.wrap_future(self._gate.admit())
-                self._told.add_done_callback(self._decided)
-        return self._told
+                self._confirmed = asyncio.wrap_future(self._gate.admit())
+                self._confirmed.add_done_callback(self._decided)
+        return self._confirmed
 
     def admit(self, who: TaskIdentity, link: Link) -> TaskSpec:
         """Admit the process ``who``. Raises RefusedError unless it is the expected one."""
@@ -206,7 +206,7 @@ class HostedRun:
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been admitted already")
         if self._stop.done():
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been stopped")
-        if self._told is None or not self._told.done() or self._told.exception() is not None:
+        if self._confirmed is None or not self._confirmed.done() or self._confirmed.exception() is not None:
             raise RefusedError(f"run {self.spec.run} of task {self.id} is not to begin")
         if self._job is None or self._job.done():
             raise RefusedError(f"the process of run {self.spec.run} of task {self.id} has been given up")
@@ -214,10 +214,10 @@ class HostedRun:
             self._process.admitted(who.pid)
         self._admitted.set_result(link)
         self._processes.admitted(self._group, link)
-        return replace(self._told.result(), paused=self.spec.paused, known_topics=self.spec.known_topics)
+        return replace(self._confirmed.result(), paused=self.spec.paused, known_topics=self.spec.known_topics)
 
-    def _decided(self, told: asyncio.Future[Any]) -> None:
-        if not told.cancelled() and (error := told.exception()) is not None and not self._stop.done():
+    def _decided(self, confirmed: asyncio.Future[Any]) -> None:
+        if not confirmed.cancelled() and (error := confirmed.exception()) is not None and not self._stop.done():
             self._refused(error)
 
     def _refused(self, error: BaseException) -> None:
@@ -277,7 +277,7 @@ class HostedRun:
             done, _ = await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 asked = "Spark has been asked for a slot, and has not started the task yet"
-                self.reports.waiting(asked if self._told is None else "Its start has not been confirmed yet")
+                self.reports.waiting(asked if self._confirmed is None else "Its start has not been confirmed yet")
                 if not await self._processes.wait_for_process(self._group, outcomes, self._is_due):
                     self._processes.cancel(self._group)
                     self.reports.lost("Its process has not come to the worker: it was frozen, or it hangs")
@@ -288,7 +288,7 @@ class HostedRun:
                 self._processes.cancel(self._group)
                 return job
             # A confirmation may be out of date by the time that another process is ready.
-            self.key, self._told = "", None
+            self.key, self._confirmed = "", None
             if not (job.result().driver_died or job.result().again):
                 error = job.result().error
                 by_itself = not lost_with_executor(error)
@@ -298,7 +298,7 @@ class HostedRun:
 
     def _is_due(self) -> bool:
         """Return whether its process should have connected: on a cluster it may wait for a slot; a query has none."""
-        return self._told is None and self._shared.settings.local and not self._query
+        return self._confirmed is None and self._shared.settings.local and not self._query
 
     async def _jars(self) -> list[str] | None:
         """The jars of Spark's Kafka source, fetched if missing; None if the task has failed or is stopped."""
@@ -329,7 +329,7 @@ class HostedRun:
         except TimeoutError:
             silent = True
             self._processes.cancel(self._group)
-        process = self._processes.hung_up(self._group)
+        process = self._processes.channel_closed(self._group)
         if done:
             self._processes.alone.discard(self.id)
             if process.carrier is not None:

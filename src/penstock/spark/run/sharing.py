@@ -47,7 +47,7 @@ class Company:
     """Tasks that may share a process: those of the same class and limit."""
 
     task_class: str
-    most: int
+    limit: int
     wanted: bool = True
     """Whether the limit is that of the setting; else it counts only where there are many processes."""
 
@@ -60,16 +60,16 @@ class Company:
         """
         given = spec.connector_config.get(TASKS_PER_PROCESS) or spec.worker_config.get(TASKS_PER_PROCESS)
         try:
-            most = parse_type(TASKS_PER_PROCESS, given, ConfigType.INT) if given else SHARED_BY_MANY
+            limit = parse_type(TASKS_PER_PROCESS, given, ConfigType.INT) if given else SHARED_BY_MANY
         except ConfigError:
-            most = 0
-        if most < 1:
+            limit = 0
+        if limit < 1:
             raise ConfigError(TASKS_PER_PROCESS, given, "Must be a whole number of at least 1")
-        if most == 1 or spec.kind == "query" or spec.environment is not None:
+        if limit == 1 or spec.kind == "query" or spec.environment is not None:
             return None
         if not given and spec.task_class.startswith(OF_JARS):
             return None
-        return cls(spec.task_class, most, bool(given))
+        return cls(spec.task_class, limit, bool(given))
 
 
 @dataclass(slots=True, eq=False)
@@ -104,7 +104,7 @@ class SharedProcess:
     """The run because of which it was ended, if it was."""
 
     def has_room(self, company: Company) -> bool:
-        return self.company == company and self.open and len(self.members) < company.most
+        return self.company == company and self.open and len(self.members) < company.limit
 
     @property
     def open(self) -> bool:
@@ -244,7 +244,7 @@ class TaskProcesses:
         """Spark's UI has a job for the first task of a process only."""
         self.driver.show(group, values)
 
-    def hung_up(self, group: str) -> SharedProcess:
+    def channel_closed(self, group: str) -> SharedProcess:
         """Note that the channel of an admitted task has closed; return the process that the task is, or was, in."""
         process = self._of[group]
         process.members[group].left, process.members[group].link = True, None
