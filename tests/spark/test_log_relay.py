@@ -10,6 +10,7 @@ import pytest
 from penstock.core.model.tasks import TaskId
 from penstock.observe import TextLines
 from penstock.pipeline.telemetry.traces import current_ids
+from penstock.spark.messages.task import FROM_TASK, LogReport
 from penstock.spark.run.reports import TaskReports
 from penstock.spark.run.task_link import LogRelay
 
@@ -50,3 +51,13 @@ def test_a_line_has_the_time_at_which_the_task_logged_it(caplog: pytest.LogCaptu
     (line,) = caplog.records
     assert ",250]" in TextLines().format(line)
     assert line.created == 1_700_000_000.25
+
+
+def test_a_record_that_a_plugin_has_made_arrives() -> None:
+    channel: Any = Channel()
+    nowhere: Any = None
+    LogRelay(channel).handle(logging.LogRecord("plugin", 7, nowhere, nowhere, "a \udcff", (), None))
+    (sent,) = channel.sent
+    arrived = FROM_TASK.decode(FROM_TASK.encode(sent))
+    assert isinstance(arrived, LogReport)
+    assert (arrived.text, arrived.level, arrived.line) == ("a \udcff", 7, 0)

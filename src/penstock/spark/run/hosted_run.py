@@ -374,7 +374,7 @@ class HostedRun:
                 self._member.heard(report)
             case MetricsReport():
                 self._process.measured()
-                totals = {name: n for name, n in report.values.items() if name.endswith("-total")}
+                totals = {name: n for name, n in report.values.items() if name.endswith("-total") and _is_number(n)}
                 self._processes.show(self._group, totals)
             case NotHostedReport():
                 self._processes.could_not_begin(self._group, report.group, report.reason)
@@ -393,3 +393,8 @@ class HostedRun:
 
 def _either(*futures: asyncio.Future[Any]) -> set[asyncio.Future[Any]]:
     return set(futures)
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a metric has a value: what JSON has no number for arrives as None."""
+    return isinstance(value, int | float)

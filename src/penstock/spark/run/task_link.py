@@ -152,7 +152,12 @@ class LogRelay(logging.Handler):
                 print(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]", file=sys.stderr)
                 return
             ids = dict(current_ids.get())
-            place = record.name, record.levelno, record.pathname, record.lineno
+            place = (
+                str(record.name),
+                record.levelno,
+                str(record.pathname),
+                record.lineno or 0,
+            )  # plugins make records, too
             self._channel.send(LogReport(text, *place, record.created, ids))
         except Exception:
             self.handleError(record)
