@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol, Self
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from penstock.api.errors import ConnectError
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
@@ -67,20 +67,6 @@ class TaskSpec:
     """The place of the task's class, if its plugin has an environment of its own (``hosts.python``)."""
     variables: dict[str, str] = field(default_factory=dict)
     """The worker's variables of telemetry (``OTEL_*``); those that a task's process has of its own come first."""
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Self:
-        return cls(
-            **{
-                **document,
-                "known_topics": tuple(document["known_topics"]),
-                "plugin_path": tuple(document["plugin_path"]),
-                "offsets": tuple((p, o, k) for p, o, k in document["offsets"]),
-            }
-        )
 
 
 class TaskHost(Protocol):

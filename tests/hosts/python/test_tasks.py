@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import orjson
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -200,7 +200,7 @@ def test_the_spec_of_a_task_says_where_its_class_is(plugins: Plugins) -> None:
         worker_config={"penstock.plugin.max.cpu.ms": "60000", "penstock.plugin.max.memory.bytes": "100000000"},
         environment=place_of(cls),
     )
-    found = class_of(TaskSpec.from_json(orjson.loads(orjson.dumps(spec.to_json()))))
+    found = class_of(msgspec.json.decode(msgspec.json.encode(spec), type=TaskSpec))
     assert found.place.limits == Limits(memory=100_000_000, cpu=2)
     made = found()
     made.context = SimpleNamespace(offset_reader=Offsets(), transaction=None)

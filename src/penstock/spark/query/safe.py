@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
-import orjson
+import msgspec
 
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm, task_jvm
 from penstock.pipeline.chain import Resolve
@@ -100,7 +100,7 @@ def _spec(reference: SafeReference) -> TaskSpec:
 
 
 def _read(contents: bytes) -> TaskSpec:
-    return TaskSpec.from_json(orjson.loads(contents))
+    return msgspec.json.decode(contents, type=TaskSpec)
 
 
 class Safe:
@@ -143,7 +143,7 @@ class Safe:
     def keep_spec(self, spec: TaskSpec) -> SafeSpec:
         """Called in the task's thread, when its converters and transforms have been made."""
         jvm = TaskJvm.present()
-        return SafeSpec(self.keep(orjson.dumps(spec.to_json())), jars=jvm is not None and jvm.opened)
+        return SafeSpec(self.keep(msgspec.json.encode(spec)), jars=jvm is not None and jvm.opened)
 
     def _accept(self) -> None:
         while not self._closed:
