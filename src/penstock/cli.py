@@ -27,7 +27,7 @@ COMPLETION = ("install_completion", "show_completion")
 
 
 class Commands(TyperGroup):
-    """The modules of ``penstock.commands``, imported when they are asked for."""
+    """The modules of ``penstock.commands``, imported when they are used."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         modules = pkgutil.iter_modules(commands.__path__)
@@ -51,7 +51,10 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """An error that is the user's to mend becomes a sentence on stderr; the exit status is 1 or its own."""
+        """Run a command.
+
+        An error that the user can fix becomes a sentence on stderr; the exit status is 1 or the error's own.
+        """
         try:
             return super().invoke(ctx)
         except Exception as error:
@@ -86,7 +89,7 @@ def _penstock(
 
 
 def main() -> None:
-    """The entry point."""
+    """Run ``penstock``; the entry point."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # what the terminal's encoding can't show
     try:

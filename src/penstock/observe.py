@@ -42,7 +42,7 @@ ROOT = "root"
 AUDIT = "penstock.audit"
 FORMATS = ("text", "json")
 MAX_LINE_LENGTH, MAX_SECRET_LENGTH = 2**17, 2**14
-"""Characters of a line, and of a secret in one that is longer."""
+"""Maximum length of a line, and of a secret in a line that is longer."""
 
 COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
     "org.apache.kafka": ("penstock",),
@@ -154,8 +154,8 @@ def name_worker(id: str) -> None:
 
 
 def add_context(record: logging.LogRecord) -> bool:
-    """A line may also carry them by ``extra``. One whose arguments do not fit its format, by a mistake of a plugin's,
-    is shown with both: it must not fail the plugin.
+    """Add connector and task to a line, which may also carry them by ``extra``. One whose arguments do not fit its
+    format, by a mistake of a plugin's, is shown with both: it must not fail the plugin.
     """
     connector, task = _context.get() or (None, None)
     record.connector = getattr(record, "connector", connector)
@@ -184,7 +184,7 @@ def redacted(text: str) -> str:
 
 
 def level_name(number: int) -> str:
-    """Java's name of a level."""
+    """Return Java's name of a level."""
     return _NAMES.get(number, logging.getLevelName(number))
 
 
@@ -267,7 +267,8 @@ class LogLevels:
             return changed
 
     def for_tasks(self, name: str) -> list[str]:
-        """The loggers whose level must be set in a task's process, so that a level set for this name counts there too.
+        """Return the loggers whose level must be set in a task's process, so that a level set for this name counts
+        there too.
 
         The name, its counterparts, and all names below them that this method has returned before.
         """
@@ -280,7 +281,7 @@ class LogLevels:
             return sorted(found)
 
     def _ours(self, name: str) -> Set[str]:
-        """The counterparts of the Java loggers of this name and below it, and all loggers below those."""
+        """Return the counterparts of the Java loggers of this name and below it, and all loggers below those."""
         targets = self._targets(name)
         return {*targets, *(existing for existing in _existing() if _is_below(existing, targets))}
 

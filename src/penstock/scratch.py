@@ -38,7 +38,10 @@ class Scratch:
     """A folder of this process that only its user may enter. Raises OSError if it can't be made."""
 
     def __init__(self, name: str, root: Path | None = None) -> None:
-        """``name`` says for people what it is for; ``root`` is where it is, by default where temporary files are."""
+        """Create the folder.
+
+        ``name`` tells people its purpose; ``root`` is its parent, by default that of temporary files.
+        """
         root = Path(tempfile.gettempdir()) if root is None else root
         self.path, self._lock = _made(root, name)
         threading.Thread(target=remove_abandoned, args=(root,), name="scratch", daemon=True).start()
@@ -77,7 +80,7 @@ def remove_if_abandoned(folder: Path) -> None:
 
 
 def _made(root: Path, name: str) -> tuple[Path, int | None]:
-    """A new folder, and the descriptor that holds its lock."""
+    """Create a folder; return it, and the descriptor that holds its lock."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{name}-", dir=root))
         lock: int | None = None

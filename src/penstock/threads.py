@@ -50,7 +50,7 @@ class ConnectorThreads:
         return future
 
     def abandon(self, connector: str, future: Future[Any]) -> None:
-        """Nobody waits for this call any more. If it has begun, its thread no longer counts: it may never return."""
+        """Give up a call. If it has begun, its thread no longer counts: it may never return."""
         if not future.cancel() and (following := self._after(connector, future)) is not None:
             _start(lambda: self._work(connector, following))
 
@@ -61,7 +61,7 @@ class ConnectorThreads:
             following = self._after(connector, following[0])
 
     def _after(self, connector: str, future: Future[Any]) -> _Call | None:
-        """The next call for the place of this one; None if there is none, or the place has been given away."""
+        """Return the next call for the place of this one; None if there is none, or the place has been given away."""
         with self._lock:
             running = self._running.get(connector, set())
             if future not in running:

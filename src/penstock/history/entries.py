@@ -11,7 +11,7 @@ Change = Literal["created", "configuration", "state", "deleted"]
 Kind = Literal["state", "restart", "topic", "rebalance"]
 MAX_REASON_LENGTH = 2000
 CLUSTER = ""
-"""The connector of events that are of all connectors: rebalances."""
+"""Connector name of events that concern all connectors: rebalances."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ _OF_OWN_CLIENTS = frozenset(
         "transaction.timeout.ms",
     }
 )
-"""Settings that the clients of the internal topics take without a prefix, as in Java, though no worker defines them.
+"""Settings that the clients of the internal topics take without a prefix, as in Java, although no worker defines them.
 Others that they know are set by Connect whatever is given, such as `acks`.
 """
 _REMOVED = ("internal.key.converter", "internal.value.converter")

@@ -1,4 +1,4 @@
-"""Files of connector configurations, for a standalone worker's start and for ``penstock apply``."""
+"""Connector configurations in files, for the start of a standalone worker and for ``penstock apply``."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Signals:
 
 
 SETTINGS, START = 2, 3
-"""Exit statuses: its settings can't be followed; it, or a connector that it was to start with, can't be started."""
+"""Exit statuses: invalid settings; the worker, or a connector that it was to start with, cannot be started."""
 
 
 def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] = ()) -> None:

@@ -50,7 +50,7 @@ class Specs:
     resolve: Callable[[Mapping[str, str]], dict[str, str]]
     """Replaces references to config providers. May block."""
     check: Callable[[Catalog, Mapping[str, str]], None]
-    """Raises ConfigError for a configuration, its references replaced, that this worker does not allow: that of the
+    """Check a configuration, its references replaced. Raises ConfigError if this worker does not allow it: that of the
     connector, whose chain is made of it, and that of the task, which has what the task reads and writes.
     """
     offsets: OffsetsForTasks

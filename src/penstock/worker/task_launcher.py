@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LONG_S, LOOK_S = 10.0, 1.0
-"""After so many seconds of preparation the task's status says where it is; and how often that is checked."""
+"""Seconds of preparation after which the task's status says where it is, and seconds between two checks."""
 THREADS = 4
 """Threads that prepare the tasks of one connector. A preparation that hangs delays no task of another connector, and no
 task of its own once it is stopped.

@@ -1,4 +1,4 @@
-"""The gate that every request to the worker passes: authorization, audit, and the mask over the reply.
+"""The gate that every request to the worker passes: authorization, audit, and masking of the reply.
 
 ``DEMANDS`` says which action a request needs; a request that is not in it needs ``admin``. A reply is masked unless
 ``masking.UNMASKED`` declares its request. Without ``penstock.authorization.file`` everything is allowed and shown, as

@@ -51,7 +51,7 @@ class ReplyMask:
     passwords: Passwords
 
     def applies_to(self, request: m.Request, connector: str | None) -> bool:
-        """Whether ``reply`` may change the reply to this request, which concerns this connector."""
+        """Return whether ``reply`` may change the reply to this request, which concerns this connector."""
         if isinstance(request, m.ListConnectors):
             return True
         return type(request) not in UNMASKED and not self._sees(connector)
@@ -95,7 +95,7 @@ class ReplyMask:
         return {member: shown.get(member, value) for member, value in entry.items()}
 
     def _of_history(self, body: Any) -> set[str]:
-        """Passwords of all versions: a setting may have been the password of a former class."""
+        """Return the passwords of all versions: a setting may have been the password of a former class."""
         versions = body.get("versions", []) if isinstance(body, dict) else []
         return {name for config in _configs(versions) for name in self.passwords(config)}
 

@@ -25,7 +25,7 @@ MAX_LENGTH = 4000
 
 
 class LogLines(logging.Handler):
-    """Keeps the last ``lines`` of every connector; of connectors without end, those that logged last.
+    """Keeps the last ``lines`` lines of every connector; of too many connectors, those that logged last.
 
     Numbers begin with the time in milliseconds, so those after a restart of the worker are greater than those before.
     """

@@ -37,7 +37,7 @@ class WorkerPreviews:
     config: Mapping[str, str]
     plugins: Plugins
     known: Callable[[str], Mapping[str, str] | None]
-    """The configuration of a connector."""
+    """Returns the configuration of a connector."""
     validate: Callable[[Mapping[str, str | None]], ConfigInfos]
     resolve: Callable[[Mapping[str, str]], dict[str, str]]
     check: Callable[[Mapping[str, str]], None]
