@@ -37,6 +37,7 @@ def test_every_message_is_documented_and_belongs_to_a_protocol(module: ModuleTyp
     assert own
     assert own == {each for codec in codecs for each in codec.classes if issubclass(each, Message)}
     assert [each for each in own if not each.__doc__] == []
+    assert [each.__name__ for each in own if f"``{each.__name__}``" not in str(module.__doc__)] == []
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -2,6 +2,11 @@
 
 The worker's end is ``spark.supervisor``, the driver's ``spark.driver.driver``. A *group* is a Spark job group: the name
 of one run of a task. The end of the socket is the end of the worker or the driver.
+
+- Worker to driver (``DriverCommand``): ``StartSpark``, ``SubmitTask``, ``SubmitQuery``, ``SampleSource``,
+  ``CancelJob``, ``ShowTotals``, ``PingDriver``, ``StopSpark``.
+- Driver to worker (``DriverEvent``): ``JavaStarted``, ``SparkStarted``, ``DriverPong``, ``JobEnded``,
+  ``SourceSampled``, ``DriverEnding``.
 """
 
 from __future__ import annotations

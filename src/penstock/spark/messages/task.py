@@ -4,6 +4,12 @@ The worker's end is ``spark.admission`` and ``spark.run.hosted_run``, the task's
 ``spark.run.task_link``. First each side proves to the other that it knows the key of this run of the task: the worker
 sends a ``Challenge``, the task a ``Presentation``, perhaps both once more, then the worker an ``Admission`` or a
 ``Refusal``. After an admission either side may send any of its messages at any time.
+
+- Worker to task (``WorkerMessage``): ``TaskHeartbeat``, ``PauseCommand``, ``ResumeCommand``, ``ResetTopicsCommand``,
+  ``StopCommand``, ``AbortCommand``, ``HostCommand``, ``CommittedOffsetsReply``, ``LogLevelCommand``.
+- Task to worker (``TaskMessage``): ``TaskHeartbeat``, ``WaitingReport``, ``RunningReport``, ``PausedReport``,
+  ``CommittedOffsetsRequest``, ``TopicReport``, ``GroupMemberReport``, ``OffsetsReport``, ``MetricsReport``,
+  ``LogReport``, ``StalledReport``, ``NotHostedReport``, ``LostReport``, ``FailedReport``, ``DoneReport``.
 """
 
 from __future__ import annotations
