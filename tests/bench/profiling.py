@@ -31,7 +31,7 @@ STAGES = {
     "convert": ("pipeline/conversion.py", "pipeline/converters/"),
     "produce": ("pipeline/source/sending/",),
     "put": ("connectors/file_sink.py",),
-    "commit": ("pipeline/source/transactions.py", "pipeline/source/offset_log.py", "pipeline/sink/offsets.py"),
+    "commit": ("pipeline/source/transactions.py", "pipeline/source/offset_log.py", "pipeline/sink/commits.py"),
 }
 """By the innermost of these that a thread is in; what is in none of them is the loop's own."""
 OTHER = "the loop"

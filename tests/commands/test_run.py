@@ -203,7 +203,7 @@ def test_the_trace_of_what_is_tried_again_is_shown_once(tmp_path: Path, of_a_tas
         said = {
             "level": "WARN",
             "message": "RetriableException from SinkTask",
-            "logger": "penstock.pipeline.sink.puts.delivery",
+            "logger": "penstock.pipeline.sink.loop",
         }
         more = {"message": f"{said['message']}\n{trace}"} if of_a_task else {"exception": trace}
         return json.dumps({**said, **more}) + "\n"
@@ -211,7 +211,7 @@ def test_the_trace_of_what_is_tried_again_is_shown_once(tmp_path: Path, of_a_tas
     path = tmp_path / "worker.log"
     path.write_text(line("1") + line("2") + line("2") + line("3", 8) + line("4", 8))
     log = WorkerLog(path)
-    warning = "WARN RetriableException from SinkTask (penstock.pipeline.sink.puts.delivery)"
+    warning = "WARN RetriableException from SinkTask (penstock.pipeline.sink.loop)"
     first, second, third, other, last = log.news()
     assert first.startswith(f"{warning}\nTraceback:\n  File")
     assert (second, third) == (f"{warning}: Error: 2", f"{warning}: Error: 2")

@@ -79,7 +79,7 @@ class TaskHost(Protocol):
         """
 
     def paused(self) -> None:
-        """The task has paused; nothing is polled or put until it is resumed."""
+        """The task has paused; it gets or delivers no further records until it is resumed."""
 
     def committed_offsets(self) -> CommittedOffsets:
         """Return the committed offsets. Called once by a source task with exactly once, when its producer has fenced

@@ -28,10 +28,7 @@ from penstock.hosts.errors import HostLost
 from penstock.hosts.python.limits import NO_LIMITS, Limits
 from penstock.hosts.python.process import close_all
 from penstock.hosts.python.tasks import EnvironmentSourceTask, in_place, place_of
-from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.runtime import CommitTiming
-from penstock.pipeline.sink.offsets import SinkTaskOffsets
-from penstock.pipeline.sink.task import TOTALS
+from penstock.pipeline.sink.commits import agreed_offsets
 from penstock.pipeline.task import TaskControl, TaskSpec
 from penstock.pipeline.trace import headline
 from penstock.plugins import Plugins
@@ -286,10 +283,8 @@ def sink(plugins: Plugins, out: Path, trouble: str, limits: Limits = NO_LIMITS) 
 def test_a_sink_that_agrees_to_no_offsets_fails(plugins: Plugins, tmp_path: Path, trouble: str, says: str) -> None:
     """It would rewind for ever if it counted as a commit that has failed."""
     made = sink(plugins, tmp_path / "out", trouble)
-    positions = SinkTaskOffsets(Metrics(lambda values: None, TOTALS), CommitTiming(60, 5))
-    positions.taken({TopicPartition("t", 0): 4}, lambda _: 0)
     with pytest.raises(ConnectError) as raised:
-        positions.commit(made, [TopicPartition("t", 0)], closing=False)
+        agreed_offsets(made.pre_commit({TopicPartition("t", 0): 4}))
     assert str(raised.value) == says
 
 

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Producer
 
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import Failure, Stage
 from penstock.pipeline.metrics import Metrics
-from support.tasks.sink_loop import FIRST, Commits, fetched, sink_loop
+from support.tasks.sink_loop import FIRST, Commits, assign, fetched, sink_loop
 
 NOBODY = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
-
-
-@pytest.fixture
-def client() -> Iterator[Consumer]:
-    client = Consumer({**NOBODY, "group.id": "g"})
-    yield client
-    client.close()
 
 
 @pytest.fixture
@@ -52,21 +45,20 @@ class Reports(SinkTask):
 
 @pytest.mark.parametrize("closing", [False, True])
 @pytest.mark.parametrize("when", ["before", "within"])
-def test_offsets_wait_for_dead_letters_that_are_on_their_way(
-    client: Consumer, queue: DeadLetterQueue, closing: bool, when: str
-) -> None:
+def test_offsets_wait_for_dead_letters_that_are_on_their_way(queue: DeadLetterQueue, closing: bool, when: str) -> None:
     task = Reports(queue if when == "within" else None)
-    loop = sink_loop(client, task, queue=queue)
-    loop.offsets.timing = type(loop.offsets.timing)(60.0, 0.0)
-    loop.offsets.consumer = commits = Commits()  # type: ignore[assignment]
-    loop.context.assign([FIRST])
-    loop.offsets.assigned({FIRST: 3})
-    loop.offsets.current[FIRST] = 5
+    commits: Any = Commits()
+    loop = sink_loop(commits, task, queue=queue, timeout=0.0)
+    assign(loop, first=5)
     if when == "before":
         report(queue)
-    loop._commit([FIRST], closing)
+    if closing:
+        loop.close_all()
+    else:
+        loop.context.request_commit()
+        loop.meanwhile()
+        assert loop.machine.state.taken == {FIRST: 5}, "a later commit has it"
     assert commits.seen == []
     assert task.asked == (when == "within")
-    assert loop.offsets.current == {FIRST: 5}, "a later commit has it"
     queue._producer.purge()
     queue._producer.flush(60)

@@ -140,6 +140,20 @@ def test_put_is_called_with_no_records_while_a_task_is_idle(bootstrap: str, topi
     assert set(puts) == {0}
 
 
+def test_put_is_called_with_no_records_while_a_task_is_paused(kafka: Kafka, bootstrap: str, topic: str) -> None:
+    puts: list[int] = []
+    with TaskRun(recording(put=lambda self, records: puts.append(len(records))), bootstrap, {"topics": topic}) as run:
+        eventually(lambda: puts)
+        run.control.pause()
+        eventually(lambda: run.host.states[-1] == "paused")
+        kafka.produce(topic, ["a"])
+        before = len(puts)
+        eventually(lambda: len(puts) >= before + 2)
+        assert set(puts) == {0}
+        run.control.resume()
+        eventually(lambda: 1 in puts)
+
+
 def test_a_failing_open_fails_the_task(bootstrap: str, topic: str) -> None:
     def fail(self: Any, partitions: Any) -> None:
         raise ConnectError("no such table")

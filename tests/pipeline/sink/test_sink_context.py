@@ -9,7 +9,8 @@ import pytest
 
 from penstock.api.errors import IllegalWorkerStateError
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.pipeline.sink.context import Flow, SinkContext
+from penstock.pipeline.sink.context import SinkContext
+from penstock.pipeline.sink.messages import CommitRequested, Flow, FlowRequested, RewindRequested, TimeoutRequested
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually
 
@@ -19,47 +20,32 @@ A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 @pytest.fixture
 def context() -> SinkContext:
     context = SinkContext({}, None)
-    context.assign([A, B])
+    context.assign(frozenset({A, B}))
     return context
 
 
-def test_a_request_is_taken_once(context: SinkContext) -> None:
+def test_requests_are_taken_once_in_order(context: SinkContext) -> None:
     context.request_commit()
     context.timeout(1500)
-    assert [context.take_commit_request(), context.take_commit_request()] == [True, False]
-    assert [context.take_retry_after(), context.take_retry_after()] == [1.5, None]
-
-
-def test_a_later_rewind_is_not_lost_while_an_earlier_one_is_carried_out(context: SinkContext) -> None:
-    context.offset({A: 5})
-    ((partition, offset),) = context.rewinds.items()
-    context.offset({A: 7})  # another thread, while the consumer seeks
-    context.end_rewind(partition, offset)
-    assert context.rewinds == {A: 7}
-    assert context.take_rewinds([A, B]) == {A: 7}
-    assert context.rewinds == {}
-
-
-def test_pauses_are_carried_out_in_order_and_end_with_the_partition(context: SinkContext) -> None:
     context.pause(A, B)
     context.resume(A)
-    assert context.take_flow() == [(Flow.PAUSE, {A, B}), (Flow.RESUME, {A})]
-    assert context.take_flow() == []
-    assert context.paused == {B}
-    context.revoke([B])
-    assert (context.paused, context.assignment) == (frozenset(), {A})
+    context.offset({("t", 0): 5})  # type: ignore[dict-item]
+    assert context.take_requests() == [
+        CommitRequested(),
+        TimeoutRequested(1.5),
+        FlowRequested(Flow.PAUSE, frozenset({A, B})),
+        FlowRequested(Flow.RESUME, frozenset({A})),
+        RewindRequested({A: 5}),
+    ]
+    assert context.take_requests() == []
+
+
+def test_only_assigned_partitions_can_be_paused(context: SinkContext) -> None:
+    context.assign(frozenset({A}))
+    context.pause(A)
+    assert context.assignment == {A}
     with pytest.raises(IllegalWorkerStateError, match="SinkTasks may not pause partitions that are not currently"):
         context.pause(B)
-
-
-def test_pauses_outlive_a_rebalance_that_takes_all_partitions_and_gives_them_back(context: SinkContext) -> None:
-    context.pause(A, B)
-    context.revoke([A, B], for_good=False)
-    assert context.paused == frozenset()
-    context.assign([B])
-    assert context.paused == {B}
-    context.assign([A])
-    assert context.paused == {B}, "another task has had it"
 
 
 class _AsksToBeCalled(SinkTask):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
@@ -12,6 +11,8 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.record import SinkRecord
 from penstock.api.sink import SinkTask, TopicPartition
+from penstock.pipeline.sink.loop import SinkLoop
+from penstock.pipeline.sink.messages import StartsFound
 from penstock.pipeline.sink.partitions import positions
 from penstock.pipeline.task import FencedError
 from support.tasks.runs import TaskRun
@@ -21,14 +22,26 @@ class _FailsTwice(SinkTask):
     """Fails, and again when its partitions are closed."""
 
     def put(self, records: Sequence[SinkRecord]) -> None:
-        self.context.assign([TopicPartition("t", 0)])  # type: ignore[attr-defined]
         raise ValueError("the disk is full")
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         raise ValueError("the file is gone")
 
 
-def test_what_fails_at_the_end_is_not_why_the_task_has_failed(caplog: pytest.LogCaptureFixture) -> None:
+def _assigned(loop: SinkLoop) -> None:
+    loop.machine.step(StartsFound((TopicPartition("t", 0),), {}), 0.0)
+
+
+def test_what_fails_at_the_end_is_not_why_the_task_has_failed(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = SinkLoop.run
+
+    def with_a_partition(self: SinkLoop) -> None:
+        _assigned(self)
+        run(self)
+
+    monkeypatch.setattr("penstock.pipeline.sink.loop.SinkLoop.run", with_a_partition)
     lines = TaskRun(_FailsTwice, "127.0.0.1:1", {"topics": "t"}).failure().splitlines()
     assert lines[0].endswith("ConnectException: Exiting WorkerSinkTask due to unrecoverable exception.")
     assert lines[1].endswith("ValueError: the disk is full")
@@ -37,8 +50,8 @@ def test_what_fails_at_the_end_is_not_why_the_task_has_failed(caplog: pytest.Log
 
 
 def test_a_lost_task_is_lost_whatever_fails_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(self: Any) -> None:
-        self.context.assign([TopicPartition("t", 0)])
+    def lost(self: SinkLoop) -> None:
+        _assigned(self)
         raise FencedError("another run has begun")
 
     monkeypatch.setattr("penstock.pipeline.sink.loop.SinkLoop.run", lost)

@@ -13,7 +13,8 @@ from confluent_kafka import Consumer
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, NotReadyError, RetriableError
 from penstock.api.sink import SinkTask
-from support.tasks.sink_loop import FIRST, pending, sink_loop
+from penstock.pipeline.sink import messages as m
+from support.tasks.sink_loop import FIRST, deliver, sink_loop
 
 
 class Busy(SinkTask):
@@ -37,11 +38,11 @@ def client() -> Iterator[Consumer]:
 def delivered(client: Consumer, task: SinkTask) -> dict[str, Any]:
     """The figures after the task has taken its records."""
     loop = sink_loop(client, task)
-    delivery = loop.delivery
-    delivery.pending = pending((FIRST, 7))
-    while delivery.pending is not None:
-        delivery.put(delivery.pending)
-    assert delivery.positions == {FIRST: 8}
+    deliver(loop, (FIRST, 7))
+    while loop.machine.state.batch is not None:
+        task.context.timeout(0)
+        loop.handle(m.Fetched(None, drained=True))
+    assert loop.machine.state.positions == {FIRST: 8}
     return loop.runtime.metrics.snapshot(time.monotonic())
 
 
@@ -57,7 +58,8 @@ def test_an_error_of_a_put_without_records_is_logged_once_and_told(
     """As of a task that has buffered records, which it can't write."""
     loop = sink_loop(client, Busy(RetriableError("it is away"), RetriableError("it is away")))
     for _ in range(3):
-        loop.delivery.put_nothing()
+        loop.machine.state.next_put = 0.0
+        loop.handle(m.Fetched(None, drained=True))
     assert [row.levelno for row in caplog.records if row.exc_info] == [logging.ERROR]
     figures = loop.runtime.metrics.snapshot(time.monotonic())
     assert figures["penstock-last-error"].endswith("RetriableException: it is away")

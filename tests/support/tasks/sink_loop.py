@@ -1,10 +1,10 @@
-"""The loop of a sink task for tests without a broker: nothing is fetched."""
+"""The loop of a sink task for tests without a broker, whose records come from the test."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.sink import SinkTask, TopicPartition
@@ -13,13 +13,15 @@ from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
+from penstock.pipeline.sink import messages as m
+from penstock.pipeline.sink.batch import FetchedBatch
+from penstock.pipeline.sink.commits import OffsetCommits
 from penstock.pipeline.sink.context import SinkContext
-from penstock.pipeline.sink.loop import SinkLoop
+from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
 from penstock.pipeline.sink.member import MemberReport
-from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.original_records import OriginalRecords
-from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
-from penstock.pipeline.sink.puts.pending import PendingBatch
+from penstock.pipeline.sink.partitions import names
+from penstock.pipeline.sink.puts import LocalPuts
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl
@@ -29,15 +31,16 @@ FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def sink_loop(
-    client: Consumer,
+    client: Any,
     task: SinkTask,
     *,
     steps: tuple[Step, ...] = (),
     queue: DeadLetterQueue | None = None,
     cooperative: bool = False,
+    timeout: float = 5.0,
     **errors: str,
 ) -> SinkLoop:
-    """With the context and the offsets as the task's. ``errors``: settings ``errors.*``."""
+    """With the context as the task's. ``timeout``: of a commit; ``errors``: settings ``errors.*``."""
     metrics = Metrics(lambda _: None, ())
     settings = ErrorSettings.of({name.replace("_", "."): value for name, value in errors.items()})
     handler = ErrorHandler(settings, metrics, lambda seconds: False)
@@ -45,12 +48,25 @@ def sink_loop(
     member = MemberReport(client, {}, runtime.host.group_member)
     subscription, watch = Subscription({"topics": "t"}, {}, 1.0), PartitionWatch(client, 1.0)
     consumer = GroupConsumer(client, subscription, 10, "earliest", cooperative, watch, member)
-    offsets = SinkTaskOffsets(metrics, CommitTiming(60.0, 5.0))
     task.context = context = SinkContext({}, None)
-    parts = SinkSteps(list(steps), OriginalRecords(), queue)
-    loop = SinkLoop(runtime, task, context, consumer, parts, offsets)
+    parts = SinkSteps(list(steps), OriginalRecords(), queue, LocalPuts(task))
+    loop = SinkLoop(runtime, task, context, consumer, parts, OffsetCommits(metrics), CommitTiming(60.0, timeout))
     handler.meanwhile = loop.meanwhile
     return loop
+
+
+def assign(loop: SinkLoop, **positions: int) -> None:
+    """Let the loop have these partitions from offset 0 on, whose records before these positions are put."""
+    partitions = {{"first": FIRST, "second": SECOND}[name]: offset for name, offset in positions.items()}
+    loop.machine.step(m.StartsFound(tuple(partitions), dict.fromkeys(partitions, 0)), 0.0)
+    loop.machine.step(m.TaskOpened(tuple(partitions)), 0.0)
+    loop.machine.state.taken.update(partitions)
+    loop.context.assign(loop.machine.state.assigned)
+
+
+def deliver(loop: SinkLoop, *records: tuple[TopicPartition, int]) -> None:
+    """Let the loop fetch these records: partition and offset of each."""
+    loop.handle(m.Fetched(FetchedBatch.of(fetched(*records)), drained=True))
 
 
 def fetched(*records: tuple[TopicPartition, int]) -> Batch:
@@ -60,17 +76,28 @@ def fetched(*records: tuple[TopicPartition, int]) -> Batch:
     return Batch.of("t", [b"a"] * len(records), partitions=list(numbers), origin=origin)
 
 
-def pending(*records: tuple[TopicPartition, int]) -> PendingBatch:
-    raw = fetched(*records)
-    return PendingBatch.of(raw, raw, None)
-
-
 class Commits:
-    """In place of the consumer of the offsets: what is committed."""
+    """In place of the consumer: what is committed, and from where it fetches."""
 
     def __init__(self) -> None:
         self.seen: list[dict[TopicPartition, int]] = []
+        self.fetched: set[TopicPartition] = set()
 
     def commit(self, offsets: Any, asynchronous: bool) -> Any:
         self.seen.append({TopicPartition(each.topic, each.partition): each.offset for each in offsets})
-        return [] if asynchronous else offsets
+        return None if asynchronous else offsets
+
+    def committed(self, partitions: list[ClientPartition], timeout: float) -> list[ClientPartition]:
+        return [ClientPartition(each.topic, each.partition, 0) for each in partitions]
+
+    def memberid(self) -> str:
+        return "m"
+
+    def assign(self, partitions: list[ClientPartition]) -> None:
+        self.fetched = set(names(partitions))
+
+    def pause(self, partitions: list[ClientPartition]) -> None:
+        self.fetched -= set(names(partitions))
+
+    def resume(self, partitions: list[ClientPartition]) -> None:
+        self.fetched |= set(names(partitions))

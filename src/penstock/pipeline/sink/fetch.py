@@ -1,8 +1,4 @@
-"""Fetching records: lists of messages from the consumer, and columns of bytes made of them.
-
-``poll`` waits for the first message, ``consume`` without a timeout takes those that have arrived; ``consume`` alone
-would wait for the whole timeout.
-"""
+"""Fetching records: lists of messages from the consumer, and columns of bytes made of them."""
 
 from __future__ import annotations
 
@@ -19,35 +15,50 @@ from penstock.api.columns import Late
 from penstock.api.sink import TopicPartition
 from penstock.kafka.admin import may_pass
 from penstock.pipeline.broker_errors import broker_error
+from penstock.pipeline.sink.batch import FetchedBatch
 
 log = logging.getLogger(__name__)
 
 _TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 
 
-def fetch(
-    consumer: Consumer,
-    most: int,
-    seconds: float,
-    removed: set[TopicPartition],
-    ends: dict[TopicPartition, int],
-) -> list[Message]:
-    """Up to ``most`` messages, as soon as there is one. Rebalances happen within this call, and add partitions that
-    were revoked to ``removed``. Partitions of which everything was fetched come into ``ends`` with the offset there.
+class FetchedRecords:
+    """Fetches the records of a sink task."""
 
-    Raises an error with Java's class name for an error that is not transient.
-    """
-    first = consumer.poll(seconds)
-    if first is None:
-        return []
-    removed.clear()
-    messages = [first, *consumer.consume(most - 1, 0)] if most > 1 else [first]
-    if removed and (first.topic(), first.partition()) in removed:
-        # It was fetched before its partition was revoked. librdkafka drops all other messages of the partition.
-        del messages[0]
-    if any(map(Message.error, messages)):
-        messages = [message for message in messages if not _is_error(message, ends)]
-    return messages
+    def __init__(self, consumer: Consumer, limit: int, ends: dict[TopicPartition, int]) -> None:
+        """``limit``: the maximum number of records of a fetch. ``ends`` gets the end of each partition of which
+        everything was fetched.
+        """
+        self._consumer, self._limit, self._ends = consumer, limit, ends
+        self.removed: set[TopicPartition] = set()
+        """Partitions that were revoked or lost within the current fetch; added by the consumer's callbacks."""
+        self.last_time: int | None = None
+        """The timestamp of the last record that was fetched."""
+
+    def poll(self, seconds: float) -> list[Message]:
+        """Return messages as soon as there is one. Rebalances happen within this call.
+
+        ``Consumer.poll`` waits for the first message, ``consume`` without a timeout takes those that have arrived;
+        ``consume`` alone would wait for the whole timeout.
+        Raises an error with Java's class name for an error that is not transient.
+        """
+        first = self._consumer.poll(seconds)
+        if first is None:
+            return []
+        self.removed.clear()
+        messages = [first, *self._consumer.consume(self._limit - 1, 0)] if self._limit > 1 else [first]
+        if self.removed and (first.topic(), first.partition()) in self.removed:
+            # It was fetched before its partition was revoked. librdkafka drops all other messages of the partition.
+            del messages[0]
+        if any(map(Message.error, messages)):
+            messages = [message for message in messages if not _is_error(message, self._ends)]
+        return messages
+
+    def batch(self, messages: list[Message], only: TopicPartition | None) -> FetchedBatch:
+        """Return the records as they are read; ``only``: the partition that is assigned, if it is one."""
+        kind, written = messages[-1].timestamp()
+        self.last_time = written if kind else None
+        return FetchedBatch.of(raw_batch(messages, only), only)
 
 
 def _is_error(message: Message, ends: dict[TopicPartition, int]) -> bool:
@@ -66,7 +77,8 @@ def _is_error(message: Message, ends: dict[TopicPartition, int]) -> bool:
 
 
 def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Batch:
-    """Columns of bytes; headers are pairs of name and bytes. ``only``: the partition of all messages, if it is known.
+    """Return columns of bytes; headers are pairs of name and bytes. ``only``: the partition of all messages, if it is
+    known.
 
     Timestamps are read when they are first used: they cost as much as all other columns.
     """

@@ -1,4 +1,4 @@
-"""How far a sink task is behind: figures for its health, from what the consumer knows without asking brokers."""
+"""Figures for the health of a sink task: how far it is behind, as its consumer knows without asking brokers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SinkFigures:
 
     def measure(self) -> None:
         """Called before metrics are reported."""
-        loop, metrics = self.loop, self.loop.runtime.metrics
+        loop, state, metrics = self.loop, self.loop.machine.state, self.loop.runtime.metrics
         client = self.statistics.read()
         fetched = {
             TopicPartition(topic, number): found["next_offset"]
@@ -31,15 +31,15 @@ class SinkFigures:
         }
         places = [
             of_topic("from", *partition, self._position(partition, fetched.get(partition)), self._end(partition))
-            for partition in sorted(loop.context.assignment)
+            for partition in sorted(state.assigned)
         ]
         behind = sum(place.behind or 0 for place in places)
-        pending = loop.delivery.pending
-        times = pending.records.timestamps[:1] if pending is not None else [loop.reading.last_time]
+        batch = state.batch
+        times = batch.records.timestamps[:1] if batch is not None else [loop.records.last_time]
         seconds = time.time() - times[0] / 1000 if times and times[0] is not None else 0.0
         metrics.put("penstock-records-behind", behind)
         metrics.put("penstock-seconds-behind", max(seconds, 0.0) if behind else 0.0)
-        metrics.put("penstock-retrying", float(loop.delivery.retrying))
+        metrics.put("penstock-retrying", float(state.retrying))
         metrics.say("penstock-places", self._places.described(time.monotonic(), places))
         lags = [{**place.where, "records-lag": place.behind} for place in places if place.behind is not None]
         metrics.say("penstock-clients", [{**client.described(), "partitions": lags}])
@@ -55,9 +55,10 @@ class SinkFigures:
         """``fetched``: the offset to fetch next, if nothing before it waits to be taken: then what lies between the
         last record and that offset are markers of transactions.
         """
-        position, delivery = self.loop.offsets.current.get(partition), self.loop.delivery
-        if delivery.pending is not None:
-            return delivery.pending.first_offset(partition) if position is None else position
-        if position is None or fetched is None or delivery.taking or delivery.ahead.records is not None:
+        state = self.loop.machine.state
+        position, batch = state.taken.get(partition), state.batch
+        if batch is not None and position is None:
+            return batch.first_offset(partition)
+        if position is None or fetched is None or batch is not None or state.ahead is not None:
             return position
         return max(position, fetched)

@@ -1,195 +1,273 @@
-"""The loop of a sink task: fetch → converters → transforms → ``put`` → ``pre_commit`` → commit, on whole batches.
+"""The loop of a sink task: it carries out the actions of the machine (``machine``) on the consumer and the task.
 
-Offsets are committed up to what the task has taken and its ``pre_commit`` agrees to. While records are to be put again
-the consumer is polled to stay in its group. Without records there is a put each second, and when the task has asked for
-one by ``timeout``. Everything else waits for the end of the put that runs in a JVM and of the one behind it
-(``puts.delivery``), rebalances too.
+Fetch → converters → transforms → ``put`` → ``pre_commit`` → commit, on whole batches.
 Java: ``WorkerSinkTask``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 
+from penstock.api.errors import ConnectError, NotReadyError, RetriableError
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.pipeline.runtime import TaskRuntime
-from penstock.pipeline.sink.context import Flow, SinkContext
-from penstock.pipeline.sink.offsets import SinkTaskOffsets
+from penstock.hosts.jvm.tasks.sink_task import NotConvertedError
+from penstock.pipeline.dead_letters import DeadLetterQueue
+from penstock.pipeline.errors import Step
+from penstock.pipeline.runtime import CommitTiming, TaskRuntime
+from penstock.pipeline.sink import messages as m
+from penstock.pipeline.sink import standstill
+from penstock.pipeline.sink.batch import FetchedBatch
+from penstock.pipeline.sink.commits import OffsetCommits, agreed_offsets
+from penstock.pipeline.sink.context import SinkContext
+from penstock.pipeline.sink.fetch import FetchedRecords
+from penstock.pipeline.sink.machine import SinkMachine
+from penstock.pipeline.sink.member import MemberReport
+from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.sink.partitions import names, pause, positions, resume
-from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
-from penstock.pipeline.sink.puts.delivery import Delivery
-from penstock.pipeline.sink.reading import Reading
+from penstock.pipeline.sink.puts import NO_RECORDS, BegunSinkPut, SinkPuts
+from penstock.pipeline.sink.state import SinkSettings
+from penstock.pipeline.sink.subscription import Subscription
 
 log = logging.getLogger(__name__)
 
-TURN_SECONDS = 0.1
-LEAST_SECONDS = 0.001
-"""The consumer waits for whole milliseconds, and not at all for less: the loop would spin."""
 QUEUE_FLUSH_SECONDS = 30.0
+PUT_FAILED = "Exiting WorkerSinkTask due to unrecoverable exception."
+
+
+@dataclass(frozen=True, slots=True)
+class GroupConsumer:
+    """The consumer of the task and how it reads."""
+
+    client: Consumer
+    subscription: Subscription
+    max_records: int
+    """The maximum number of records of a ``put``."""
+    offset_reset: str
+    """librdkafka's ``auto.offset.reset``."""
+    cooperative: bool
+    """Whether partitions are assigned and revoked a few at a time (cooperative assignors)."""
+    watch: standstill.PartitionWatch
+    member: MemberReport
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSteps:
+    """The way of fetched bytes to the task, and the queue for records that fail on it."""
+
+    steps: list[Step]
+    originals: OriginalRecords
+    queue: DeadLetterQueue | None
+    puts: SinkPuts
 
 
 @dataclass(slots=True)
 class SinkLoop:
-    """What the loop works with; ``run`` is the loop, the ``on_…`` methods are the consumer's callbacks from within
-    ``fetch``.
-    """
+    """``run`` is the loop; the ``on_…`` methods are the consumer's callbacks from within a fetch."""
 
     runtime: TaskRuntime
     task: SinkTask
     context: SinkContext
     consumer: GroupConsumer
     steps: SinkSteps
-    offsets: SinkTaskOffsets
-    next_commit: float = 0.0
-    closed: bool = False
-    reading: Reading = field(init=False)
-    delivery: Delivery = field(init=False)
+    commits: OffsetCommits
+    timing: CommitTiming
+    machine: SinkMachine = field(init=False)
+    records: FetchedRecords = field(init=False)
+    running: BegunSinkPut | None = None
+    """The put that runs."""
+    behind: BegunSinkPut | None = None
+    """The put that has begun behind it."""
+    settle: Callable[[], bool] = lambda: True
+    """Waits for the dead letters of the commit that has begun; see ``SinkContext.settling``."""
 
     def __post_init__(self) -> None:
-        self.reading = Reading(self.consumer, self.context, self.runtime.metrics)
-        self.delivery = Delivery(
-            self.runtime, self.task, self.context, self.consumer, self.steps, self.offsets, self.reading
+        self.machine = SinkMachine(
+            SinkSettings(
+                self.timing.interval,
+                self.timing.timeout,
+                self.consumer.cooperative,
+                self.steps.puts.convert,
+                standstill.OFTEN,
+            )
         )
+        self.records = FetchedRecords(self.consumer.client, self.consumer.max_records, self.consumer.watch.ends)
+        self.commits.on_answer = self.handle
 
     def run(self) -> None:
-        control, delivery = self.runtime.control, self.delivery
-        self.next_commit = time.monotonic() + self.offsets.timing.interval
+        control = self.runtime.control
         while not control.stopping:
             now = time.monotonic()
             self.runtime.metrics.tick(now)
-            if delivery.running is not None and self._due(now):
-                delivery.end()
             self.consumer.subscription.update(self.consumer.client, now, self.on_assign, self.on_revoke, self.on_lost)
             self.consumer.member.update(now)
-            if delivery.paused != control.pausing:
-                self._pause_or_resume()
-            self._commit_if_due(now)
-            self._apply_flow()
-            self._rewind()
-            if delivery.idle and not delivery.paused and self.consumer.watch.due(now):
-                self.consumer.watch.look(self._waited_for(), now)
-            if not delivery.retrying and (after := self.context.take_retry_after()):
-                delivery.next_put = min(delivery.next_put, now + after)
-            if delivery.running is None:
-                raw = delivery.fetch(self._until_put(now))
-                if raw is not None:
-                    delivery.take(raw)
-            if delivery.pending is not None:
-                if time.monotonic() >= delivery.pending.retry_at:
-                    delivery.put(delivery.pending)
-            elif not delivery.paused and now >= delivery.next_put:
-                delivery.put_nothing()
-        delivery.end()
-
-    def _until_put(self, now: float) -> float:
-        """Seconds until something is to be put, however little is fetched; the length of a turn at most."""
-        delivery = self.delivery
-        if delivery.pending is not None:
-            return delivery.pending.until_retry(now, TURN_SECONDS)
-        if delivery.paused:
-            return TURN_SECONDS
-        left = delivery.next_put - now
-        return min(max(left, LEAST_SECONDS), TURN_SECONDS) if left > 0 else 0.0
-
-    def _due(self, now: float) -> bool:
-        """Whether something is to be done that waits for the end of the put that runs."""
-        pausing = self.runtime.control.pausing
-        return self.delivery.paused != pausing or self._commit_due(now) or bool(self.context.rewinds)
+            if (pausing := control.pausing) != self.machine.state.pause_wanted:
+                self.handle(m.PauseWanted() if pausing else m.ResumeWanted())
+            self.handle(m.Ticked())
+        self.handle(m.StopWanted())
 
     def meanwhile(self) -> None:
         """Called while a record waits for its next attempt: what the task has taken is committed meanwhile."""
-        now = time.monotonic()
-        self.runtime.metrics.tick(now)
-        self._commit_if_due(now)
+        self.runtime.metrics.tick(time.monotonic())
+        self.handle(m.ConversionDelayed())
 
-    def _commit_if_due(self, now: float) -> None:
-        if self._commit_due(now):
-            self.context.take_commit_request()
-            self._commit(self.context.assignment)
-            self.next_commit = now + self.offsets.timing.interval
+    def close_all(self) -> None:
+        """Called when the loop has ended, for whatever reason: commit what the task has taken, close its partitions."""
+        self.handle(m.LoopBroken())
 
-    def _commit_due(self, now: float) -> bool:
-        return not self.offsets.committing and (self.context.commit_requested or now >= self.next_commit)
+    def leave(self) -> None:
+        """Called last: leave the group at once, so that other members need not wait for the end of a session."""
+        self.consumer.client.close()
 
-    def _waited_for(self) -> dict[TopicPartition, int]:
-        """The partitions that are fetched, with their positions."""
-        fetched = self.context.assignment - self.context.paused
-        return {partition: at for partition, at in self.offsets.current.items() if partition in fetched}
+    # -- the machine
 
-    # -- pauses and rewinds
+    def handle(self, event: m.SinkEvent) -> None:
+        """Give the event to the machine, after what the task has requested, and carry out what follows from it."""
+        for request in self.context.take_requests():
+            self._carry_out(self.machine.step(request, time.monotonic()))
+        actions = self.machine.step(event, time.monotonic())
+        match event:
+            case m.StartsFound() | m.TaskClosed():
+                self.runtime.metrics.put("partition-count", len(self.machine.state.assigned))
+                self._measure()
+            case m.PutTaken() | m.PutRefused() | m.PartitionSought() | m.TaskOpened() | m.CommitAnswered():
+                self._measure()
+        self._carry_out(actions)
 
-    def _pause_or_resume(self) -> None:
-        self.delivery.paused = self.runtime.control.pausing
-        if self.delivery.paused:
-            pause(self.consumer.client, self.context.assignment)
-            self._commit(self.context.assignment)
-            self.runtime.host.paused()
-        else:
-            if not self.delivery.retrying:
-                self.delivery.resume_all()
-            self.runtime.host.running()
+    def _measure(self) -> None:
+        lag = self.machine.state.lag
+        self.runtime.metrics.put("sink-record-active-count", lag)
+        self.runtime.metrics.observe("sink-record-active-count", lag)
 
-    def _apply_flow(self) -> None:
-        """Pause and resume partitions as the task asked."""
-        for flow, asked in self.context.take_flow():
-            partitions = asked & self.context.assignment
-            if flow is Flow.PAUSE:
-                pause(self.consumer.client, partitions)
-            elif not self.delivery.held:
-                resume(self.consumer.client, partitions)
-
-    def _rewind(self) -> None:
-        """Seek where the task asked. A partition that is not fetched yet can't seek; it is tried at the next turn."""
-        for partition, offset in self.context.rewinds.items():
-            if partition in self.context.assignment:
+    def _carry_out(self, actions: list[m.SinkAction]) -> None:
+        """Partitions are closed whatever fails before; the first failure is raised."""
+        failure: Exception | None = None
+        for action in actions:
+            if failure is None or isinstance(action, m.CloseTask):
                 try:
-                    self.consumer.client.seek(ClientPartition(*partition, offset))
-                except KafkaException as e:
-                    log.debug("Can't rewind %s to offset %d yet: %s", partition, offset, e.args[0].str())
-                    continue
-                self.offsets.rewound(partition, offset)
-                self.consumer.watch.forget({partition})
-                self.delivery.forget({partition})
-            self.context.end_rewind(partition, offset)
+                    self._do(action)
+                except Exception as e:
+                    failure = failure or e
+        if failure is not None:
+            raise failure
 
-    # -- rebalances
+    def _do(self, action: m.SinkAction) -> None:
+        client = self.consumer.client
+        match action:
+            case m.ContinueTurn():
+                self.handle(m.TurnContinued())
+            case m.FetchRecords(seconds, ahead):
+                self._fetch(seconds, ahead)
+            case m.PausePartitions(partitions):
+                pause(client, partitions)
+            case m.ResumePartitions(partitions):
+                resume(client, partitions)
+            case m.SeekPartition(partition, offset):
+                self._seek(partition, offset)
+            case m.LookUpStarts(partitions):
+                self._look_up_starts(partitions)
+            case m.AssignPartitions():
+                self._assign(action)
+            case m.LookForStandstill(at):
+                self.consumer.watch.look(at, time.monotonic())
+            case m.StartBatch(batch):
+                self._start_batch(batch)
+            case m.ConvertBatch(batch):
+                records = self.runtime.errors.run(self.steps.steps, batch.records)
+                self.handle(m.Converted(FetchedBatch(records, batch.ends, converted=True)))
+            case m.PutBatch(batch):
+                self._put(NO_RECORDS if batch is None else batch)
+            case m.PutBehind(batch):
+                self._put_behind(batch)
+            case m.PrepareBatch(batch):
+                self._prepare(batch)
+            case m.AwaitPut():
+                self._await_put()
+            case m.AbandonPuts():
+                self._abandon_puts()
+            case m.FinishBatch():
+                self.runtime.metrics.traces.end()
+            case m.OpenTask(partitions):
+                self._open(partitions)
+            case m.CloseTask(partitions):
+                self._close(partitions)
+            case m.BeginCommit():
+                self._begin_commit(action)
+            case m.AskForOffsets(offsets, closing):
+                self._ask_for_offsets(offsets, closing)
+            case m.WriteOffsets():
+                self.commits.write(client, action)
+            case m.ReportCommit():
+                self.commits.report(action)
+            case m.ReportPaused():
+                self.runtime.host.paused()
+            case m.ReportRunning():
+                self.runtime.host.running()
+            case m.LogMessage(level, text):
+                log.log(level, "%s", text)
+            case m.LogRetry(error, again):
+                self._log_retry(error, again)
+            case m.FailTask(error):
+                raise error
+            case _:
+                assert_never(action)
+
+    # -- the consumer
+
+    def _fetch(self, seconds: float, ahead: bool) -> None:
+        if ahead and self.runtime.control.stopping:
+            self.handle(m.Fetched(None, drained=False))
+            return
+        batch, drained = None, False
+        began = time.monotonic()
+        try:
+            messages = self.records.poll(seconds)
+            drained = len(messages) < self.consumer.max_records
+            if messages:
+                self.runtime.metrics.spent("poll", time.monotonic() - began)
+                assigned = self.machine.state.assigned
+                batch = self.records.batch(messages, next(iter(assigned)) if len(assigned) == 1 else None)
+        except Exception as e:  # an error of a callback within the fetch came first
+            self.handle(m.FailureFound(e))
+        self.handle(m.Fetched(batch, drained))
+
+    def _seek(self, partition: TopicPartition, offset: int) -> None:
+        """A partition that is not fetched yet can't seek; it is tried again in the next turn."""
+        try:
+            self.consumer.client.seek(ClientPartition(*partition, offset))
+        except KafkaException as e:
+            log.debug("Can't rewind %s to offset %d yet: %s", partition, offset, e.args[0].str())
+            return
+        self.consumer.watch.forget({partition})
+        self.handle(m.PartitionSought(partition, offset))
+
+    def _look_up_starts(self, partitions: tuple[TopicPartition, ...]) -> None:
+        client = [ClientPartition(*partition) for partition in partitions]
+        starts = positions(self.consumer.client, client, self.consumer.offset_reset)
+        self.handle(m.StartsFound(partitions, starts))
+
+    def _assign(self, action: m.AssignPartitions) -> None:
+        client = self.consumer.client
+        targets = [ClientPartition(*partition, offset) for partition, offset in action.offsets.items()]
+        if self.consumer.cooperative:
+            client.incremental_assign(targets)
+        else:
+            client.assign(targets)
+        resume(client, action.resumed)
+        pause(client, action.paused)
 
     def on_assign(self, consumer: Consumer, partitions: list[ClientPartition]) -> None:
         """Partitions were assigned: only the new ones if ``cooperative``, otherwise all."""
-        came = names(partitions)
-        try:
-            self.consumer.member.joined(time.monotonic())
-            self.delivery.end()
-            starts = positions(consumer, partitions, self.consumer.offset_reset)
-            self.context.assign(came)
-            self.offsets.assigned(starts)
-            self.runtime.metrics.put("partition-count", len(self.context.assignment))
-            if came:
-                with self.runtime.control.calls.entered("open"):
-                    self.task.open(came)
-            rewinds = self.context.take_rewinds(came)
-            for partition, offset in rewinds.items():
-                self.offsets.rewound(partition, offset)
-            targets = [
-                ClientPartition(p.topic, p.partition, rewinds.get(p, starts.get(p, given.offset)))
-                for p, given in zip(came, partitions, strict=True)
-            ]
-            if self.consumer.cooperative:
-                consumer.incremental_assign(targets)
-            else:
-                consumer.assign(targets)
-            held = self.context.assignment if self.delivery.held else self.context.paused
-            # In librdkafka a pause outlives the assignment in which it was made.
-            resume(consumer, set(came) - held)
-            pause(consumer, held)
-        except Exception as e:
-            self.reading.failed(e)
+        self.consumer.member.joined(time.monotonic())
+        offsets = {name: given.offset for name, given in zip(names(partitions), partitions, strict=True)}
+        self._rebalance(m.PartitionsAssigned(offsets))
 
     def on_revoke(self, consumer: Consumer, partitions: list[ClientPartition]) -> None:
         self._remove(names(partitions), lost=False)
@@ -199,58 +277,150 @@ class SinkLoop:
 
     def _remove(self, partitions: list[TopicPartition], lost: bool) -> None:
         self.consumer.member.left(time.monotonic())
-        if self.closed or not partitions:
+        if partitions:
+            self._rebalance(m.PartitionsRevoked(tuple(partitions), lost))
+            self.records.removed |= set(partitions)
+
+    def _rebalance(self, event: m.Rebalance) -> None:
+        """Called within a fetch, after which a failure fails the task."""
+        try:
+            self.handle(event)
+        except Exception as e:
+            self.handle(m.FailureFound(e))
+
+    # -- batches and puts
+
+    def _start_batch(self, batch: FetchedBatch) -> None:
+        metrics = self.runtime.metrics
+        metrics.traces.begin(batch.records.headers)
+        metrics.traces.polled(batch.records)
+        metrics.add("sink-record-read-total", len(batch))
+        self.steps.originals.fetched(batch.records, batch.ends, self.machine.state.committed)
+
+    def _put(self, batch: FetchedBatch) -> None:
+        try:
+            self.running = self.steps.puts.begin(batch)
+        except Exception as e:  # what a transform has made of a record has no counterpart in Java
+            self.handle(m.PutFailed(_put_failed(e)))
+            return
+        if not self.steps.puts.elsewhere:
+            self._await_put()
+
+    def _put_behind(self, batch: FetchedBatch) -> None:
+        try:
+            self.behind = self.steps.puts.begin(batch, behind=True)
+        except Exception as e:
+            self.handle(m.FailureFound(_put_failed(e)))
+
+    def _prepare(self, batch: FetchedBatch) -> None:
+        try:
+            self.steps.puts.prepare(batch)
+        except Exception as e:
+            self.handle(m.FailureFound(e))
+
+    def _await_put(self) -> None:
+        put, self.running = self.running, None
+        if put is not None:
+            event = self._end(put)
+            behind, self.behind = self.behind, None
+            if isinstance(event, m.PutTaken) and event.clear:
+                self.running = behind
+            self.handle(event)
+
+    def _end(self, put: BegunSinkPut) -> m.PutEnded:
+        """Wait for the end of the put."""
+        batch, size, started = put.batch, len(put.batch), time.monotonic()
+        try:
+            with self.runtime.control.calls.entered("put"):
+                known = put.end()
+        except NotConvertedError:
+            return m.PutUnconverted()
+        except RetriableError as e:
+            return m.PutRefused(e, None if put.batch is batch else put.batch)
+        except Exception as e:
+            return m.PutFailed(_put_failed(e))
+        try:
+            self.context.check_reported()
+        except ConnectError as e:
+            return m.PutFailed(e)
+        if size:
+            metrics = self.runtime.metrics
+            metrics.add("sink-record-send-total", size)
+            metrics.observe("batch-size", size)
+            seconds = time.monotonic() - started if known is None else known
+            metrics.observe("put-batch", seconds * 1000, "-time-ms")
+            metrics.spent("put", seconds)
+        return m.PutTaken(put.clear, put.quick)
+
+    def _abandon_puts(self) -> None:
+        running, self.running = self.running, None
+        behind, self.behind = self.behind, None
+        for put in (running, behind):
+            if put is not None:
+                with contextlib.suppress(Exception):
+                    put.end()
+
+    def _log_retry(self, error: Exception, again: bool) -> None:
+        waiting = isinstance(error, NotReadyError)
+        if not waiting:
+            self.runtime.metrics.survived(error)
+        level = logging.DEBUG if waiting or again else logging.ERROR
+        log.log(level, "RetriableException from SinkTask", exc_info=error)
+
+    # -- the task
+
+    def _open(self, partitions: tuple[TopicPartition, ...]) -> None:
+        self.context.assign(self.machine.state.assigned)
+        with self.runtime.control.calls.entered("open"):
+            self.task.open(list(partitions))
+        self.handle(m.TaskOpened(partitions))
+
+    def _close(self, partitions: tuple[TopicPartition, ...]) -> None:
+        try:
+            with self.runtime.control.calls.entered("close"):
+                self.task.close(list(partitions))
+        finally:
+            self.consumer.watch.forget(partitions)
+            self.handle(m.TaskClosed(partitions))
+            self.context.assign(self.machine.state.assigned)
+
+    def _begin_commit(self, action: m.BeginCommit) -> None:
+        if action.closing and self.runtime.control.aborted:
+            return
+        metrics, began = self.runtime.metrics, time.monotonic()
+        self.settle = self.context.settling(self.steps.queue, max(self.timing.timeout, QUEUE_FLUSH_SECONDS))
+        if self.settle():
+            self.handle(m.LettersArrived(action.partitions, action.closing))
+        else:
+            metrics.committed(time.monotonic() - began, success=False)
+        metrics.spent("commit", time.monotonic() - began)
+
+    def _ask_for_offsets(self, offsets: Mapping[TopicPartition, int], closing: bool) -> None:
+        metrics, partitions = self.runtime.metrics, tuple(offsets)
+        self.commits.count()
+        try:
+            with self.runtime.control.calls.entered("flush or pre_commit"):
+                answer = self.task.pre_commit(dict(offsets))
+        except Exception:
+            metrics.committed(0.0, success=False)
+            if closing:
+                log.warning("Offset commit failed during close", exc_info=True)
+            else:
+                log.exception("Offset commit failed, rewinding to last committed offsets")
+            self.handle(m.PreCommitFailed(partitions, closing))
             return
         try:
-            self.delivery.end()
-        except Exception as e:
-            self.reading.failed(e)
-        try:
-            self._close(partitions, lost)
-        except Exception as e:
-            self.reading.failed(e)
-        self.reading.removed |= set(partitions)
-
-    def _close(self, partitions: list[TopicPartition], lost: bool) -> None:
-        self.delivery.forget(set(partitions))
-        try:
-            if not lost and not self.runtime.control.aborted:
-                self._commit(partitions, closing=True)
-        finally:
-            try:
-                with self.runtime.control.calls.entered("close"):
-                    self.task.close(partitions)
-            finally:
-                self.offsets.gone(partitions)
-                self.consumer.watch.forget(partitions)
-                self.context.revoke(partitions, for_good=self.consumer.cooperative)
-                self.runtime.metrics.put("partition-count", len(self.context.assignment))
-
-    def _commit(self, partitions: Iterable[TopicPartition], closing: bool = False) -> None:
-        self.delivery.end()
-        began = time.monotonic()
-        settle = self.context.settling(self.steps.queue, max(self.offsets.timing.timeout, QUEUE_FLUSH_SECONDS))
-        if settle():
-            # The task may have asked for records again, which it, or the next task of the partition, must read.
-            for partition, offset in self.context.rewinds.items():
-                self.offsets.limited(partition, offset)
-            with self.runtime.control.calls.entered("flush or pre_commit"):
-                rewinds = self.offsets.commit(self.task, partitions, closing, settle)
-            self.context.offset(rewinds)
+            settled = self.settle()
+        except Exception:
+            self.handle(m.LettersLost(partitions))
+            raise
+        if settled:
+            self.handle(m.OffsetsAgreed(offsets, agreed_offsets(answer), closing))
         else:
-            self.runtime.metrics.committed(time.monotonic() - began, success=False)
-        self.runtime.metrics.spent("commit", time.monotonic() - began)
+            metrics.committed(0.0, success=False)
 
-    # -- the end
 
-    def close_all(self) -> None:
-        """Called when the loop has ended, for whatever reason: commit what the task has taken, close its partitions."""
-        self.closed = True
-        self.delivery.abandon()
-        if self.context.assignment:
-            self._close(sorted(self.context.assignment), lost=False)
-
-    def leave(self) -> None:
-        """Called last: leave the group at once, so that other members need not wait for the end of a session."""
-        self.closed = True
-        self.consumer.client.close()
+def _put_failed(cause: Exception) -> ConnectError:
+    error = ConnectError(PUT_FAILED)
+    error.__cause__ = cause
+    return error

@@ -12,6 +12,7 @@ from penstock.api.errors import KafkaError
 from penstock.api.sink import OffsetAndMetadata, TopicPartition
 from penstock.kafka.admin import may_pass
 from penstock.pipeline.broker_errors import is_away
+from penstock.pipeline.sink.positions import kept
 from penstock.pipeline.task import FencedError
 
 log = logging.getLogger(__name__)
@@ -31,13 +32,6 @@ def names(partitions: list[ClientPartition]) -> list[TopicPartition]:
 
 def at_offsets(offsets: Mapping[TopicPartition, int]) -> list[ClientPartition]:
     return [ClientPartition(*partition, offset, *kept(offset)) for partition, offset in offsets.items()]
-
-
-def kept(offset: int) -> tuple[str, int]:
-    """What the group keeps with an offset: metadata, and the leader's epoch, as the client has it: -1 for none."""
-    if not isinstance(offset, OffsetAndMetadata):
-        return "", -1
-    return offset.metadata, -1 if offset.leader_epoch is None else offset.leader_epoch
 
 
 def of_client(partition: ClientPartition) -> OffsetAndMetadata:

@@ -1,4 +1,4 @@
-"""A run of a sink task: makes what its loop works with, runs it, and closes all of it. Java: ``Worker.startTask``."""
+"""A run of a sink task: the parts of its loop are made, run and closed. Java: ``Worker.startTask``."""
 
 from __future__ import annotations
 
@@ -27,14 +27,13 @@ from penstock.pipeline.errors import (
 )
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
+from penstock.pipeline.sink.commits import OffsetCommits
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
 from penstock.pipeline.sink.figures import SinkFigures
-from penstock.pipeline.sink.loop import SinkLoop
+from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
 from penstock.pipeline.sink.member import GroupMember, MemberReport, consumer_settings
-from penstock.pipeline.sink.offsets import SinkTaskOffsets
 from penstock.pipeline.sink.original_records import OriginalRecords
-from penstock.pipeline.sink.parts import GroupConsumer, SinkSteps
-from penstock.pipeline.sink.puts.ahead import JavaPuts
+from penstock.pipeline.sink.puts import JavaPuts, LocalPuts, SinkPuts
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
@@ -55,7 +54,7 @@ TOTALS = (
     "partition-count",
 )
 MAX_RECORDS = 2000
-"""How many records a ``put`` gets at most, unless ``max.poll.records`` is set."""
+"""The maximum number of records of a ``put``, unless ``max.poll.records`` is set."""
 
 
 def run_sink_task(
@@ -94,22 +93,22 @@ def run_sink_task(
         task = task_class()
         reporter = WorkerErrantRecordReporter(errors) if queue is not None or settings.log else None
         task.context = context = SinkContext(dict(spec.config), reporter, plugins.of())
-        offsets = SinkTaskOffsets(metrics, CommitTiming.of(spec))
-        statistics, consumer = _consumer(spec, host, connector, offsets)
-        offsets.consumer = consumer.client
+        commits = OffsetCommits(metrics)
+        statistics, consumer = _consumer(spec, host, connector, commits)
         active = ActiveTopics(spec, control, host).step()
         seen = [active, *noting(spec, metrics)]
         steps = timed([*conversion.to_connect(), *seen, *chain.steps], metrics, control.calls)
-        puts = None
+        puts: SinkPuts = LocalPuts(task)
         if isinstance(task, JavaSinkTask):
             steps.insert(0, Step(Stage.KAFKA_CONSUME, java_class_name(task_class), task.send))
             converters = conversion.in_java() if seen == [active] and not chain.steps else None
             puts = JavaPuts(task, converters, active, metrics)
         # A JVM that converts the records holds them as they were read itself.
-        originals.keeps = queue is not None and (puts is None or not puts.converts)
+        originals.keeps = queue is not None and not puts.convert
         runtime = TaskRuntime(id, control, host, metrics, errors)
-        loop = SinkLoop(runtime, task, context, consumer, SinkSteps(steps, originals, queue, puts), offsets)
-        context.member = GroupMember(consumer.client, lambda: loop.delivery.positions)
+        parts = SinkSteps(steps, originals, queue, puts)
+        loop = SinkLoop(runtime, task, context, consumer, parts, commits, CommitTiming.of(spec))
+        context.member = GroupMember(consumer.client, lambda: loop.machine.state.positions)
         errors.meanwhile = loop.meanwhile
         metrics.before_report = SinkFigures(loop, statistics).measure
         stack.callback(loop.leave)
@@ -140,14 +139,14 @@ def _close_failed(loop: SinkLoop) -> None:
 
 
 def _consumer(
-    spec: TaskSpec, host: TaskHost, connector: dict[str, str], offsets: SinkTaskOffsets
+    spec: TaskSpec, host: TaskHost, connector: dict[str, str], commits: OffsetCommits
 ) -> tuple[ClientStatistics, GroupConsumer]:
     java = consumer_settings(spec)
     native = consumer_config(java)
     statistics = ClientStatistics("consumer", java["client.id"])
     cooperative = "cooperative" in str(native.get("partition.assignment.strategy", ""))
     # PartitionWatch needs the events at the ends of partitions.
-    client = new_consumer(java, on_commit=offsets.answered, **{"enable.partition.eof": True, **statistics.settings()})
+    client = new_consumer(java, on_commit=commits.answered, **{"enable.partition.eof": True, **statistics.settings()})
     return statistics, GroupConsumer(
         client,
         Subscription(connector, java, native["metadata.max.age.ms"] / 1000),

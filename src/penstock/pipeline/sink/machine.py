@@ -1,0 +1,487 @@
+"""A sink task as a pure machine: events in, actions out. Java: ``WorkerSinkTask``.
+
+The loop (``loop``) calls ``step(event, now)`` for one event after the other and carries out the actions. Nothing here
+reads a clock, calls a consumer or a task, or starts a thread. ``messages`` lists the events and actions; the scenarios
+in ``tests/pipeline/sink/scenarios`` show every phase with every event.
+
+One put runs at a time, and one may be begun behind it. While a put runs elsewhere, records are fetched ahead; all else
+waits for its end: commits, rebalances, rewinds, a pause, a stop. While records are to be put again the consumer is
+polled to stay in its group. Without records there is a put each second, and when the task has asked for one by
+``timeout``; also while the connector is paused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+from typing import assert_never
+
+from penstock.api.sink import TopicPartition
+from penstock.pipeline.sink import messages as m
+from penstock.pipeline.sink.batch import FetchedBatch
+from penstock.pipeline.sink.positions import SinkPositions
+from penstock.pipeline.sink.state import (
+    Closing,
+    Idle,
+    Paused,
+    Putting,
+    Retrying,
+    SinkSettings,
+    SinkState,
+)
+
+TURN_SECONDS = 0.1
+MIN_WAIT_SECONDS = 0.001
+"""The consumer waits for whole milliseconds, and not at all for less: the loop would spin."""
+IDLE_PUT_SECONDS = 1.0
+RETRY_SECONDS = 0.5
+
+
+class SinkMachine:
+    """Others read ``state``; it changes by ``step`` alone."""
+
+    def __init__(self, settings: SinkSettings) -> None:
+        self.settings = settings
+        self.state = SinkState()
+        self._positions = SinkPositions(settings, self.state, self._emit)
+        self._actions: list[m.SinkAction] = []
+        self._now = 0.0
+
+    def step(self, event: m.SinkEvent, now: float) -> list[m.SinkAction]:
+        """Take one event at this time (seconds, never decreasing) and return the actions to carry out, in order."""
+        self._now = now
+        self._handle(event)
+        actions, self._actions = self._actions, []
+        return actions
+
+    def _emit(self, action: m.SinkAction) -> None:
+        self._actions.append(action)
+
+    def _handle(self, event: m.SinkEvent) -> None:
+        state, positions = self.state, self._positions
+        match event:
+            case m.Ticked():
+                self._tick()
+            case m.TurnContinued():
+                self._fetch()
+            case m.Fetched(batch, drained):
+                state.drained = drained
+                self._fetched(batch)
+            case m.FailureFound(error):
+                self._failed(error)
+            case m.PartitionsAssigned() | m.PartitionsRevoked():
+                self._rebalance_when_free(event)
+            case m.StartsFound():
+                self._open(event)
+            case m.TaskOpened(partitions):
+                self._assign(partitions)
+            case m.TaskClosed(partitions):
+                self._closed(partitions)
+            case m.PartitionSought(partition, offset):
+                self._sought(partition, offset)
+            case m.Converted(batch):
+                assert isinstance(state.phase, Putting)
+                self._put(batch, state.phase.retrying)
+            case m.ConversionDelayed():
+                positions.check_timeout(self._now)
+                positions.begin_if_due(self._now)
+            case m.PutTaken() | m.PutRefused() | m.PutFailed() | m.PutUnconverted():
+                self._put_ended(event)
+            case m.PauseWanted() | m.ResumeWanted():
+                state.pause_wanted = isinstance(event, m.PauseWanted)
+                self._pause_when_free()
+            case m.StopWanted():
+                self._stop_when_free()
+            case m.LoopBroken():
+                self._break_off()
+            case m.FlowRequested():
+                self._apply_flow(event)
+            case m.RewindRequested(offsets):
+                state.rewinds.update(offsets)
+            case m.TimeoutRequested(seconds):
+                state.timeout = seconds
+            case m.CommitRequested():
+                state.commit_requested = True
+            case m.LettersArrived(partitions, closing):
+                positions.ask(partitions, closing)
+            case m.LettersLost(partitions):
+                positions.forget(partitions)
+            case m.OffsetsAgreed():
+                positions.agreed(event, self._now)
+            case m.PreCommitFailed():
+                positions.failed(event)
+            case m.CommitAnswered():
+                positions.answered(event, self._now)
+            case _:
+                assert_never(event)
+
+    # -- turns
+
+    def _tick(self) -> None:
+        state, now = self.state, self._now
+        self._positions.check_timeout(now)
+        match state.phase:
+            case Closing():
+                pass
+            case Putting():
+                if state.failure is None and not self._due():
+                    self._fetch_ahead(state.phase)
+                self._emit(m.AwaitPut())
+            case Idle() | Retrying() | Paused():
+                if state.failure is not None:
+                    self._emit(m.FailTask(state.failure))
+                    return
+                self._positions.begin_if_due(now)
+                self._seek()
+                self._look()
+                if self._actions:
+                    self._emit(m.ContinueTurn())
+                else:
+                    self._fetch()
+            case _:
+                assert_never(state.phase)
+
+    def _due(self) -> bool:
+        """Return whether something waits for the end of the put that runs."""
+        state = self.state
+        return state.pause_wanted != state.connector_paused or self._positions.due(self._now) or bool(state.rewinds)
+
+    def _fetch_ahead(self, phase: Putting) -> None:
+        if not self.state.held and phase.batch is not None and self.state.ahead is None:
+            self._emit(m.FetchRecords(0.0, ahead=True))
+
+    def _fetch(self) -> None:
+        """Take the records that were fetched ahead, if they may be put now; otherwise poll the consumer."""
+        state = self.state
+        if not state.retrying and state.timeout is not None:
+            state.next_put, state.timeout = min(state.next_put, self._now + state.timeout), None
+        if isinstance(state.phase, Idle) and state.ahead is not None:
+            waiting, ready = state.ahead.divided(state.paused | state.rewinds.keys())
+            if ready is not None:
+                state.ahead = waiting
+                self._start(ready)
+                return
+        self._emit(m.FetchRecords(self._until_put()))
+
+    def _until_put(self) -> float:
+        """Return how long to wait for records until something is to be put, a turn at most."""
+        match self.state.phase:
+            case Retrying(_, at) | Paused(FetchedBatch(), at):
+                return min(max(at - self._now, 0.0), TURN_SECONDS)
+        left = self.state.next_put - self._now
+        return min(max(left, MIN_WAIT_SECONDS), TURN_SECONDS) if left > 0 else 0.0
+
+    def _fetched(self, batch: FetchedBatch | None) -> None:
+        state = self.state
+        if batch is not None and state.rewinds:  # those will be fetched from elsewhere
+            batch = batch.divided(state.rewinds.keys())[1]
+        match state.phase:
+            case Closing():
+                pass
+            case Putting():
+                if batch is not None:
+                    self._keep_ahead(state.phase, batch)
+            case Idle() | Retrying() | Paused():
+                if state.failure is not None:
+                    self._emit(m.FailTask(state.failure))
+                elif batch is None:
+                    self._put_if_due()
+                elif isinstance(state.phase, Idle):
+                    self._start(batch)
+                else:
+                    state.ahead = batch if state.ahead is None else state.ahead.followed_by(batch)
+                    self._put_if_due()
+            case _:
+                assert_never(state.phase)
+
+    def _keep_ahead(self, phase: Putting, batch: FetchedBatch) -> None:
+        state = self.state
+        if self.settings.puts_convert and state.quick and state.failure is None and not state.rewinds:
+            state.phase = replace(phase, behind=batch)
+            self._emit(m.PutBehind(batch))
+        else:
+            state.ahead = batch
+            self._emit(m.PrepareBatch(batch))
+
+    def _look(self) -> None:
+        """Look for partitions that stand still when the consumer had no more records, and all that it had are put."""
+        state = self.state
+        idle = isinstance(state.phase, Idle) and state.drained and state.ahead is None
+        if idle and self._now >= state.next_look:
+            state.next_look = self._now + self.settings.look_interval
+            fetched = state.fetchable
+            self._emit(m.LookForStandstill({p: at for p, at in state.taken.items() if p in fetched}))
+
+    # -- puts
+
+    def _start(self, batch: FetchedBatch) -> None:
+        self._emit(m.StartBatch(batch))
+        if self.settings.puts_convert:
+            self._put(batch)
+        else:
+            self.state.phase = Putting(batch, converting=True)
+            self._emit(m.ConvertBatch(batch))
+
+    def _put_if_due(self) -> None:
+        match self.state.phase:
+            case Retrying(batch, at) | Paused(FetchedBatch() as batch, at):
+                if self._now >= at:
+                    self._put(batch, retrying=True)
+            case Idle() | Paused():
+                if self._now >= self.state.next_put:
+                    self._put(None)
+
+    def _put(self, batch: FetchedBatch | None, retrying: bool = False) -> None:
+        state = self.state
+        state.next_put = self._now + IDLE_PUT_SECONDS
+        state.phase = Putting(batch, retrying, state.connector_paused)
+        self._emit(m.PutBatch(batch))
+        if batch is None or state.rebalance is not None or state.stop_wanted:
+            self._emit(m.AwaitPut())
+
+    def _put_ended(self, event: m.PutEnded) -> None:
+        state, phase = self.state, self.state.phase
+        assert isinstance(phase, Putting)
+        if phase.batch is not None:
+            state.quick = isinstance(event, m.PutTaken) and event.quick
+        match event:
+            case m.PutTaken(clear):
+                state.refused = False
+                self._taken(phase)
+                if phase.behind is not None and clear:
+                    self._emit(m.StartBatch(phase.behind))
+                    state.next_put = self._now + IDLE_PUT_SECONDS
+                    state.phase = Putting(phase.behind)
+                else:
+                    self._put_behind_later(phase)
+            case m.PutRefused(error, again):
+                self._put_behind_later(phase)
+                batch = phase.batch if again is None else again
+                if batch is None or not len(batch):  # there is nothing to hold back, and another such put follows
+                    self._emit(m.LogRetry(error, again=state.refused))
+                    state.refused = True
+                    self._taken(phase)
+                else:
+                    self._emit(m.LogRetry(error, again=phase.retrying))
+                    self._retry(phase, batch)
+            case m.PutFailed(error):
+                state.failure = state.failure or error
+                state.phase = self._rest(phase)
+            case m.PutUnconverted():
+                assert phase.batch is not None
+                self._put_behind_later(phase)
+                state.phase = replace(phase, converting=True, behind=None)
+                self._emit(m.ConvertBatch(phase.batch))  # one by one, to find which
+                return
+            case _:
+                assert_never(event)
+        self._follow_put()
+
+    def _put_behind_later(self, phase: Putting) -> None:
+        """The put behind has done nothing."""
+        if phase.behind is not None:
+            self.state.ahead = phase.behind
+
+    def _taken(self, phase: Putting) -> None:
+        self.state.phase = self._rest(phase)
+        if phase.batch is not None:
+            self._positions.take(phase.batch)
+            self._emit(m.FinishBatch())
+            if phase.retrying and not phase.paused:
+                self._emit(m.ResumePartitions(self.state.fetchable))
+
+    def _rest(self, phase: Putting) -> Idle | Paused:
+        return Paused() if phase.paused else Idle()
+
+    def _retry(self, phase: Putting, batch: FetchedBatch) -> None:
+        state = self.state
+        after, state.timeout = state.timeout, None
+        at = self._now + (RETRY_SECONDS if after is None else after)
+        state.phase = Paused(batch, at) if phase.paused else Retrying(batch, at)
+        if not phase.retrying:
+            self._emit(m.PausePartitions(state.assigned))
+
+    def _follow_put(self) -> None:
+        """Do what has waited for the end of the put, or wait for the one that has begun behind it."""
+        state = self.state
+        if isinstance(state.phase, Putting):
+            if state.rebalance is not None or state.stop_wanted or state.pause_wanted != state.connector_paused:
+                self._emit(m.AwaitPut())
+            return
+        if state.rebalance is not None:  # within a fetch, after which a failure fails the task
+            waiting, state.rebalance = state.rebalance, None
+            if state.failure is None or isinstance(waiting, m.PartitionsRevoked):
+                self._rebalance(waiting)
+        elif state.failure is not None:
+            self._emit(m.FailTask(state.failure))
+        elif state.stop_wanted:
+            self._close()
+        else:
+            self._follow_pause()
+
+    def _drop(self, partitions: Set[TopicPartition]) -> None:
+        """Drop the records of these partitions that wait to be put, for the first time or again."""
+        state = self.state
+        if state.ahead is not None:
+            state.ahead = state.ahead.divided(partitions)[1]
+        match state.phase:
+            case Retrying(batch, at):
+                rest = batch.divided(partitions)[1]
+                state.phase = Idle() if rest is None else Retrying(rest, at)
+                if rest is None:
+                    self._emit(m.FinishBatch())
+                    self._emit(m.ResumePartitions(state.fetchable))
+            case Paused(FetchedBatch() as batch, at):
+                rest = batch.divided(partitions)[1]
+                state.phase = Paused() if rest is None else Paused(rest, at)
+                if rest is None:
+                    self._emit(m.FinishBatch())
+
+    # -- pauses, rewinds, the end
+
+    def _pause_when_free(self) -> None:
+        if isinstance(self.state.phase, Putting):
+            self._emit(m.AwaitPut())
+        else:
+            self._follow_pause()
+
+    def _follow_pause(self) -> None:
+        state = self.state
+        match state.phase:
+            case Idle() if state.pause_wanted:
+                self._pause(Paused())
+            case Retrying(batch, at) if state.pause_wanted:
+                self._pause(Paused(batch, at))
+            case Paused(batch, at) if not state.pause_wanted:
+                if batch is None:
+                    state.phase = Idle()
+                    self._emit(m.ResumePartitions(state.fetchable))
+                else:
+                    state.phase = Retrying(batch, at)
+                self._emit(m.ReportRunning())
+
+    def _pause(self, phase: Paused) -> None:
+        self.state.phase = phase
+        self._emit(m.PausePartitions(self.state.assigned))
+        self._emit(m.BeginCommit(tuple(sorted(self.state.assigned))))
+        self._emit(m.ReportPaused())
+
+    def _failed(self, error: Exception) -> None:
+        """The task fails after the fetch, or after the put that runs. Records that could not be converted within a
+        rebalance do not keep it waiting.
+        """
+        state = self.state
+        state.failure = state.failure or error
+        if isinstance(state.phase, Putting) and state.phase.converting:
+            state.phase = self._rest(state.phase)
+            self._follow_put()
+
+    def _apply_flow(self, event: m.FlowRequested) -> None:
+        """Partitions that are being opened follow when the consumer has them, those that are being closed never."""
+        state = self.state
+        there = (event.partitions & state.assigned) - state.opening.keys() - state.closing
+        if event.flow is m.Flow.PAUSE:
+            state.paused |= event.partitions
+            if there:
+                self._emit(m.PausePartitions(there))
+        else:
+            state.paused -= event.partitions
+            if there and not state.held:
+                self._emit(m.ResumePartitions(there))
+
+    def _seek(self) -> None:
+        state = self.state
+        for partition, offset in tuple(state.rewinds.items()):
+            if partition in state.assigned:
+                self._emit(m.SeekPartition(partition, offset))
+            else:
+                del state.rewinds[partition]
+
+    def _sought(self, partition: TopicPartition, offset: int) -> None:
+        """A later request for the partition stays."""
+        if self.state.rewinds.get(partition) == offset:
+            del self.state.rewinds[partition]
+        self._positions.rewind(partition, offset)
+        self._drop({partition})
+
+    def _stop_when_free(self) -> None:
+        self.state.stop_wanted = True
+        match self.state.phase:
+            case Putting():
+                self._emit(m.AwaitPut())
+            case Idle() | Retrying() | Paused():
+                self._close()
+
+    def _break_off(self) -> None:
+        if not isinstance(self.state.phase, Closing):
+            self._emit(m.AbandonPuts())
+            self._close()
+
+    def _close(self) -> None:
+        """Commit what the task has taken, and close its partitions. Records that it has not taken are dropped."""
+        state = self.state
+        if state.batch is not None:
+            self._emit(m.FinishBatch())
+        state.phase, state.ahead = Closing(), None
+        if state.assigned:
+            self._revoke(m.PartitionsRevoked(tuple(sorted(state.assigned))))
+
+    # -- rebalances
+
+    def _rebalance_when_free(self, event: m.Rebalance) -> None:
+        match self.state.phase:
+            case Closing():
+                pass
+            case Putting():
+                self.state.rebalance = event
+                self._emit(m.AwaitPut())
+            case Idle() | Retrying() | Paused():
+                self._rebalance(event)
+
+    def _rebalance(self, event: m.Rebalance) -> None:
+        match event:
+            case m.PartitionsAssigned(offsets):
+                self.state.opening = dict(offsets)
+                self._emit(m.LookUpStarts(tuple(offsets)))
+            case m.PartitionsRevoked():
+                self._revoke(event)
+            case _:
+                assert_never(event)
+
+    def _open(self, event: m.StartsFound) -> None:
+        state = self.state
+        state.assigned |= frozenset(event.partitions)
+        state.paused &= state.assigned
+        self._positions.begin(event.starts)
+        if event.partitions:
+            self._emit(m.OpenTask(event.partitions))
+        else:
+            self._assign(())
+
+    def _assign(self, partitions: tuple[TopicPartition, ...]) -> None:
+        """The consumer begins where the task wants, otherwise at the position that was looked up."""
+        state, opening = self.state, self.state.opening
+        for partition in partitions:
+            if (offset := state.rewinds.pop(partition, None)) is not None:
+                self._positions.rewind(partition, offset)
+        targets = {p: state.taken.get(p, opening.get(p, 0)) for p in partitions}
+        state.opening = {}
+        paused = state.assigned if state.held else state.paused & state.assigned
+        self._emit(m.AssignPartitions(targets, frozenset(partitions) - paused, paused))
+
+    def _revoke(self, event: m.PartitionsRevoked) -> None:
+        self._drop(set(event.partitions))
+        if not event.lost:
+            self._emit(m.BeginCommit(event.partitions, closing=True))
+        self.state.closing = frozenset(event.partitions)
+        self._emit(m.CloseTask(event.partitions))
+
+    def _closed(self, partitions: tuple[TopicPartition, ...]) -> None:
+        """Without a cooperative assignor the next assignment may give them back, and then they stay paused, as in
+        Java.
+        """
+        state = self.state
+        self._positions.forget(partitions)
+        state.assigned, state.closing = state.assigned - frozenset(partitions), m.NO_PARTITIONS
+        if self.settings.cooperative:
+            state.paused &= state.assigned

@@ -1,0 +1,350 @@
+"""A sink's machine with a simulated consumer and task, for scenarios: what is told here is what the loop would do."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from penstock.api.batch import Batch, SinkOrigin
+from penstock.api.sink import TopicPartition
+from penstock.pipeline.sink import messages as m
+from penstock.pipeline.sink.batch import FetchedBatch
+from penstock.pipeline.sink.machine import SinkMachine
+from penstock.pipeline.sink.state import Closing, Idle, Paused, Putting, Retrying, SinkSettings
+
+Positions = Mapping[TopicPartition, int]
+
+
+class SimulatedSink:
+    """Carries out the actions as ``SinkLoop`` does; ``say`` gets a line for each action and for each outcome."""
+
+    def __init__(self, say: Callable[[str], None], settings: SinkSettings, elsewhere: bool = False) -> None:
+        self.machine = SinkMachine(settings)
+        self.now = 0.0
+        self.seen: set[tuple[type, type]] = set()
+        """Each phase with each event that it got."""
+        self.records: deque[FetchedBatch] = deque()
+        self.puts: deque[m.PutEnded] = deque()
+        self.requests: dict[str, list[m.TaskRequest]] = {}
+        """What the task requests within its next call of a method."""
+        self.fetching: list[m.SinkEvent] = []
+        """What happens within the next fetch."""
+        self.pre_commits: deque[Exception | Positions] = deque()
+        self.letters: deque[bool] = deque()
+        self.failing: set[str] = set()
+        """Methods of the task, or steps of the loop, whose next call raises."""
+        self.delayed: list[m.SinkEvent] = []
+        """What happens while a record waits for its next attempt to be converted."""
+        self.started = False
+        """Whether the consumer can seek."""
+        self._say, self._elsewhere, self._depth = say, elsewhere, 0
+        self._runs = False
+        self._behind: FetchedBatch | None = None
+
+    def happen(self, event: m.SinkEvent) -> None:
+        """The machine gets the event."""
+        self._step(event)
+
+    def tell(self, text: str) -> None:
+        self._say("  " * self._depth + text)
+
+    def _step(self, event: m.SinkEvent) -> None:
+        self.seen.add((type(self.machine.state.phase), type(event)))
+        actions = self.machine.step(event, self.now)
+        failure: Exception | None = None
+        self._depth += 1
+        try:
+            for action in actions:
+                if failure is None or isinstance(action, m.CloseTask):
+                    try:
+                        self.tell(described_action(action))
+                        self._do(action)
+                    except RuntimeError as e:
+                        failure = failure or e
+        finally:
+            self._depth -= 1
+        if failure is not None:
+            raise failure
+
+    def _outcome(self, event: m.SinkEvent, method: str = "") -> None:
+        """The machine gets what the task has requested within the method, and then the event."""
+        for request in self.requests.pop(method, []):
+            self.tell(f"→ {described_event(request)}")
+            self._step(request)
+        self.tell(f"→ {described_event(event)}")
+        self._step(event)
+
+    def rebalance(self, event: m.Rebalance) -> None:
+        """The consumer's callback."""
+        try:
+            self.happen(event)
+        except RuntimeError as e:
+            self._outcome(m.FailureFound(e))
+
+    def _raise_if_failing(self, method: str) -> None:
+        if method in self.failing:
+            self.failing.discard(method)
+            raise RuntimeError(f"{method} has failed")
+
+    def _do(self, action: m.SinkAction) -> None:
+        match action:
+            case m.ContinueTurn():
+                self.happen(m.TurnContinued())
+            case m.FetchRecords():
+                self._fetch()
+            case m.SeekPartition(partition, offset):
+                if self.started:
+                    self._outcome(m.PartitionSought(partition, offset))
+                self.started = True
+            case m.LookUpStarts(partitions):
+                self._outcome(m.StartsFound(partitions, dict.fromkeys(partitions, 0)))
+            case m.ConvertBatch(batch):
+                while self.delayed:
+                    self._outcome(self.delayed.pop(0))
+                self._raise_if_failing("convert")
+                self._outcome(m.Converted(replace(batch, converted=True)))
+            case m.PutBatch(batch):
+                self._runs = True
+                if not self._elsewhere:
+                    self._await_put()
+            case m.PutBehind(batch):
+                self._behind = batch
+            case m.AwaitPut():
+                self._await_put()
+            case m.AbandonPuts():
+                self._runs, self._behind = False, None
+            case m.OpenTask(partitions):
+                self._raise_if_failing("open")
+                self._outcome(m.TaskOpened(partitions), "open")
+            case m.CloseTask(partitions):
+                try:
+                    self._raise_if_failing("close")
+                finally:
+                    self._outcome(m.TaskClosed(partitions), "close")
+            case m.BeginCommit(partitions, closing):
+                if self.letters and not self.letters.popleft():
+                    self.tell("→ dead letters have not arrived")
+                else:
+                    self._outcome(m.LettersArrived(partitions, closing))
+            case m.AskForOffsets(offsets, closing):
+                self._pre_commit(offsets, closing)
+            case m.WriteOffsets(offsets, closing):
+                if closing:
+                    self._outcome(m.CommitAnswered(offsets, closing=True))
+            case m.FailTask(error):
+                raise error
+            case (
+                m.PausePartitions()
+                | m.ResumePartitions()
+                | m.AssignPartitions()
+                | m.LookForStandstill()
+                | m.StartBatch()
+                | m.PrepareBatch()
+                | m.FinishBatch()
+                | m.ReportCommit()
+                | m.ReportPaused()
+                | m.ReportRunning()
+                | m.LogMessage()
+                | m.LogRetry()
+            ):
+                pass
+            case _:
+                assert_never(action)
+
+    def _fetch(self) -> None:
+        events, self.fetching = self.fetching, []
+        for event in events:
+            if isinstance(event, m.PartitionsAssigned | m.PartitionsRevoked):
+                self.tell(f"→ {described_event(event)}")
+                self.rebalance(event)
+            else:
+                self._outcome(event)
+        batch = self.records.popleft() if self.records else None
+        self._outcome(m.Fetched(batch, drained=not self.records), "fetch")
+
+    def _await_put(self) -> None:
+        if not self._runs:
+            return
+        event = self.puts.popleft() if self.puts else m.PutTaken()
+        behind, self._behind = self._behind, None
+        self._runs = isinstance(event, m.PutTaken) and event.clear and behind is not None
+        self._outcome(event, "put")
+
+    def _pre_commit(self, offsets: Positions, closing: bool) -> None:
+        answer = self.pre_commits.popleft() if self.pre_commits else offsets
+        if isinstance(answer, Exception):
+            self._outcome(m.PreCommitFailed(tuple(offsets), closing), "flush")
+            return
+        if self.letters and not self.letters.popleft():
+            self._outcome(m.LettersLost(tuple(offsets)), "flush")
+            raise RuntimeError("a dead letter was not produced")
+        self._outcome(m.OffsetsAgreed(offsets, answer, closing), "flush")
+
+
+def records(ranges: Mapping[TopicPartition, tuple[int, int]]) -> FetchedBatch:
+    """Records of partitions, from the first to the last offset of each."""
+    rows = [(name, offset) for name, (first, last) in ranges.items() for offset in range(first, last + 1)]
+    topics, numbers = [name.topic for name, _ in rows], [name.partition for name, _ in rows]
+    origin = SinkOrigin(topics, numbers, [offset for _, offset in rows], ["CreateTime"] * len(rows))
+    return FetchedBatch.of(Batch.of(topics, [b""] * len(rows), origin=origin))
+
+
+# -- words
+
+
+def described(sink: SimulatedSink) -> str:
+    """The phase and what else is not as usual."""
+    state = sink.machine.state
+    match state.phase:
+        case Idle():
+            words = ["Idle"]
+        case Putting(batch, retrying, paused, converting, behind):
+            words = [f"Putting {_batch(batch)}"]
+            words += ["again"] * retrying + ["paused"] * paused + ["converting"] * converting
+            words += [f"behind it {_batch(behind)}"] if behind is not None else []
+        case Retrying(batch, at):
+            words = [f"Retrying {_batch(batch)} at {at:g} s"]
+        case Paused(None):
+            words = ["Paused"]
+        case Paused(batch, at):
+            words = [f"Paused, retrying {_batch(batch)} at {at:g} s"]
+        case Closing():
+            words = ["Closing"]
+        case _:
+            assert_never(state.phase)
+    words += [f"{p}: taken {at}, committed {state.committed.get(p, '?')}" for p, at in sorted(state.taken.items())]
+    words += [f"assigned {_names(state.assigned - state.taken.keys())}"] if state.assigned - state.taken.keys() else []
+    words += [f"task paused {_names(state.paused)}"] if state.paused else []
+    words += [f"rewinds {_offsets(state.rewinds)}"] if state.rewinds else []
+    words += [f"ahead {_batch(state.ahead)}"] if state.ahead is not None else []
+    words += ["commit in flight"] if state.commit_sent_at is not None else []
+    words += ["commit requested"] if state.commit_requested else []
+    words += [f"waits: {described_event(state.rebalance)}"] if state.rebalance is not None else []
+    words += [f"failing: {state.failure}"] if state.failure is not None else []
+    return "= " + "; ".join(words)
+
+
+def described_action(action: m.SinkAction) -> str:
+    match action:
+        case m.ContinueTurn():
+            return "continue"
+        case m.FetchRecords(seconds, ahead):
+            return "fetch ahead" if ahead else f"fetch, waiting {seconds:g} s at most"
+        case m.PausePartitions(partitions):
+            return f"pause {_names(partitions)}"
+        case m.ResumePartitions(partitions):
+            return f"resume {_names(partitions)}"
+        case m.SeekPartition(partition, offset):
+            return f"seek {partition} to {offset}"
+        case m.LookUpStarts(partitions):
+            return f"look up starts of {_names(partitions)}"
+        case m.AssignPartitions(offsets, resumed, paused):
+            return f"assign {_offsets(offsets)}; resume {_names(resumed)}; pause {_names(paused)}"
+        case m.LookForStandstill(positions):
+            return f"look whether {_offsets(positions)} stand still"
+        case m.StartBatch(batch):
+            return f"start {_batch(batch)}"
+        case m.ConvertBatch(batch):
+            return f"convert {_batch(batch)}"
+        case m.PutBatch(batch):
+            return f"put {_batch(batch)}"
+        case m.PutBehind(batch):
+            return f"put behind {_batch(batch)}"
+        case m.PrepareBatch(batch):
+            return f"prepare {_batch(batch)}"
+        case m.AwaitPut():
+            return "await put"
+        case m.AbandonPuts():
+            return "abandon puts"
+        case m.FinishBatch():
+            return "finish batch"
+        case m.OpenTask(partitions):
+            return f"open {_names(partitions)}"
+        case m.CloseTask(partitions):
+            return f"close {_names(partitions)}"
+        case m.BeginCommit(partitions, closing):
+            return f"commit {_names(partitions)}" + " before closing" * closing
+        case m.AskForOffsets(offsets):
+            return f"ask for offsets up to {_offsets(offsets)}"
+        case m.WriteOffsets(offsets, closing):
+            return f"write {_offsets(offsets)}" + " and wait" * closing
+        case m.ReportCommit(result, seconds, error):
+            return f"report commit {result.name} after {seconds:g} s" + (f": {error}" if error else "")
+        case m.ReportPaused():
+            return "report paused"
+        case m.ReportRunning():
+            return "report running"
+        case m.LogMessage(_, text):
+            return f"log: {text}"
+        case m.LogRetry(error, again):
+            return f"log retry: {error}" + ", again" * again
+        case m.FailTask(error):
+            return f"fail: {error}"
+        case _:
+            assert_never(action)
+
+
+def described_event(event: m.SinkEvent) -> str:
+    match event:
+        case m.Fetched(batch):
+            return f"fetched {_batch(batch)}"
+        case m.FailureFound(error) | m.PutFailed(error):
+            return f"{_words(event)}: {error}"
+        case m.PartitionsAssigned(offsets):
+            return f"assigned {_names(offsets)}"
+        case m.PartitionsRevoked(partitions, lost):
+            return f"{'lost' if lost else 'revoked'} {_names(partitions)}"
+        case m.StartsFound(_, starts):
+            return f"starts found {_offsets(starts)}"
+        case m.TaskOpened() | m.TaskClosed() | m.Converted() | m.LettersArrived() | m.LettersLost():
+            return _words(event)
+        case m.PartitionSought() | m.Ticked() | m.TurnContinued() | m.ConversionDelayed() | m.PreCommitFailed():
+            return _words(event)
+        case m.PauseWanted() | m.ResumeWanted() | m.StopWanted() | m.LoopBroken():
+            return _words(event)
+        case m.CommitRequested():
+            return "task requests: commit"
+        case m.PutUnconverted():
+            return _words(event)
+        case m.PutTaken(clear, quick):
+            return "put taken" + ", clear" * clear + ", quick" * quick
+        case m.PutRefused(error):
+            return f"put refused: {error}"
+        case m.FlowRequested(flow, partitions):
+            return f"task requests: {flow.value} {_names(partitions)}"
+        case m.RewindRequested(offsets):
+            return f"task requests: rewind {_offsets(offsets)}"
+        case m.TimeoutRequested(seconds):
+            return f"task requests: timeout {seconds:g} s"
+        case m.OffsetsAgreed(_, agreed):
+            return f"offsets agreed {_offsets(agreed)}"
+        case m.CommitAnswered(written, error):
+            return f"commit answered: {error or _offsets(written)}"
+        case _:
+            assert_never(event)
+
+
+def _words(event: m.SinkEvent) -> str:
+    name = type(event).__name__
+    return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
+
+
+def _names(partitions: Iterable[TopicPartition]) -> str:
+    return " ".join(map(str, sorted(partitions))) or "nothing"
+
+
+def _offsets(offsets: Positions) -> str:
+    return " ".join(f"{partition}@{offset}" for partition, offset in sorted(offsets.items())) or "nothing"
+
+
+def _batch(batch: FetchedBatch | None) -> str:
+    """``t-0:3..7``: the offsets of the records of each partition."""
+    if batch is None:
+        return "nothing"
+    words = []
+    for partition, end in sorted(batch.ends.items()):
+        first = batch.first_offset(partition)
+        words.append(f"{partition}:{f'{first}..{end - 1}' if first is not None else f'none before {end}'}")
+    return " ".join(words)
