@@ -10,7 +10,7 @@ from penstock.api.record import SinkRecord
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.sink import member
-from penstock.pipeline.sink.member import GroupMember, GroupMetadata, consumer_settings
+from penstock.pipeline.sink.member import GroupMetadata, SinkGroupMember, consumer_settings
 from support.kafka.client import Kafka
 from support.tasks.recording_sink import recording, values
 from support.tasks.runs import TaskRun, eventually, new_name
@@ -40,7 +40,7 @@ class _Looks(SinkTask):
     seen: list[tuple[GroupMetadata, object, int]]
 
     def put(self, records: list[SinkRecord]) -> None:  # type: ignore[override]
-        member: GroupMember = self.context.member  # type: ignore[attr-defined]
+        member: SinkGroupMember = self.context.member  # type: ignore[attr-defined]
         for record in records:
             partition = TopicPartition(record.topic, record.partition or 0)
             self.seen.append(
@@ -97,7 +97,7 @@ def test_a_task_that_waits_long_for_its_group_says_so(
     kafka: Kafka, bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other member is alive for the broker, and does not take part in the rebalance."""
-    monkeypatch.setattr(member, "LONG_SECONDS", 0.5)
+    monkeypatch.setattr(member, "LONG_REBALANCE_SECONDS", 0.5)
     kafka.produce(topic, [b"1"])
     task = recording()
     connector = new_name()

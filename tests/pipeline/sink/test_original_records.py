@@ -63,7 +63,7 @@ def test_a_record_that_is_read_again_is_known() -> None:
 
 
 def test_so_many_bytes_are_kept(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(original_records, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(original_records, "MAX_BYTES", 10_000)
     fetches = Fetches()
     for i in range(4):
         fetches.fetch(i, b" " * 4000)
@@ -75,7 +75,7 @@ def test_so_many_bytes_are_kept(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
 
 
 def test_keys_and_values_that_are_null_take_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(original_records, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(original_records, "MAX_BYTES", 10_000)
     fetches = Fetches()
     for offset in range(4):
         batch = raw(offset, b"", b" " * 2000).with_(values=[None, b" " * 2000], keys=[None, None])

@@ -21,15 +21,15 @@ from support.tasks.runs import TaskRun, eventually
 
 pytestmark = pytest.mark.integration
 
-SOUGHT = "beginning there again"
+SOUGHT = "seeking there again"
 # What is asked of a broker waits behind a fetch.
 QUICK = {"consumer.override.fetch.max.wait.ms": "50"}
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    monkeypatch.setattr("penstock.pipeline.sink.standstill.OFTEN", 0.2)
-    monkeypatch.setattr("penstock.pipeline.sink.standstill.PATIENCE", 1.0)
+    monkeypatch.setattr("penstock.pipeline.sink.standstill.LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("penstock.pipeline.sink.standstill.PATIENCE_SECONDS", 1.0)
     with caplog.at_level(logging.WARNING):
         yield
 
@@ -58,7 +58,9 @@ def stopped_with_a_partition(kafka: Kafka, topic: str, task: Any) -> None:
 def test_a_partition_that_stands_still_is_begun_again_where_it_was(
     kafka: Kafka, bootstrap: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.pipeline.sink.standstill.PATIENCE", 4.0)  # twice as long, it has to go on then
+    monkeypatch.setattr(
+        "penstock.pipeline.sink.standstill.PATIENCE_SECONDS", 4.0
+    )  # twice as long, it has to go on then
     topic, task = kafka.create_topic(partitions=2), obeying()
     kafka.produce(topic, [Record("a0", partition=0), Record("b0", partition=1)])
     with TaskRun(task, bootstrap, {"topics": topic, **QUICK}):
@@ -114,7 +116,7 @@ def test_all_records_come_though_the_broker_is_frozen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is fenced meanwhile, so that all partitions have leaders with another epoch."""
-    monkeypatch.setattr("penstock.pipeline.sink.standstill.PATIENCE", 10.0)
+    monkeypatch.setattr("penstock.pipeline.sink.standstill.PATIENCE_SECONDS", 10.0)
     task = obeying()
     with FaultyBroker(tmp_path, {"broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "300"}) as broker:
         kafka = Kafka(broker.bootstrap)

@@ -12,7 +12,7 @@ from penstock.api.record import SinkRecord
 from penstock.api.sink import ErrantRecordReporter, TopicPartition
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import ErrorHandler, Failure, Stage
-from penstock.pipeline.sink.member import GroupMember
+from penstock.pipeline.sink.member import SinkGroupMember
 from penstock.pipeline.sink.messages import (
     NO_PARTITIONS,
     CommitRequested,
@@ -35,7 +35,7 @@ class SinkContext:
     ``pause`` and ``resume`` block while the loop polls.
     """
 
-    member: GroupMember
+    member: SinkGroupMember
     """Set before the task starts."""
 
     def __init__(

@@ -105,14 +105,16 @@ def _times(read: list[int]) -> list[Any]:
 
 
 def _types(kinds: list[int]) -> list[str]:
-    """One object if all are equal, as they are in a topic."""
+    """Return the types of timestamps; one object if all are equal, as they are in a topic."""
     if kinds and kinds.count(kinds[0]) == len(kinds):
         return [_TYPES[kinds[0]]] * len(kinds)
     return [_TYPES[kind] for kind in kinds]
 
 
 def _offsets(messages: list[Message], only: TopicPartition | None) -> Sequence[Any]:
-    """Those of one partition rise: if the last is as far from the first as there are messages, they have no gap."""
+    """Return the offsets. Those of one partition rise: if the last is as far from the first as there are messages, they
+    have no gap.
+    """
     if only and messages:
         first, last = messages[0].offset(), messages[-1].offset()
         if first is not None and last is not None and last - first == len(messages) - 1:
@@ -121,5 +123,5 @@ def _offsets(messages: list[Message], only: TopicPartition | None) -> Sequence[A
 
 
 def _shared(topics: list[Any]) -> list[Any]:
-    """The same; one object if all are equal, which is quick to count and to look up."""
+    """Return the same topics; one object if all are equal, which is quick to count and to look up."""
     return topics[:1] * len(topics) if topics and topics.count(topics[0]) == len(topics) else topics

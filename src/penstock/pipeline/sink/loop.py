@@ -95,7 +95,7 @@ class SinkLoop:
                 self.timing.timeout,
                 self.consumer.cooperative,
                 self.steps.puts.convert,
-                standstill.OFTEN,
+                standstill.LOOK_SECONDS,
             )
         )
         self.records = FetchedRecords(self.consumer.client, self.consumer.max_records, self.consumer.watch.ends)
@@ -322,9 +322,9 @@ class SinkLoop:
         put, self.running = self.running, None
         if put is not None:
             event = self._end(put)
-            behind, self.behind = self.behind, None
-            if isinstance(event, m.PutTaken) and event.clear:
-                self.running = behind
+            if not isinstance(event, m.PutFailed):  # after which both are abandoned
+                clear = isinstance(event, m.PutTaken) and event.clear
+                self.running, self.behind = self.behind if clear else None, None
             self.handle(event)
 
     def _end(self, put: BegunSinkPut) -> m.PutEnded:

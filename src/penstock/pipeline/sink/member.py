@@ -1,9 +1,9 @@
 """The member of a consumer group that a sink task is.
 
-The worker removes it from the group if the task's process is killed (``kafka.group.removal``), and what is left of
-earlier runs of the task if the group waits for them. Plugins that look behind
-the API (Iceberg's sink does) commit the group's offsets in a transaction of their own, for which they need the
-generation and the id of the member that reads the records.
+The worker removes it from the group if the task's process is killed (``kafka.group.removal``), and also the members of
+earlier runs of the task if the group waits for them. Plugins that look behind the API (Iceberg's sink does) commit the
+group's offsets in a transaction of their own, for which they need the generation and the id of the member that reads
+the records.
 """
 
 from __future__ import annotations
@@ -23,23 +23,25 @@ from penstock.pipeline.sink.partitions import SECONDS, names, of_client
 from penstock.pipeline.task import TaskSpec
 
 _SERIALIZED = b"CGMDv2:"
-LONG_SECONDS = 5.0
-"""A rebalance that takes longer may wait for a member that is gone. A broker lets each group wait 3 s for its first."""
+LONG_REBALANCE_SECONDS = 5.0
+"""A rebalance that takes longer may wait for a member that no longer exists. A broker lets each group wait 3 s for its
+first member.
+"""
 
 
 def consumer_settings(spec: TaskSpec) -> dict[str, str]:
-    """Those of the task's consumer, as Java's."""
+    """Return the settings of the task's consumer, as Java's."""
     connector = {**spec.connector_config, "name": spec.connector}
     return connector_consumer(spec.worker_config, connector, client_id(spec))
 
 
 def client_id(spec: TaskSpec) -> str:
-    """That no other task has, unless the consumer's ``client.id`` is overridden."""
+    """Return the ``client.id`` of the task's consumer, unless it is overridden; no other task has it."""
     return f"connector-consumer-{spec.connector}-{spec.task}"
 
 
 class MemberReport:
-    """Reports the consumer's id in its group, and if it waits long for a rebalance.
+    """Reports the consumer's id in its group, and whether it waits long for a rebalance.
 
     ``update`` is called by the loop, often; ``joined`` and ``left`` when a rebalance is over and when one begins.
     """
@@ -50,7 +52,7 @@ class MemberReport:
         self._reported = ""
         self._waits_since: float | None = None
         """None while it has its assignment, and as long as it has no id."""
-        # The next run of a static member takes its place in the group, and needs no other to be gone; a member of
+        # The next run of a static member takes its place in the group, and waits for no other to leave; a member of
         # KIP-848's protocol is waited for by nobody, and can't be removed.
         self._removable = "group.instance.id" not in native and native.get("group.protocol") != "consumer"
 
@@ -61,7 +63,7 @@ class MemberReport:
         if (id := self._client.memberid() or "") != self._reported:
             self._reported, self._waits_since = id, now
             self._report(id, False)
-        elif id and self._waits_since is not None and now - self._waits_since >= LONG_SECONDS:
+        elif id and self._waits_since is not None and now - self._waits_since >= LONG_REBALANCE_SECONDS:
             self._waits_since = now
             self._report(id, True)
 
@@ -84,7 +86,7 @@ class GroupMetadata:
 
     @classmethod
     def parse(cls, serialized: bytes) -> GroupMetadata:
-        """Of librdkafka's ``rd_kafka_consumer_group_metadata_write``. Raises KafkaError for another format."""
+        """Parse what librdkafka's ``rd_kafka_consumer_group_metadata_write`` writes. Raises KafkaError otherwise."""
         start = len(_SERIALIZED) + 4
         parts = serialized[start:].split(b"\0", 2)
         if not serialized.startswith(_SERIALIZED) or len(parts) != 3 or not parts[2]:
@@ -96,8 +98,8 @@ class GroupMetadata:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupMember:
-    """Any thread may call it."""
+class SinkGroupMember:
+    """The member, for plugins that look behind the API. Any thread may call it."""
 
     client: Consumer
     positions: Callable[[], Mapping[TopicPartition, int]]
@@ -107,7 +109,7 @@ class GroupMember:
         return GroupMetadata.parse(bytes(self.client.consumer_group_metadata()))
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """The group's offset of each, with its metadata; None if there is none.
+        """Return the group's offset of each partition, with its metadata; None if there is none.
 
         Raises KafkaException if the brokers do not answer.
         """
@@ -116,7 +118,7 @@ class GroupMember:
         return dict(zip(names(found), offsets, strict=True))
 
     def ends(self, partitions: Iterable[TopicPartition], last: bool) -> dict[TopicPartition, int]:
-        """The first offset of each, or the one after its last record. Raises KafkaException."""
+        """Return the first offset of each partition, or the one after its last record. Raises KafkaException."""
         where = OFFSET_END if last else OFFSET_BEGINNING
         found = self.client.offsets_for_times([ClientPartition(*each, where) for each in partitions], timeout=SECONDS)
         for each in found:
@@ -125,7 +127,7 @@ class GroupMember:
         return dict(zip(names(found), (each.offset for each in found), strict=True))
 
     def described(self, topic: str) -> list[dict[str, Any]]:
-        """Each partition of a topic; none if there is no such topic. Raises KafkaException."""
+        """Describe each partition of a topic; none if there is no such topic. Raises KafkaException."""
         found = self.client.list_topics(topic, timeout=SECONDS)
         nodes = {number: [number, broker.host, broker.port] for number, broker in found.brokers.items()}
 

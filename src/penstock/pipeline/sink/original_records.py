@@ -1,7 +1,7 @@
 """Records of a sink as they were read, for its dead letters.
 
-Java's ``InternalSinkRecord`` holds the record it was made of as long as a task holds it. Here the fetches of which not
-everything is committed are kept, up to ``MOST_BYTES``: a task reports what it has put before that, mostly at once.
+Java's ``InternalSinkRecord`` holds the record it was made of as long as a task holds it. Here fetches are kept
+until all of their records are committed, up to ``MAX_BYTES``: a task mostly reports a record at once.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from penstock.pipeline.conversion import Conversion
 
 log = logging.getLogger(__name__)
 
-MOST_BYTES = 64 << 20
-"""What the fetches before the last one may take."""
+MAX_BYTES = 64 << 20
+"""The maximum size of the fetches before the last one."""
 _RECORD_BYTES = 400
-"""What a record takes beside its key and value, about."""
+"""The approximate size of a record without its key and value."""
 
 Offsets = Mapping[TopicPartition, int]
 
@@ -34,7 +34,7 @@ class _Fetch:
     size: int
 
     def committed(self, offsets: Offsets) -> bool:
-        """Whether all records are; those of a partition that is gone are another task's."""
+        """Return whether all records are committed; those of partitions that this task has lost do not count."""
         return all(offsets.get(partition, end) >= end for partition, end in self.ends.items())
 
 
@@ -42,7 +42,7 @@ class _Fetch:
 class OriginalRecords:
     """Finds records as they were read: in the last fetch, else in those before it, else by converting them back.
 
-    The task may ask from any thread.
+    Any thread of the task may call ``original``.
     """
 
     raw: Batch | None = None
@@ -56,18 +56,18 @@ class OriginalRecords:
     _warned: bool = False
 
     def fetched(self, raw: Batch, ends: Offsets, committed: Offsets) -> None:
-        """This is the last fetch now; ``committed``: the offsets of the group."""
+        """Called with each fetch; ``committed``: the offsets of the group."""
         if self.keeps:
             if self._last is not None:
                 self._before.append(self._last)
                 self._size += self._last.size
             self._last = _Fetch(raw, dict(ends), _size(raw))
         self.raw = raw
-        while self._before and (self._size > MOST_BYTES or self._before[0].committed(committed)):
+        while self._before and (self._size > MAX_BYTES or self._before[0].committed(committed)):
             self._size -= self._before.popleft().size
 
     def original(self, record: Batch) -> Batch:
-        """``record`` has one row."""
+        """Return the record as it was read. Both have one row."""
         if isinstance(origin := record.origin, SinkOrigin):
             partition, offset = TopicPartition(origin.topics[0], origin.partitions[0]), origin.offsets[0]
             if self.raw is not None and (found := _found(self.raw, partition, offset)) is not None:
@@ -86,7 +86,7 @@ class OriginalRecords:
             log.warning(
                 "A record was reported when it was no longer known as it was read, after its offset was committed or "
                 "%d MiB later: its dead letter is what the converters make of the reported record",
-                MOST_BYTES >> 20,
+                MAX_BYTES >> 20,
             )
         assert self.conversion is not None
         for step in self.conversion.from_connect():

@@ -49,8 +49,8 @@ def resume(consumer: Consumer, partitions: Set[TopicPartition]) -> None:
 
 
 def positions(consumer: Consumer, partitions: list[ClientPartition], reset: str) -> dict[TopicPartition, int]:
-    """The offset of the next record of each partition, as far as it is known: the group's committed offset, or where
-    ``reset`` (librdkafka's ``auto.offset.reset``) says.
+    """Return the offset of the next record of each partition, as far as it is known: the group's committed offset, or
+    the one that ``reset`` (librdkafka's ``auto.offset.reset``) determines.
 
     Java asks the consumer for its positions when partitions are assigned, and commits them with the first other offset,
     so that partitions without records have a committed offset too. librdkafka knows a position only after a first

@@ -1,4 +1,4 @@
-"""A sink's consumer that delivers nothing of a partition, though the brokers have more of it.
+"""Detection of a sink's consumer that delivers nothing of a partition although the brokers have more of it.
 
 librdkafka was seen to stop with one of several partitions after its leader had come back with another epoch. Such a
 partition is sought to its position; if that does not help, the task is lost, and its next run has a new consumer.
@@ -20,44 +20,42 @@ from penstock.pipeline.task import FencedError
 
 log = logging.getLogger(__name__)
 
-OFTEN = 5.0
-"""Seconds from one look to the next."""
-PATIENCE = 10.0
-"""Seconds that a partition may stand still before it is sought; and twice as many after that until the task is lost."""
-GLANCE = 3.0
-"""Seconds that brokers have to say where partitions end; too few on a machine under load, and they never seem to."""
+LOOK_SECONDS = 5.0
+"""How often the loop looks at partitions."""
+PATIENCE_SECONDS = 10.0
+"""How long a partition may stand still before it is sought; after twice as long again the task is lost."""
+LOOK_UP_SECONDS = 3.0
+"""How long brokers have to return the ends of partitions. With less, a machine under load never seems to answer."""
 
 
 class StandstillError(FencedError):
-    """Another consumer has to be made, and so another run of the task."""
+    """The consumer does not recover: another run of the task has to make another one."""
 
 
 class PartitionWatch:
-    """``look`` if it is ``due``, and the consumer has no more to deliver."""
+    """Compares the consumer's positions with the ends of partitions.
+
+    The loop calls ``look`` at intervals when the consumer has no more records to deliver.
+    """
 
     def __init__(self, consumer: Consumer, wait: float) -> None:
         """``wait``: seconds that a broker may wait for more records before it answers a fetch."""
         self.ends: dict[TopicPartition, int] = {}
-        """Where the consumer has last found the end of a partition, behind records that are not delivered: markers of
-        transactions, and aborted records.
+        """The end of each partition, as the consumer has last found it behind records that are not delivered: markers
+        of transactions, and aborted records.
         """
         self._consumer = consumer
-        self._standstill = Standstill[TopicPartition](wait + PATIENCE)
+        self._standstill = Standstill[TopicPartition](wait + PATIENCE_SECONDS)
         self._before: Mapping[TopicPartition, int] = {}
         self._sought = set[TopicPartition]()
-        self._next = 0.0
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """They are not assigned any more, or are read from another offset."""
+        """Called when partitions are no longer assigned, or are read from another offset."""
         for partition in partitions:
             self.ends.pop(partition, None)
 
-    def due(self, now: float) -> bool:
-        return now >= self._next
-
     def look(self, positions: Mapping[TopicPartition, int], now: float) -> None:
-        """``positions``: of the partitions of which records are waited for. Raises StandstillError."""
-        self._next = now + OFTEN
+        """Seek partitions that stand still; ``positions``: of those that are fetched. Raises StandstillError."""
         reached = {p: max(at, self.ends.get(p, at)) for p, at in positions.items()}
         idle = {p: at for p, at in reached.items() if self._before.get(p) == at}
         self._before = reached
@@ -73,20 +71,22 @@ class PartitionWatch:
             self._act(still)
 
     def _ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """With ``isolation.level=read_committed`` the last stable offsets: an open transaction is no standstill."""
+        """Return the ends; with ``isolation.level=read_committed`` the last stable offsets: an open transaction is no
+        standstill.
+        """
         asked = [ClientPartition(*partition, OFFSET_END) for partition in partitions]
-        found = self._consumer.offsets_for_times(asked, timeout=GLANCE) if asked else []
+        found = self._consumer.offsets_for_times(asked, timeout=LOOK_UP_SECONDS) if asked else []
         known = [each for each in found if each.error is None]
         return {partition: each.offset for partition, each in zip(names(known), known, strict=True)}
 
     def _act(self, still: Mapping[TopicPartition, int]) -> None:
         named = ", ".join(f"{topic}-{number} at offset {at}" for (topic, number), at in sorted(still.items()))
-        said = (
+        text = (
             f"The consumer has delivered nothing for {self._standstill.tolerated:.0f} s of {named}, where there is more"
         )
         if self._sought & still.keys():
-            raise StandstillError(said)
-        log.warning("%s; beginning there again", said)
+            raise StandstillError(text)
+        log.warning("%s; seeking there again", text)
         for place in at_offsets(still):
             with suppress(KafkaException):  # it is not fetched at all
                 self._consumer.seek(place)

@@ -1,4 +1,4 @@
-"""Which topics a sink task reads: a list, or a regular expression of Java's that is expanded here.
+"""The topics that a sink task reads: a list, or a regular expression of Java's that is expanded here.
 
 librdkafka's own patterns are of another dialect. Java: ``SinkConnectorConfig.parseTopicsList``,
 ``Consumer.subscribe(Pattern)``.

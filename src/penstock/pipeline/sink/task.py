@@ -31,7 +31,7 @@ from penstock.pipeline.sink.commits import OffsetCommits
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
 from penstock.pipeline.sink.figures import SinkFigures
 from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
-from penstock.pipeline.sink.member import GroupMember, MemberReport, consumer_settings
+from penstock.pipeline.sink.member import MemberReport, SinkGroupMember, consumer_settings
 from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.sink.puts import JavaPuts, LocalPuts, SinkPuts
 from penstock.pipeline.sink.standstill import PartitionWatch
@@ -108,7 +108,7 @@ def run_sink_task(
         runtime = TaskRuntime(id, control, host, metrics, errors)
         parts = SinkSteps(steps, originals, queue, puts)
         loop = SinkLoop(runtime, task, context, consumer, parts, commits, CommitTiming.of(spec))
-        context.member = GroupMember(consumer.client, lambda: loop.machine.state.positions)
+        context.member = SinkGroupMember(consumer.client, lambda: loop.machine.state.positions)
         errors.meanwhile = loop.meanwhile
         metrics.before_report = SinkFigures(loop, statistics).measure
         stack.callback(loop.leave)
@@ -129,8 +129,8 @@ def run_sink_task(
 
 
 def _close_failed(loop: SinkLoop) -> None:
-    """What fails while the partitions of a failing task are closed is not why it ends, and does not decide whether it
-    is lost.
+    """Close the partitions of a failing task. A failure meanwhile is only logged: it is not why the task ends, and does
+    not decide whether it is lost.
     """
     try:
         loop.close_all()
