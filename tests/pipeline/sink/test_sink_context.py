@@ -10,7 +10,7 @@ import pytest
 from penstock.api.errors import IllegalWorkerStateError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.sink.context import SinkContext
-from penstock.pipeline.sink.messages import CommitRequested, Flow, FlowRequested, RewindRequested, TimeoutRequested
+from penstock.pipeline.sink.events import CommitRequested, Flow, FlowRequested, RewindRequested, TimeoutRequested
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually
 

@@ -11,8 +11,8 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.record import SinkRecord
 from penstock.api.sink import SinkTask, TopicPartition
+from penstock.pipeline.sink.events import StartsFound
 from penstock.pipeline.sink.loop import SinkLoop
-from penstock.pipeline.sink.messages import StartsFound
 from penstock.pipeline.sink.partitions import positions
 from penstock.pipeline.task import FencedError
 from support.tasks.runs import TaskRun

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.pipeline.sink import messages as m
+from penstock.pipeline.sink import events
 from penstock.pipeline.sink.partitions import positions
 from penstock.pipeline.task import FencedError
 from support.tasks.sink_loop import FIRST, SECOND, Commits, assign, deliver, sink_loop
@@ -84,7 +84,7 @@ def test_a_task_that_has_gone_back_stays_there_though_an_earlier_commit_is_answe
     state = loop.machine.state
     loop.context.request_commit()
     loop.meanwhile()
-    loop.handle(m.PartitionSought(FIRST, 5))
+    loop.handle(events.PartitionSought(FIRST, 5))
     loop.commits.answered(None, [ClientPartition(*FIRST, 100), ClientPartition(*SECOND, 50)])
     assert state.committed == {FIRST: 5, SECOND: 50}
     state.taken[FIRST] = 7

@@ -17,7 +17,7 @@ from typing import get_args
 import pytest
 
 from penstock.api.sink import TopicPartition
-from penstock.pipeline.sink import messages as m
+from penstock.pipeline.sink import events
 from penstock.pipeline.sink.state import Closing, Idle, Paused, Putting, Retrying, SinkPhase, SinkSettings
 from support.tasks.simulated_sink import SimulatedSink, described, described_event, records
 
@@ -39,13 +39,13 @@ EVERYWHERE = set(get_args(SinkPhase))
 AT_REST = {Idle, Retrying, Paused}
 """No put runs."""
 POSSIBLE: dict[type, set[type]] = {
-    **dict.fromkeys(get_args(m.SinkEvent), EVERYWHERE),
-    **dict.fromkeys((m.TurnContinued, m.StartsFound, m.TaskOpened, m.PartitionSought), AT_REST),
-    m.TaskClosed: {*AT_REST, Closing},
-    **{event: {Putting} for event in (m.Converted, m.ConversionDelayed, *get_args(m.PutEnded))},
-    m.PauseWanted: EVERYWHERE - {Paused},
-    m.ResumeWanted: {Paused, Putting, Closing},
-    m.StopWanted: {*AT_REST, Putting},
+    **dict.fromkeys(get_args(events.SinkEvent), EVERYWHERE),
+    **dict.fromkeys((events.TurnContinued, events.StartsFound, events.TaskOpened, events.PartitionSought), AT_REST),
+    events.TaskClosed: {*AT_REST, Closing},
+    **{event: {Putting} for event in (events.Converted, events.ConversionDelayed, *get_args(events.PutEnded))},
+    events.PauseWanted: EVERYWHERE - {Paused},
+    events.ResumeWanted: {Paused, Putting, Closing},
+    events.StopWanted: {*AT_REST, Putting},
 }
 """The phases in which each event may come."""
 
@@ -83,9 +83,9 @@ def run(sink: SimulatedSink, command: str, lines: list[str]) -> SimulatedSink:
             sink = SimulatedSink(lines.append, settings, elsewhere=converts or "elsewhere" in options)
             sink.machine.state.next_put = 1.0
             if "new" not in options:
-                sink.machine.step(m.PartitionsAssigned(dict.fromkeys(PAIR, 0)), 0.0)
-                sink.machine.step(m.StartsFound(PAIR, dict.fromkeys(PAIR, 0)), 0.0)
-                sink.machine.step(m.TaskOpened(PAIR), 0.0)
+                sink.machine.step(events.PartitionsAssigned(dict.fromkeys(PAIR, 0)), 0.0)
+                sink.machine.step(events.StartsFound(PAIR, dict.fromkeys(PAIR, 0)), 0.0)
+                sink.machine.step(events.TaskOpened(PAIR), 0.0)
                 sink.machine.state.next_look = 1000.0
                 sink.machine.state.quick = "quick" in options
                 sink.started = True
@@ -115,10 +115,10 @@ def run(sink: SimulatedSink, command: str, lines: list[str]) -> SimulatedSink:
             sink.started = False
         case _:
             event = _event([verb, *words])
-            if not isinstance(event, m.Ticked):
+            if not isinstance(event, events.Ticked):
                 sink.tell(described_event(event))
             try:
-                if isinstance(event, m.PartitionsAssigned | m.PartitionsRevoked):
+                if isinstance(event, events.PartitionsAssigned | events.PartitionsRevoked):
                     sink.rebalance(event)
                 else:
                     sink.happen(event)
@@ -130,64 +130,64 @@ def run(sink: SimulatedSink, command: str, lines: list[str]) -> SimulatedSink:
 PAIR = (TopicPartition("t", 0), TopicPartition("t", 1))
 
 
-def _event(words: list[str]) -> m.SinkEvent:
+def _event(words: list[str]) -> events.SinkEvent:
     match words:
         case ["tick"]:
-            return m.Ticked()
+            return events.Ticked()
         case ["delay"]:
-            return m.ConversionDelayed()
+            return events.ConversionDelayed()
         case ["fetched", *ranges]:
-            return m.Fetched(records(dict(map(_range, ranges))) if ranges else None, drained=True)
+            return events.Fetched(records(dict(map(_range, ranges))) if ranges else None, drained=True)
         case ["fail", text]:
-            return m.FailureFound(RuntimeError(text))
+            return events.FailureFound(RuntimeError(text))
         case ["assign", *names]:
-            return m.PartitionsAssigned(dict.fromkeys(map(_partition, names), 0))
+            return events.PartitionsAssigned(dict.fromkeys(map(_partition, names), 0))
         case ["revoke", *names]:
-            return m.PartitionsRevoked(tuple(map(_partition, names)))
+            return events.PartitionsRevoked(tuple(map(_partition, names)))
         case ["lose", *names]:
-            return m.PartitionsRevoked(tuple(map(_partition, names)), lost=True)
+            return events.PartitionsRevoked(tuple(map(_partition, names)), lost=True)
         case ["pause"]:
-            return m.PauseWanted()
+            return events.PauseWanted()
         case ["resume"]:
-            return m.ResumeWanted()
+            return events.ResumeWanted()
         case ["stop"]:
-            return m.StopWanted()
+            return events.StopWanted()
         case ["break"]:
-            return m.LoopBroken()
+            return events.LoopBroken()
         case ["answer-commit", *offsets]:
-            return m.CommitAnswered(dict(map(_offset, offsets)))
+            return events.CommitAnswered(dict(map(_offset, offsets)))
         case ["refuse-commit", text]:
-            return m.CommitAnswered({}, text)
+            return events.CommitAnswered({}, text)
         case ["request", *words]:
             return _request(words)
     raise ValueError(f"unknown command: {words}")
 
 
-def _request(words: list[str]) -> m.TaskRequest:
+def _request(words: list[str]) -> events.TaskRequest:
     match words:
         case ["pause", *names]:
-            return m.FlowRequested(m.Flow.PAUSE, frozenset(map(_partition, names)))
+            return events.FlowRequested(events.Flow.PAUSE, frozenset(map(_partition, names)))
         case ["resume", *names]:
-            return m.FlowRequested(m.Flow.RESUME, frozenset(map(_partition, names)))
+            return events.FlowRequested(events.Flow.RESUME, frozenset(map(_partition, names)))
         case ["rewind", *offsets]:
-            return m.RewindRequested(dict(map(_offset, offsets)))
+            return events.RewindRequested(dict(map(_offset, offsets)))
         case ["timeout", seconds]:
-            return m.TimeoutRequested(float(seconds))
+            return events.TimeoutRequested(float(seconds))
         case ["commit"]:
-            return m.CommitRequested()
+            return events.CommitRequested()
     raise ValueError(f"unknown request: {words}")
 
 
-def _put_end(what: str, marks: list[str]) -> m.PutEnded:
+def _put_end(what: str, marks: list[str]) -> events.PutEnded:
     match what:
         case "takes":
-            return m.PutTaken("clear" in marks, "quick" in marks)
+            return events.PutTaken("clear" in marks, "quick" in marks)
         case "refuses":
-            return m.PutRefused(RuntimeError("not yet"))
+            return events.PutRefused(RuntimeError("not yet"))
         case "fails":
-            return m.PutFailed(RuntimeError("put has failed"))
+            return events.PutFailed(RuntimeError("put has failed"))
         case "unconverted":
-            return m.PutUnconverted()
+            return events.PutUnconverted()
     raise ValueError(f"unknown end of a put: {what}")
 
 

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, NotReadyError, RetriableError
 from penstock.api.sink import SinkTask
-from penstock.pipeline.sink import messages as m
+from penstock.pipeline.sink import events
 from support.tasks.sink_loop import FIRST, deliver, sink_loop
 
 
@@ -41,7 +41,7 @@ def delivered(client: Consumer, task: SinkTask) -> dict[str, Any]:
     deliver(loop, (FIRST, 7))
     while loop.machine.state.batch is not None:
         task.context.timeout(0)
-        loop.handle(m.Fetched(None, drained=True))
+        loop.handle(events.Fetched(None, drained=True))
     assert loop.machine.state.positions == {FIRST: 8}
     return loop.runtime.metrics.snapshot(time.monotonic())
 
@@ -59,7 +59,7 @@ def test_an_error_of_a_put_without_records_is_logged_once_and_told(
     loop = sink_loop(client, Busy(RetriableError("it is away"), RetriableError("it is away")))
     for _ in range(3):
         loop.machine.state.next_put = 0.0
-        loop.handle(m.Fetched(None, drained=True))
+        loop.handle(events.Fetched(None, drained=True))
     assert [row.levelno for row in caplog.records if row.exc_info] == [logging.ERROR]
     figures = loop.runtime.metrics.snapshot(time.monotonic())
     assert figures["penstock-last-error"].endswith("RetriableException: it is away")

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.sink import TopicPartition
-from penstock.pipeline.sink import messages as m
+from penstock.pipeline.sink import actions, events
 from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.machine import SinkMachine
 from penstock.pipeline.sink.state import Closing, Idle, Paused, Putting, Retrying, SinkSettings
@@ -26,16 +26,16 @@ class SimulatedSink:
         self.seen: set[tuple[type, type]] = set()
         """Each phase with each event that it got."""
         self.records: deque[FetchedBatch] = deque()
-        self.puts: deque[m.PutEnded] = deque()
-        self.requests: dict[str, list[m.TaskRequest]] = {}
+        self.puts: deque[events.PutEnded] = deque()
+        self.requests: dict[str, list[events.TaskRequest]] = {}
         """What the task requests within its next call of a method."""
-        self.fetching: list[m.SinkEvent] = []
+        self.fetching: list[events.SinkEvent] = []
         """What happens within the next fetch."""
         self.pre_commits: deque[Exception | Positions] = deque()
         self.letters: deque[bool] = deque()
         self.failing: set[str] = set()
         """Methods of the task, or steps of the loop, whose next call raises."""
-        self.delayed: list[m.SinkEvent] = []
+        self.delayed: list[events.SinkEvent] = []
         """What happens while a record waits for its next attempt to be converted."""
         self.started = False
         """Whether the consumer can seek."""
@@ -43,21 +43,21 @@ class SimulatedSink:
         self._runs = False
         self._behind: FetchedBatch | None = None
 
-    def happen(self, event: m.SinkEvent) -> None:
+    def happen(self, event: events.SinkEvent) -> None:
         """The machine gets the event."""
         self._step(event)
 
     def tell(self, text: str) -> None:
         self._say("  " * self._depth + text)
 
-    def _step(self, event: m.SinkEvent) -> None:
+    def _step(self, event: events.SinkEvent) -> None:
         self.seen.add((type(self.machine.state.phase), type(event)))
-        actions = self.machine.step(event, self.now)
+        following = self.machine.step(event, self.now)
         failure: Exception | None = None
         self._depth += 1
         try:
-            for action in actions:
-                if failure is None or isinstance(action, m.CloseTask):
+            for action in following:
+                if failure is None or isinstance(action, actions.CloseTask):
                     try:
                         self.tell(described_action(action))
                         self._do(action)
@@ -68,7 +68,7 @@ class SimulatedSink:
         if failure is not None:
             raise failure
 
-    def _outcome(self, event: m.SinkEvent, method: str = "") -> None:
+    def _outcome(self, event: events.SinkEvent, method: str = "") -> None:
         """The machine gets what the task has requested within the method, and then the event."""
         for request in self.requests.pop(method, []):
             self.tell(f"→ {described_event(request)}")
@@ -76,111 +76,111 @@ class SimulatedSink:
         self.tell(f"→ {described_event(event)}")
         self._step(event)
 
-    def rebalance(self, event: m.Rebalance) -> None:
+    def rebalance(self, event: events.Rebalance) -> None:
         """The consumer's callback."""
         try:
             self.happen(event)
         except RuntimeError as e:
-            self._outcome(m.FailureFound(e))
+            self._outcome(events.FailureFound(e))
 
     def _raise_if_failing(self, method: str) -> None:
         if method in self.failing:
             self.failing.discard(method)
             raise RuntimeError(f"{method} has failed")
 
-    def _do(self, action: m.SinkAction) -> None:
+    def _do(self, action: actions.SinkAction) -> None:
         match action:
-            case m.ContinueTurn():
-                self.happen(m.TurnContinued())
-            case m.FetchRecords():
+            case actions.ContinueTurn():
+                self.happen(events.TurnContinued())
+            case actions.FetchRecords():
                 self._fetch()
-            case m.SeekPartition(partition, offset):
+            case actions.SeekPartition(partition, offset):
                 if self.started:
-                    self._outcome(m.PartitionSought(partition, offset))
+                    self._outcome(events.PartitionSought(partition, offset))
                 self.started = True
-            case m.LookUpStarts(partitions):
-                self._outcome(m.StartsFound(partitions, dict.fromkeys(partitions, 0)))
-            case m.ConvertBatch(batch):
+            case actions.LookUpStarts(partitions):
+                self._outcome(events.StartsFound(partitions, dict.fromkeys(partitions, 0)))
+            case actions.ConvertBatch(batch):
                 while self.delayed:
                     self._outcome(self.delayed.pop(0))
                 self._raise_if_failing("convert")
-                self._outcome(m.Converted(replace(batch, converted=True)))
-            case m.PutBatch(batch):
+                self._outcome(events.Converted(replace(batch, converted=True)))
+            case actions.PutBatch(batch):
                 self._runs = True
                 if not self._elsewhere:
                     self._await_put()
-            case m.PutBehind(batch):
+            case actions.PutBehind(batch):
                 self._behind = batch
-            case m.AwaitPut():
+            case actions.AwaitPut():
                 self._await_put()
-            case m.AbandonPuts():
+            case actions.AbandonPuts():
                 self._runs, self._behind = False, None
-            case m.OpenTask(partitions):
+            case actions.OpenTask(partitions):
                 self._raise_if_failing("open")
-                self._outcome(m.TaskOpened(partitions), "open")
-            case m.CloseTask(partitions):
+                self._outcome(events.TaskOpened(partitions), "open")
+            case actions.CloseTask(partitions):
                 try:
                     self._raise_if_failing("close")
                 finally:
-                    self._outcome(m.TaskClosed(partitions), "close")
-            case m.BeginCommit(partitions, closing):
+                    self._outcome(events.TaskClosed(partitions), "close")
+            case actions.BeginCommit(partitions, closing):
                 if self.letters and not self.letters.popleft():
                     self.tell("→ dead letters have not arrived")
                 else:
-                    self._outcome(m.LettersArrived(partitions, closing))
-            case m.AskForOffsets(offsets, closing):
+                    self._outcome(events.LettersArrived(partitions, closing))
+            case actions.AskForOffsets(offsets, closing):
                 self._pre_commit(offsets, closing)
-            case m.WriteOffsets(offsets, closing):
+            case actions.WriteOffsets(offsets, closing):
                 if closing:
-                    self._outcome(m.CommitAnswered(offsets, closing=True))
-            case m.FailTask(error):
+                    self._outcome(events.CommitAnswered(offsets, closing=True))
+            case actions.FailTask(error):
                 raise error
             case (
-                m.PausePartitions()
-                | m.ResumePartitions()
-                | m.AssignPartitions()
-                | m.LookForStandstill()
-                | m.StartBatch()
-                | m.PrepareBatch()
-                | m.FinishBatch()
-                | m.ReportCommit()
-                | m.ReportPaused()
-                | m.ReportRunning()
-                | m.LogMessage()
-                | m.LogRetry()
+                actions.PausePartitions()
+                | actions.ResumePartitions()
+                | actions.AssignPartitions()
+                | actions.LookForStandstill()
+                | actions.StartBatch()
+                | actions.PrepareBatch()
+                | actions.FinishBatch()
+                | actions.ReportCommit()
+                | actions.ReportPaused()
+                | actions.ReportRunning()
+                | actions.LogMessage()
+                | actions.LogRetry()
             ):
                 pass
             case _:
                 assert_never(action)
 
     def _fetch(self) -> None:
-        events, self.fetching = self.fetching, []
-        for event in events:
-            if isinstance(event, m.PartitionsAssigned | m.PartitionsRevoked):
+        happening, self.fetching = self.fetching, []
+        for event in happening:
+            if isinstance(event, events.PartitionsAssigned | events.PartitionsRevoked):
                 self.tell(f"→ {described_event(event)}")
                 self.rebalance(event)
             else:
                 self._outcome(event)
         batch = self.records.popleft() if self.records else None
-        self._outcome(m.Fetched(batch, drained=not self.records), "fetch")
+        self._outcome(events.Fetched(batch, drained=not self.records), "fetch")
 
     def _await_put(self) -> None:
         if not self._runs:
             return
-        event = self.puts.popleft() if self.puts else m.PutTaken()
+        event = self.puts.popleft() if self.puts else events.PutTaken()
         behind, self._behind = self._behind, None
-        self._runs = isinstance(event, m.PutTaken) and event.clear and behind is not None
+        self._runs = isinstance(event, events.PutTaken) and event.clear and behind is not None
         self._outcome(event, "put")
 
     def _pre_commit(self, offsets: Positions, closing: bool) -> None:
         answer = self.pre_commits.popleft() if self.pre_commits else offsets
         if isinstance(answer, Exception):
-            self._outcome(m.PreCommitFailed(tuple(offsets), closing), "flush")
+            self._outcome(events.PreCommitFailed(tuple(offsets), closing), "flush")
             return
         if self.letters and not self.letters.popleft():
-            self._outcome(m.LettersLost(tuple(offsets)), "flush")
+            self._outcome(events.LettersLost(tuple(offsets)), "flush")
             raise RuntimeError("a dead letter was not produced")
-        self._outcome(m.OffsetsAgreed(offsets, answer, closing), "flush")
+        self._outcome(events.OffsetsAgreed(offsets, answer, closing), "flush")
 
 
 def records(ranges: Mapping[TopicPartition, tuple[int, int]]) -> FetchedBatch:
@@ -226,107 +226,99 @@ def described(sink: SimulatedSink) -> str:
     return "= " + "; ".join(words)
 
 
-def described_action(action: m.SinkAction) -> str:
+def described_action(action: actions.SinkAction) -> str:
     match action:
-        case m.ContinueTurn():
+        case actions.ContinueTurn():
             return "continue"
-        case m.FetchRecords(seconds, ahead):
+        case actions.FetchRecords(seconds, ahead):
             return "fetch ahead" if ahead else f"fetch, waiting {seconds:g} s at most"
-        case m.PausePartitions(partitions):
+        case actions.PausePartitions(partitions):
             return f"pause {_names(partitions)}"
-        case m.ResumePartitions(partitions):
+        case actions.ResumePartitions(partitions):
             return f"resume {_names(partitions)}"
-        case m.SeekPartition(partition, offset):
+        case actions.SeekPartition(partition, offset):
             return f"seek {partition} to {offset}"
-        case m.LookUpStarts(partitions):
+        case actions.LookUpStarts(partitions):
             return f"look up starts of {_names(partitions)}"
-        case m.AssignPartitions(offsets, resumed, paused):
+        case actions.AssignPartitions(offsets, resumed, paused):
             return f"assign {_offsets(offsets)}; resume {_names(resumed)}; pause {_names(paused)}"
-        case m.LookForStandstill(positions):
+        case actions.LookForStandstill(positions):
             return f"look whether {_offsets(positions)} stand still"
-        case m.StartBatch(batch):
+        case actions.StartBatch(batch):
             return f"start {_batch(batch)}"
-        case m.ConvertBatch(batch):
+        case actions.ConvertBatch(batch):
             return f"convert {_batch(batch)}"
-        case m.PutBatch(batch):
+        case actions.PutBatch(batch):
             return f"put {_batch(batch)}"
-        case m.PutBehind(batch):
+        case actions.PutBehind(batch):
             return f"put behind {_batch(batch)}"
-        case m.PrepareBatch(batch):
+        case actions.PrepareBatch(batch):
             return f"prepare {_batch(batch)}"
-        case m.AwaitPut():
+        case actions.AwaitPut():
             return "await put"
-        case m.AbandonPuts():
+        case actions.AbandonPuts():
             return "abandon puts"
-        case m.FinishBatch():
+        case actions.FinishBatch():
             return "finish batch"
-        case m.OpenTask(partitions):
+        case actions.OpenTask(partitions):
             return f"open {_names(partitions)}"
-        case m.CloseTask(partitions):
+        case actions.CloseTask(partitions):
             return f"close {_names(partitions)}"
-        case m.BeginCommit(partitions, closing):
+        case actions.BeginCommit(partitions, closing):
             return f"commit {_names(partitions)}" + " before closing" * closing
-        case m.AskForOffsets(offsets):
+        case actions.AskForOffsets(offsets):
             return f"ask for offsets up to {_offsets(offsets)}"
-        case m.WriteOffsets(offsets, closing):
+        case actions.WriteOffsets(offsets, closing):
             return f"write {_offsets(offsets)}" + " and wait" * closing
-        case m.ReportCommit(result, seconds, error):
+        case actions.ReportCommit(result, seconds, error):
             return f"report commit {result.name} after {seconds:g} s" + (f": {error}" if error else "")
-        case m.ReportPaused():
+        case actions.ReportPaused():
             return "report paused"
-        case m.ReportRunning():
+        case actions.ReportRunning():
             return "report running"
-        case m.LogMessage(_, text):
+        case actions.LogMessage(_, text):
             return f"log: {text}"
-        case m.LogRetry(error, again):
+        case actions.LogRetry(error, again):
             return f"log retry: {error}" + ", again" * again
-        case m.FailTask(error):
+        case actions.FailTask(error):
             return f"fail: {error}"
         case _:
             assert_never(action)
 
 
-def described_event(event: m.SinkEvent) -> str:
+def described_event(event: events.SinkEvent) -> str:
     match event:
-        case m.Fetched(batch):
+        case events.Fetched(batch):
             return f"fetched {_batch(batch)}"
-        case m.FailureFound(error) | m.PutFailed(error):
+        case events.FailureFound(error) | events.PutFailed(error):
             return f"{_words(event)}: {error}"
-        case m.PartitionsAssigned(offsets):
+        case events.PartitionsAssigned(offsets):
             return f"assigned {_names(offsets)}"
-        case m.PartitionsRevoked(partitions, lost):
+        case events.PartitionsRevoked(partitions, lost):
             return f"{'lost' if lost else 'revoked'} {_names(partitions)}"
-        case m.StartsFound(_, starts):
+        case events.StartsFound(_, starts):
             return f"starts found {_offsets(starts)}"
-        case m.TaskOpened() | m.TaskClosed() | m.Converted() | m.LettersArrived() | m.LettersLost():
-            return _words(event)
-        case m.PartitionSought() | m.Ticked() | m.TurnContinued() | m.ConversionDelayed() | m.PreCommitFailed():
-            return _words(event)
-        case m.PauseWanted() | m.ResumeWanted() | m.StopWanted() | m.LoopBroken():
-            return _words(event)
-        case m.CommitRequested():
+        case events.CommitRequested():
             return "task requests: commit"
-        case m.PutUnconverted():
-            return _words(event)
-        case m.PutTaken(clear, quick):
+        case events.PutTaken(clear, quick):
             return "put taken" + ", clear" * clear + ", quick" * quick
-        case m.PutRefused(error):
+        case events.PutRefused(error):
             return f"put refused: {error}"
-        case m.FlowRequested(flow, partitions):
+        case events.FlowRequested(flow, partitions):
             return f"task requests: {flow.value} {_names(partitions)}"
-        case m.RewindRequested(offsets):
+        case events.RewindRequested(offsets):
             return f"task requests: rewind {_offsets(offsets)}"
-        case m.TimeoutRequested(seconds):
+        case events.TimeoutRequested(seconds):
             return f"task requests: timeout {seconds:g} s"
-        case m.OffsetsAgreed(_, agreed):
+        case events.OffsetsAgreed(_, agreed):
             return f"offsets agreed {_offsets(agreed)}"
-        case m.CommitAnswered(written, error):
+        case events.CommitAnswered(written, error):
             return f"commit answered: {error or _offsets(written)}"
         case _:
-            assert_never(event)
+            return _words(event)
 
 
-def _words(event: m.SinkEvent) -> str:
+def _words(event: events.SinkEvent) -> str:
     name = type(event).__name__
     return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
 

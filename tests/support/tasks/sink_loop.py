@@ -13,7 +13,7 @@ from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
-from penstock.pipeline.sink import messages as m
+from penstock.pipeline.sink import events
 from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.commits import OffsetCommits
 from penstock.pipeline.sink.context import SinkContext
@@ -58,15 +58,15 @@ def sink_loop(
 def assign(loop: SinkLoop, **positions: int) -> None:
     """Let the loop have these partitions from offset 0 on, whose records before these positions are put."""
     partitions = {{"first": FIRST, "second": SECOND}[name]: offset for name, offset in positions.items()}
-    loop.machine.step(m.StartsFound(tuple(partitions), dict.fromkeys(partitions, 0)), 0.0)
-    loop.machine.step(m.TaskOpened(tuple(partitions)), 0.0)
+    loop.machine.step(events.StartsFound(tuple(partitions), dict.fromkeys(partitions, 0)), 0.0)
+    loop.machine.step(events.TaskOpened(tuple(partitions)), 0.0)
     loop.machine.state.taken.update(partitions)
     loop.context.assign(loop.machine.state.assigned)
 
 
 def deliver(loop: SinkLoop, *records: tuple[TopicPartition, int]) -> None:
     """Let the loop fetch these records: partition and offset of each."""
-    loop.handle(m.Fetched(FetchedBatch.of(fetched(*records)), drained=True))
+    loop.handle(events.Fetched(FetchedBatch.of(fetched(*records)), drained=True))
 
 
 def fetched(*records: tuple[TopicPartition, int]) -> Batch:

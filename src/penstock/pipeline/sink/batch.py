@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.sink import TopicPartition
 
+Partitions = frozenset[TopicPartition]
+NO_PARTITIONS: Partitions = frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class FetchedBatch:

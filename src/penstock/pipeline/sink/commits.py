@@ -16,7 +16,8 @@ from confluent_kafka import TopicPartition as ClientPartition
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink.messages import CommitAnswered, CommitResult, ReportCommit, WriteOffsets
+from penstock.pipeline.sink.actions import CommitResult, ReportCommit, WriteOffsets
+from penstock.pipeline.sink.events import CommitAnswered
 from penstock.pipeline.sink.partitions import at_offsets, names, of_client
 
 log = logging.getLogger(__name__)

@@ -12,17 +12,16 @@ from penstock.api.record import SinkRecord
 from penstock.api.sink import ErrantRecordReporter, TopicPartition
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import ErrorHandler, Failure, Stage
-from penstock.pipeline.sink.member import SinkGroupMember
-from penstock.pipeline.sink.messages import (
-    NO_PARTITIONS,
+from penstock.pipeline.sink.batch import NO_PARTITIONS, Partitions
+from penstock.pipeline.sink.events import (
     CommitRequested,
     Flow,
     FlowRequested,
-    Partitions,
     RewindRequested,
     TaskRequest,
     TimeoutRequested,
 )
+from penstock.pipeline.sink.member import SinkGroupMember
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 
 SINK_TASK_CLASS = "org.apache.kafka.connect.sink.SinkTask"

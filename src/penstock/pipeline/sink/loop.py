@@ -6,7 +6,6 @@ Java: ``WorkerSinkTask``.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -16,14 +15,12 @@ from typing import assert_never
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
 
-from penstock.api.errors import ConnectError, NotReadyError, RetriableError
+from penstock.api.errors import NotReadyError
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.hosts.jvm.tasks.sink_task import NotConvertedError
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import Step
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
-from penstock.pipeline.sink import messages as m
-from penstock.pipeline.sink import standstill
+from penstock.pipeline.sink import actions, events, standstill
 from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.commits import OffsetCommits, agreed_offsets
 from penstock.pipeline.sink.context import SinkContext
@@ -32,14 +29,13 @@ from penstock.pipeline.sink.machine import SinkMachine
 from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.sink.partitions import names, pause, positions, resume
-from penstock.pipeline.sink.puts import NO_RECORDS, BegunSinkPut, SinkPuts
+from penstock.pipeline.sink.puts import NO_RECORDS, RunningPuts, SinkPuts
 from penstock.pipeline.sink.state import SinkSettings
 from penstock.pipeline.sink.subscription import Subscription
 
 log = logging.getLogger(__name__)
 
 QUEUE_FLUSH_SECONDS = 30.0
-PUT_FAILED = "Exiting WorkerSinkTask due to unrecoverable exception."
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +77,7 @@ class SinkLoop:
     timing: CommitTiming
     machine: SinkMachine = field(init=False)
     records: FetchedRecords = field(init=False)
-    running: BegunSinkPut | None = None
-    """The put that runs."""
-    behind: BegunSinkPut | None = None
-    """The put that has begun behind it."""
+    puts: RunningPuts = field(init=False)
     settle: Callable[[], bool] = lambda: True
     """Waits for the dead letters of the commit that has begun; see ``SinkContext.settling``."""
 
@@ -99,6 +92,7 @@ class SinkLoop:
             )
         )
         self.records = FetchedRecords(self.consumer.client, self.consumer.max_records, self.consumer.watch.ends)
+        self.puts = RunningPuts(self.steps.puts, self.runtime, self.context.check_reported, self.handle)
         self.commits.on_answer = self.handle
 
     def run(self) -> None:
@@ -109,18 +103,18 @@ class SinkLoop:
             self.consumer.subscription.update(self.consumer.client, now, self.on_assign, self.on_revoke, self.on_lost)
             self.consumer.member.update(now)
             if (pausing := control.pausing) != self.machine.state.pause_wanted:
-                self.handle(m.PauseWanted() if pausing else m.ResumeWanted())
-            self.handle(m.Ticked())
-        self.handle(m.StopWanted())
+                self.handle(events.PauseWanted() if pausing else events.ResumeWanted())
+            self.handle(events.Ticked())
+        self.handle(events.StopWanted())
 
     def meanwhile(self) -> None:
         """Called while a record waits for its next attempt: what the task has taken is committed meanwhile."""
         self.runtime.metrics.tick(time.monotonic())
-        self.handle(m.ConversionDelayed())
+        self.handle(events.ConversionDelayed())
 
     def close_all(self) -> None:
         """Called when the loop has ended, for whatever reason: commit what the task has taken, close its partitions."""
-        self.handle(m.LoopBroken())
+        self.handle(events.LoopBroken())
 
     def leave(self) -> None:
         """Called last: leave the group at once, so that other members need not wait for the end of a session."""
@@ -128,29 +122,35 @@ class SinkLoop:
 
     # -- the machine
 
-    def handle(self, event: m.SinkEvent) -> None:
+    def handle(self, event: events.SinkEvent) -> None:
         """Give the event to the machine, after what the task has requested, and carry out what follows from it."""
         for request in self.context.take_requests():
             self._carry_out(self.machine.step(request, time.monotonic()))
-        actions = self.machine.step(event, time.monotonic())
+        following = self.machine.step(event, time.monotonic())
         match event:
-            case m.StartsFound() | m.TaskClosed():
+            case events.StartsFound() | events.TaskClosed():
                 self.runtime.metrics.put("partition-count", len(self.machine.state.assigned))
                 self._measure()
-            case m.PutTaken() | m.PutRefused() | m.PartitionSought() | m.TaskOpened() | m.CommitAnswered():
+            case (
+                events.PutTaken()
+                | events.PutRefused()
+                | events.PartitionSought()
+                | events.TaskOpened()
+                | events.CommitAnswered()
+            ):
                 self._measure()
-        self._carry_out(actions)
+        self._carry_out(following)
 
     def _measure(self) -> None:
         lag = self.machine.state.lag
         self.runtime.metrics.put("sink-record-active-count", lag)
         self.runtime.metrics.observe("sink-record-active-count", lag)
 
-    def _carry_out(self, actions: list[m.SinkAction]) -> None:
+    def _carry_out(self, following: list[actions.SinkAction]) -> None:
         """Partitions are closed whatever fails before; the first failure is raised."""
         failure: Exception | None = None
-        for action in actions:
-            if failure is None or isinstance(action, m.CloseTask):
+        for action in following:
+            if failure is None or isinstance(action, actions.CloseTask):
                 try:
                     self._do(action)
                 except Exception as e:
@@ -158,63 +158,63 @@ class SinkLoop:
         if failure is not None:
             raise failure
 
-    def _do(self, action: m.SinkAction) -> None:
+    def _do(self, action: actions.SinkAction) -> None:
         client = self.consumer.client
         match action:
-            case m.ContinueTurn():
-                self.handle(m.TurnContinued())
-            case m.FetchRecords(seconds, ahead):
+            case actions.ContinueTurn():
+                self.handle(events.TurnContinued())
+            case actions.FetchRecords(seconds, ahead):
                 self._fetch(seconds, ahead)
-            case m.PausePartitions(partitions):
+            case actions.PausePartitions(partitions):
                 pause(client, partitions)
-            case m.ResumePartitions(partitions):
+            case actions.ResumePartitions(partitions):
                 resume(client, partitions)
-            case m.SeekPartition(partition, offset):
+            case actions.SeekPartition(partition, offset):
                 self._seek(partition, offset)
-            case m.LookUpStarts(partitions):
+            case actions.LookUpStarts(partitions):
                 self._look_up_starts(partitions)
-            case m.AssignPartitions():
+            case actions.AssignPartitions():
                 self._assign(action)
-            case m.LookForStandstill(at):
+            case actions.LookForStandstill(at):
                 self.consumer.watch.look(at, time.monotonic())
-            case m.StartBatch(batch):
+            case actions.StartBatch(batch):
                 self._start_batch(batch)
-            case m.ConvertBatch(batch):
+            case actions.ConvertBatch(batch):
                 records = self.runtime.errors.run(self.steps.steps, batch.records)
-                self.handle(m.Converted(FetchedBatch(records, batch.ends, converted=True)))
-            case m.PutBatch(batch):
-                self._put(NO_RECORDS if batch is None else batch)
-            case m.PutBehind(batch):
-                self._put_behind(batch)
-            case m.PrepareBatch(batch):
-                self._prepare(batch)
-            case m.AwaitPut():
-                self._await_put()
-            case m.AbandonPuts():
-                self._abandon_puts()
-            case m.FinishBatch():
+                self.handle(events.Converted(FetchedBatch(records, batch.ends, converted=True)))
+            case actions.PutBatch(batch):
+                self.puts.put(NO_RECORDS if batch is None else batch)
+            case actions.PutBehind(batch):
+                self.puts.put_behind(batch)
+            case actions.PrepareBatch(batch):
+                self.puts.prepare(batch)
+            case actions.AwaitPut():
+                self.puts.await_end()
+            case actions.AbandonPuts():
+                self.puts.abandon()
+            case actions.FinishBatch():
                 self.runtime.metrics.traces.end()
-            case m.OpenTask(partitions):
+            case actions.OpenTask(partitions):
                 self._open(partitions)
-            case m.CloseTask(partitions):
+            case actions.CloseTask(partitions):
                 self._close(partitions)
-            case m.BeginCommit():
+            case actions.BeginCommit():
                 self._begin_commit(action)
-            case m.AskForOffsets(offsets, closing):
+            case actions.AskForOffsets(offsets, closing):
                 self._ask_for_offsets(offsets, closing)
-            case m.WriteOffsets():
+            case actions.WriteOffsets():
                 self.commits.write(client, action)
-            case m.ReportCommit():
+            case actions.ReportCommit():
                 self.commits.report(action)
-            case m.ReportPaused():
+            case actions.ReportPaused():
                 self.runtime.host.paused()
-            case m.ReportRunning():
+            case actions.ReportRunning():
                 self.runtime.host.running()
-            case m.LogMessage(level, text):
+            case actions.LogMessage(level, text):
                 log.log(level, "%s", text)
-            case m.LogRetry(error, again):
+            case actions.LogRetry(error, again):
                 self._log_retry(error, again)
-            case m.FailTask(error):
+            case actions.FailTask(error):
                 raise error
             case _:
                 assert_never(action)
@@ -223,7 +223,7 @@ class SinkLoop:
 
     def _fetch(self, seconds: float, ahead: bool) -> None:
         if ahead and self.runtime.control.stopping:
-            self.handle(m.Fetched(None, drained=False))
+            self.handle(events.Fetched(None, drained=False))
             return
         batch, drained = None, False
         began = time.monotonic()
@@ -235,8 +235,8 @@ class SinkLoop:
                 assigned = self.machine.state.assigned
                 batch = self.records.batch(messages, next(iter(assigned)) if len(assigned) == 1 else None)
         except Exception as e:  # an error of a callback within the fetch came first
-            self.handle(m.FailureFound(e))
-        self.handle(m.Fetched(batch, drained))
+            self.handle(events.FailureFound(e))
+        self.handle(events.Fetched(batch, drained))
 
     def _seek(self, partition: TopicPartition, offset: int) -> None:
         """A partition that is not fetched yet can't seek; it is tried again in the next turn."""
@@ -246,14 +246,14 @@ class SinkLoop:
             log.debug("Can't rewind %s to offset %d yet: %s", partition, offset, e.args[0].str())
             return
         self.consumer.watch.forget({partition})
-        self.handle(m.PartitionSought(partition, offset))
+        self.handle(events.PartitionSought(partition, offset))
 
     def _look_up_starts(self, partitions: tuple[TopicPartition, ...]) -> None:
         client = [ClientPartition(*partition) for partition in partitions]
         starts = positions(self.consumer.client, client, self.consumer.offset_reset)
-        self.handle(m.StartsFound(partitions, starts))
+        self.handle(events.StartsFound(partitions, starts))
 
-    def _assign(self, action: m.AssignPartitions) -> None:
+    def _assign(self, action: actions.AssignPartitions) -> None:
         client = self.consumer.client
         targets = [ClientPartition(*partition, offset) for partition, offset in action.offsets.items()]
         if self.consumer.cooperative:
@@ -267,7 +267,7 @@ class SinkLoop:
         """Partitions were assigned: only the new ones if ``cooperative``, otherwise all."""
         self.consumer.member.joined(time.monotonic())
         offsets = {name: given.offset for name, given in zip(names(partitions), partitions, strict=True)}
-        self._rebalance(m.PartitionsAssigned(offsets))
+        self._rebalance(events.PartitionsAssigned(offsets))
 
     def on_revoke(self, consumer: Consumer, partitions: list[ClientPartition]) -> None:
         self._remove(names(partitions), lost=False)
@@ -278,15 +278,15 @@ class SinkLoop:
     def _remove(self, partitions: list[TopicPartition], lost: bool) -> None:
         self.consumer.member.left(time.monotonic())
         if partitions:
-            self._rebalance(m.PartitionsRevoked(tuple(partitions), lost))
+            self._rebalance(events.PartitionsRevoked(tuple(partitions), lost))
             self.records.removed |= set(partitions)
 
-    def _rebalance(self, event: m.Rebalance) -> None:
+    def _rebalance(self, event: events.Rebalance) -> None:
         """Called within a fetch, after which a failure fails the task."""
         try:
             self.handle(event)
         except Exception as e:
-            self.handle(m.FailureFound(e))
+            self.handle(events.FailureFound(e))
 
     # -- batches and puts
 
@@ -296,69 +296,6 @@ class SinkLoop:
         metrics.traces.polled(batch.records)
         metrics.add("sink-record-read-total", len(batch))
         self.steps.originals.fetched(batch.records, batch.ends, self.machine.state.committed)
-
-    def _put(self, batch: FetchedBatch) -> None:
-        try:
-            self.running = self.steps.puts.begin(batch)
-        except Exception as e:  # what a transform has made of a record has no counterpart in Java
-            self.handle(m.PutFailed(_put_failed(e)))
-            return
-        if not self.steps.puts.elsewhere:
-            self._await_put()
-
-    def _put_behind(self, batch: FetchedBatch) -> None:
-        try:
-            self.behind = self.steps.puts.begin(batch, behind=True)
-        except Exception as e:
-            self.handle(m.FailureFound(_put_failed(e)))
-
-    def _prepare(self, batch: FetchedBatch) -> None:
-        try:
-            self.steps.puts.prepare(batch)
-        except Exception as e:
-            self.handle(m.FailureFound(e))
-
-    def _await_put(self) -> None:
-        put, self.running = self.running, None
-        if put is not None:
-            event = self._end(put)
-            if not isinstance(event, m.PutFailed):  # after which both are abandoned
-                clear = isinstance(event, m.PutTaken) and event.clear
-                self.running, self.behind = self.behind if clear else None, None
-            self.handle(event)
-
-    def _end(self, put: BegunSinkPut) -> m.PutEnded:
-        """Wait for the end of the put."""
-        batch, size, started = put.batch, len(put.batch), time.monotonic()
-        try:
-            with self.runtime.control.calls.entered("put"):
-                known = put.end()
-        except NotConvertedError:
-            return m.PutUnconverted()
-        except RetriableError as e:
-            return m.PutRefused(e, None if put.batch is batch else put.batch)
-        except Exception as e:
-            return m.PutFailed(_put_failed(e))
-        try:
-            self.context.check_reported()
-        except ConnectError as e:
-            return m.PutFailed(e)
-        if size:
-            metrics = self.runtime.metrics
-            metrics.add("sink-record-send-total", size)
-            metrics.observe("batch-size", size)
-            seconds = time.monotonic() - started if known is None else known
-            metrics.observe("put-batch", seconds * 1000, "-time-ms")
-            metrics.spent("put", seconds)
-        return m.PutTaken(put.clear, put.quick)
-
-    def _abandon_puts(self) -> None:
-        running, self.running = self.running, None
-        behind, self.behind = self.behind, None
-        for put in (running, behind):
-            if put is not None:
-                with contextlib.suppress(Exception):
-                    put.end()
 
     def _log_retry(self, error: Exception, again: bool) -> None:
         waiting = isinstance(error, NotReadyError)
@@ -373,7 +310,7 @@ class SinkLoop:
         self.context.assign(self.machine.state.assigned)
         with self.runtime.control.calls.entered("open"):
             self.task.open(list(partitions))
-        self.handle(m.TaskOpened(partitions))
+        self.handle(events.TaskOpened(partitions))
 
     def _close(self, partitions: tuple[TopicPartition, ...]) -> None:
         try:
@@ -381,16 +318,16 @@ class SinkLoop:
                 self.task.close(list(partitions))
         finally:
             self.consumer.watch.forget(partitions)
-            self.handle(m.TaskClosed(partitions))
+            self.handle(events.TaskClosed(partitions))
             self.context.assign(self.machine.state.assigned)
 
-    def _begin_commit(self, action: m.BeginCommit) -> None:
+    def _begin_commit(self, action: actions.BeginCommit) -> None:
         if action.closing and self.runtime.control.aborted:
             return
         metrics, began = self.runtime.metrics, time.monotonic()
         self.settle = self.context.settling(self.steps.queue, max(self.timing.timeout, QUEUE_FLUSH_SECONDS))
         if self.settle():
-            self.handle(m.LettersArrived(action.partitions, action.closing))
+            self.handle(events.LettersArrived(action.partitions, action.closing))
         else:
             metrics.committed(time.monotonic() - began, success=False)
         metrics.spent("commit", time.monotonic() - began)
@@ -407,20 +344,14 @@ class SinkLoop:
                 log.warning("Offset commit failed during close", exc_info=True)
             else:
                 log.exception("Offset commit failed, rewinding to last committed offsets")
-            self.handle(m.PreCommitFailed(partitions, closing))
+            self.handle(events.PreCommitFailed(partitions, closing))
             return
         try:
             settled = self.settle()
         except Exception:
-            self.handle(m.LettersLost(partitions))
+            self.handle(events.LettersLost(partitions))
             raise
         if settled:
-            self.handle(m.OffsetsAgreed(offsets, agreed_offsets(answer), closing))
+            self.handle(events.OffsetsAgreed(offsets, agreed_offsets(answer), closing))
         else:
             metrics.committed(0.0, success=False)
-
-
-def _put_failed(cause: Exception) -> ConnectError:
-    error = ConnectError(PUT_FAILED)
-    error.__cause__ = cause
-    return error

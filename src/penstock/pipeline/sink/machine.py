@@ -1,23 +1,24 @@
 """A sink task as a pure machine: events in, actions out. Java: ``WorkerSinkTask``.
 
 The loop (``loop``) calls ``step(event, now)`` for one event after the other and carries out the actions. Nothing here
-reads a clock, calls a consumer or a task, or starts a thread. ``messages`` lists the events and actions; the scenarios
-in ``tests/pipeline/sink/scenarios`` show every phase with every event.
+reads a clock, calls a consumer or a task, or starts a thread. ``events`` and ``actions`` list them; the scenarios in
+``tests/pipeline/sink/scenarios`` show every phase with every event.
 
 One put runs at a time, and one may be begun behind it. While a put runs elsewhere, records are fetched ahead; all else
 waits for its end: commits, rebalances, rewinds, a pause, a stop. While records are to be put again the consumer is
 polled to stay in its group. Without records there is a put each second, and when the task has asked for one by
 ``timeout``; also while the connector is paused.
+
+Two subjects have a file of their own: partitions (``assignment``), and positions and commits (``positions``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import replace
 from typing import assert_never
 
-from penstock.api.sink import TopicPartition
-from penstock.pipeline.sink import messages as m
+from penstock.pipeline.sink import actions, events
+from penstock.pipeline.sink.assignment import SinkPartitions
 from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.positions import SinkPositions
 from penstock.pipeline.sink.state import (
@@ -44,73 +45,74 @@ class SinkMachine:
         self.settings = settings
         self.state = SinkState()
         self._positions = SinkPositions(settings, self.state, self._emit)
-        self._actions: list[m.SinkAction] = []
+        self._partitions = SinkPartitions(settings, self.state, self._positions, self._emit)
+        self._actions: list[actions.SinkAction] = []
         self._now = 0.0
 
-    def step(self, event: m.SinkEvent, now: float) -> list[m.SinkAction]:
+    def step(self, event: events.SinkEvent, now: float) -> list[actions.SinkAction]:
         """Take one event at this time (seconds, never decreasing) and return the actions to carry out, in order."""
         self._now = now
         self._handle(event)
-        actions, self._actions = self._actions, []
-        return actions
+        following, self._actions = self._actions, []
+        return following
 
-    def _emit(self, action: m.SinkAction) -> None:
+    def _emit(self, action: actions.SinkAction) -> None:
         self._actions.append(action)
 
-    def _handle(self, event: m.SinkEvent) -> None:
+    def _handle(self, event: events.SinkEvent) -> None:
         state, positions = self.state, self._positions
         match event:
-            case m.Ticked():
+            case events.Ticked():
                 self._tick()
-            case m.TurnContinued():
+            case events.TurnContinued():
                 self._fetch()
-            case m.Fetched(batch, drained):
+            case events.Fetched(batch, drained):
                 state.drained = drained
                 self._fetched(batch)
-            case m.FailureFound(error):
+            case events.FailureFound(error):
                 self._failed(error)
-            case m.PartitionsAssigned() | m.PartitionsRevoked():
+            case events.PartitionsAssigned() | events.PartitionsRevoked():
                 self._rebalance_when_free(event)
-            case m.StartsFound():
-                self._open(event)
-            case m.TaskOpened(partitions):
-                self._assign(partitions)
-            case m.TaskClosed(partitions):
-                self._closed(partitions)
-            case m.PartitionSought(partition, offset):
-                self._sought(partition, offset)
-            case m.Converted(batch):
+            case events.StartsFound():
+                self._partitions.open(event)
+            case events.TaskOpened(partitions):
+                self._partitions.assign(partitions)
+            case events.TaskClosed(partitions):
+                self._partitions.closed(partitions)
+            case events.PartitionSought(partition, offset):
+                self._partitions.sought(partition, offset)
+            case events.Converted(batch):
                 assert isinstance(state.phase, Putting)
                 self._put(batch, state.phase.retrying)
-            case m.ConversionDelayed():
+            case events.ConversionDelayed():
                 positions.check_timeout(self._now)
                 positions.begin_if_due(self._now)
-            case m.PutTaken() | m.PutRefused() | m.PutFailed() | m.PutUnconverted():
+            case events.PutTaken() | events.PutRefused() | events.PutFailed() | events.PutUnconverted():
                 self._put_ended(event)
-            case m.PauseWanted() | m.ResumeWanted():
-                state.pause_wanted = isinstance(event, m.PauseWanted)
+            case events.PauseWanted() | events.ResumeWanted():
+                state.pause_wanted = isinstance(event, events.PauseWanted)
                 self._pause_when_free()
-            case m.StopWanted():
+            case events.StopWanted():
                 self._stop_when_free()
-            case m.LoopBroken():
+            case events.LoopBroken():
                 self._break_off()
-            case m.FlowRequested():
-                self._apply_flow(event)
-            case m.RewindRequested(offsets):
+            case events.FlowRequested():
+                self._partitions.apply_flow(event)
+            case events.RewindRequested(offsets):
                 state.rewinds.update(offsets)
-            case m.TimeoutRequested(seconds):
+            case events.TimeoutRequested(seconds):
                 state.timeout = seconds
-            case m.CommitRequested():
+            case events.CommitRequested():
                 state.commit_requested = True
-            case m.LettersArrived(partitions, closing):
+            case events.LettersArrived(partitions, closing):
                 positions.ask(partitions, closing)
-            case m.LettersLost(partitions):
+            case events.LettersLost(partitions):
                 positions.forget(partitions)
-            case m.OffsetsAgreed():
+            case events.OffsetsAgreed():
                 positions.agreed(event, self._now)
-            case m.PreCommitFailed():
+            case events.PreCommitFailed():
                 positions.failed(event)
-            case m.CommitAnswered():
+            case events.CommitAnswered():
                 positions.answered(event, self._now)
             case _:
                 assert_never(event)
@@ -126,16 +128,16 @@ class SinkMachine:
             case Putting():
                 if state.failure is None and not self._due():
                     self._fetch_ahead(state.phase)
-                self._emit(m.AwaitPut())
+                self._emit(actions.AwaitPut())
             case Idle() | Retrying() | Paused():
                 if state.failure is not None:
-                    self._emit(m.FailTask(state.failure))
+                    self._emit(actions.FailTask(state.failure))
                     return
                 self._positions.begin_if_due(now)
-                self._seek()
+                self._partitions.seek()
                 self._look()
                 if self._actions:
-                    self._emit(m.ContinueTurn())
+                    self._emit(actions.ContinueTurn())
                 else:
                     self._fetch()
             case _:
@@ -148,7 +150,7 @@ class SinkMachine:
 
     def _fetch_ahead(self, phase: Putting) -> None:
         if not self.state.held and phase.batch is not None and self.state.ahead is None:
-            self._emit(m.FetchRecords(0.0, ahead=True))
+            self._emit(actions.FetchRecords(0.0, ahead=True))
 
     def _fetch(self) -> None:
         """Take the records that were fetched ahead, if they may be put now; otherwise poll the consumer."""
@@ -161,7 +163,7 @@ class SinkMachine:
                 state.ahead = waiting
                 self._start(ready)
                 return
-        self._emit(m.FetchRecords(self._until_put()))
+        self._emit(actions.FetchRecords(self._until_put()))
 
     def _until_put(self) -> float:
         """Return how long to wait for records until something is to be put, a turn at most."""
@@ -183,7 +185,7 @@ class SinkMachine:
                     self._keep_ahead(state.phase, batch)
             case Idle() | Retrying() | Paused():
                 if state.failure is not None:
-                    self._emit(m.FailTask(state.failure))
+                    self._emit(actions.FailTask(state.failure))
                 elif batch is None:
                     self._put_if_due()
                 elif isinstance(state.phase, Idle):
@@ -198,10 +200,10 @@ class SinkMachine:
         state = self.state
         if self.settings.puts_convert and state.quick and state.failure is None and not state.rewinds:
             state.phase = replace(phase, behind=batch)
-            self._emit(m.PutBehind(batch))
+            self._emit(actions.PutBehind(batch))
         else:
             state.ahead = batch
-            self._emit(m.PrepareBatch(batch))
+            self._emit(actions.PrepareBatch(batch))
 
     def _look(self) -> None:
         """Look for partitions that stand still when the consumer had no more records, and all that it had are put."""
@@ -210,17 +212,17 @@ class SinkMachine:
         if idle and self._now >= state.next_look:
             state.next_look = self._now + self.settings.look_interval
             fetched = state.fetchable
-            self._emit(m.LookForStandstill({p: at for p, at in state.taken.items() if p in fetched}))
+            self._emit(actions.LookForStandstill({p: at for p, at in state.taken.items() if p in fetched}))
 
     # -- puts
 
     def _start(self, batch: FetchedBatch) -> None:
-        self._emit(m.StartBatch(batch))
+        self._emit(actions.StartBatch(batch))
         if self.settings.puts_convert:
             self._put(batch)
         else:
             self.state.phase = Putting(batch, converting=True)
-            self._emit(m.ConvertBatch(batch))
+            self._emit(actions.ConvertBatch(batch))
 
     def _put_if_due(self) -> None:
         match self.state.phase:
@@ -235,43 +237,43 @@ class SinkMachine:
         state = self.state
         state.next_put = self._now + IDLE_PUT_SECONDS
         state.phase = Putting(batch, retrying, state.connector_paused)
-        self._emit(m.PutBatch(batch))
+        self._emit(actions.PutBatch(batch))
         if batch is None or state.rebalance is not None or state.stop_wanted:
-            self._emit(m.AwaitPut())
+            self._emit(actions.AwaitPut())
 
-    def _put_ended(self, event: m.PutEnded) -> None:
+    def _put_ended(self, event: events.PutEnded) -> None:
         state, phase = self.state, self.state.phase
         assert isinstance(phase, Putting)
         if phase.batch is not None:
-            state.quick = isinstance(event, m.PutTaken) and event.quick
+            state.quick = isinstance(event, events.PutTaken) and event.quick
         match event:
-            case m.PutTaken(clear):
+            case events.PutTaken(clear):
                 state.refused = False
                 self._taken(phase)
                 if phase.behind is not None and clear:
-                    self._emit(m.StartBatch(phase.behind))
+                    self._emit(actions.StartBatch(phase.behind))
                     state.next_put = self._now + IDLE_PUT_SECONDS
                     state.phase = Putting(phase.behind)
                 else:
                     self._put_behind_later(phase)
-            case m.PutRefused(error, again):
+            case events.PutRefused(error, again):
                 self._put_behind_later(phase)
                 batch = phase.batch if again is None else again
                 if batch is None or not len(batch):  # there is nothing to hold back, and another such put follows
-                    self._emit(m.LogRetry(error, again=state.refused))
+                    self._emit(actions.LogRetry(error, again=state.refused))
                     state.refused = True
                     self._taken(phase)
                 else:
-                    self._emit(m.LogRetry(error, again=phase.retrying))
+                    self._emit(actions.LogRetry(error, again=phase.retrying))
                     self._retry(phase, batch)
-            case m.PutFailed(error):
+            case events.PutFailed(error):
                 state.failure = state.failure or error
                 state.phase = self._rest(phase)
-            case m.PutUnconverted():
+            case events.PutUnconverted():
                 assert phase.batch is not None
                 self._put_behind_later(phase)
                 state.phase = replace(phase, converting=True, behind=None)
-                self._emit(m.ConvertBatch(phase.batch))  # one by one, to find which
+                self._emit(actions.ConvertBatch(phase.batch))  # one by one, to find which
                 return
             case _:
                 assert_never(event)
@@ -286,9 +288,9 @@ class SinkMachine:
         self.state.phase = self._rest(phase)
         if phase.batch is not None:
             self._positions.take(phase.batch)
-            self._emit(m.FinishBatch())
+            self._emit(actions.FinishBatch())
             if phase.retrying and not phase.paused:
-                self._emit(m.ResumePartitions(self.state.fetchable))
+                self._emit(actions.ResumePartitions(self.state.fetchable))
 
     def _rest(self, phase: Putting) -> Idle | Paused:
         return Paused() if phase.paused else Idle()
@@ -299,49 +301,31 @@ class SinkMachine:
         at = self._now + (RETRY_SECONDS if after is None else after)
         state.phase = Paused(batch, at) if phase.paused else Retrying(batch, at)
         if not phase.retrying:
-            self._emit(m.PausePartitions(state.assigned))
+            self._emit(actions.PausePartitions(state.assigned))
 
     def _follow_put(self) -> None:
         """Do what has waited for the end of the put, or wait for the one that has begun behind it."""
         state = self.state
         if isinstance(state.phase, Putting):
             if state.rebalance is not None or state.stop_wanted or state.pause_wanted != state.connector_paused:
-                self._emit(m.AwaitPut())
+                self._emit(actions.AwaitPut())
             return
         if state.rebalance is not None:  # within a fetch, after which a failure fails the task
             waiting, state.rebalance = state.rebalance, None
-            if state.failure is None or isinstance(waiting, m.PartitionsRevoked):
-                self._rebalance(waiting)
+            if state.failure is None or isinstance(waiting, events.PartitionsRevoked):
+                self._partitions.rebalance(waiting)
         elif state.failure is not None:
-            self._emit(m.FailTask(state.failure))
+            self._emit(actions.FailTask(state.failure))
         elif state.stop_wanted:
             self._close()
         else:
             self._follow_pause()
 
-    def _drop(self, partitions: Set[TopicPartition]) -> None:
-        """Drop the records of these partitions that wait to be put, for the first time or again."""
-        state = self.state
-        if state.ahead is not None:
-            state.ahead = state.ahead.divided(partitions)[1]
-        match state.phase:
-            case Retrying(batch, at):
-                rest = batch.divided(partitions)[1]
-                state.phase = Idle() if rest is None else Retrying(rest, at)
-                if rest is None:
-                    self._emit(m.FinishBatch())
-                    self._emit(m.ResumePartitions(state.fetchable))
-            case Paused(FetchedBatch() as batch, at):
-                rest = batch.divided(partitions)[1]
-                state.phase = Paused() if rest is None else Paused(rest, at)
-                if rest is None:
-                    self._emit(m.FinishBatch())
-
     # -- pauses, rewinds, the end
 
     def _pause_when_free(self) -> None:
         if isinstance(self.state.phase, Putting):
-            self._emit(m.AwaitPut())
+            self._emit(actions.AwaitPut())
         else:
             self._follow_pause()
 
@@ -355,16 +339,16 @@ class SinkMachine:
             case Paused(batch, at) if not state.pause_wanted:
                 if batch is None:
                     state.phase = Idle()
-                    self._emit(m.ResumePartitions(state.fetchable))
+                    self._emit(actions.ResumePartitions(state.fetchable))
                 else:
                     state.phase = Retrying(batch, at)
-                self._emit(m.ReportRunning())
+                self._emit(actions.ReportRunning())
 
     def _pause(self, phase: Paused) -> None:
         self.state.phase = phase
-        self._emit(m.PausePartitions(self.state.assigned))
-        self._emit(m.BeginCommit(tuple(sorted(self.state.assigned))))
-        self._emit(m.ReportPaused())
+        self._emit(actions.PausePartitions(self.state.assigned))
+        self._emit(actions.BeginCommit(tuple(sorted(self.state.assigned))))
+        self._emit(actions.ReportPaused())
 
     def _failed(self, error: Exception) -> None:
         """The task fails after the fetch, or after the put that runs. Records that could not be converted within a
@@ -376,112 +360,36 @@ class SinkMachine:
             state.phase = self._rest(state.phase)
             self._follow_put()
 
-    def _apply_flow(self, event: m.FlowRequested) -> None:
-        """Partitions that are being opened follow when the consumer has them, those that are being closed never."""
-        state = self.state
-        there = (event.partitions & state.assigned) - state.opening.keys() - state.closing
-        if event.flow is m.Flow.PAUSE:
-            state.paused |= event.partitions
-            if there:
-                self._emit(m.PausePartitions(there))
-        else:
-            state.paused -= event.partitions
-            if there and not state.held:
-                self._emit(m.ResumePartitions(there))
-
-    def _seek(self) -> None:
-        state = self.state
-        for partition, offset in tuple(state.rewinds.items()):
-            if partition in state.assigned:
-                self._emit(m.SeekPartition(partition, offset))
-            else:
-                del state.rewinds[partition]
-
-    def _sought(self, partition: TopicPartition, offset: int) -> None:
-        """A later request for the partition stays."""
-        if self.state.rewinds.get(partition) == offset:
-            del self.state.rewinds[partition]
-        self._positions.rewind(partition, offset)
-        self._drop({partition})
-
     def _stop_when_free(self) -> None:
         self.state.stop_wanted = True
         match self.state.phase:
             case Putting():
-                self._emit(m.AwaitPut())
+                self._emit(actions.AwaitPut())
             case Idle() | Retrying() | Paused():
                 self._close()
 
     def _break_off(self) -> None:
         if not isinstance(self.state.phase, Closing):
-            self._emit(m.AbandonPuts())
+            self._emit(actions.AbandonPuts())
             self._close()
 
     def _close(self) -> None:
         """Commit what the task has taken, and close its partitions. Records that it has not taken are dropped."""
         state = self.state
         if state.batch is not None:
-            self._emit(m.FinishBatch())
+            self._emit(actions.FinishBatch())
         state.phase, state.ahead = Closing(), None
         if state.assigned:
-            self._revoke(m.PartitionsRevoked(tuple(sorted(state.assigned))))
+            self._partitions.revoke(events.PartitionsRevoked(tuple(sorted(state.assigned))))
 
     # -- rebalances
 
-    def _rebalance_when_free(self, event: m.Rebalance) -> None:
+    def _rebalance_when_free(self, event: events.Rebalance) -> None:
         match self.state.phase:
             case Closing():
                 pass
             case Putting():
                 self.state.rebalance = event
-                self._emit(m.AwaitPut())
+                self._emit(actions.AwaitPut())
             case Idle() | Retrying() | Paused():
-                self._rebalance(event)
-
-    def _rebalance(self, event: m.Rebalance) -> None:
-        match event:
-            case m.PartitionsAssigned(offsets):
-                self.state.opening = dict(offsets)
-                self._emit(m.LookUpStarts(tuple(offsets)))
-            case m.PartitionsRevoked():
-                self._revoke(event)
-            case _:
-                assert_never(event)
-
-    def _open(self, event: m.StartsFound) -> None:
-        state = self.state
-        state.assigned |= frozenset(event.partitions)
-        state.paused &= state.assigned
-        self._positions.begin(event.starts)
-        if event.partitions:
-            self._emit(m.OpenTask(event.partitions))
-        else:
-            self._assign(())
-
-    def _assign(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """The consumer begins where the task wants, otherwise at the position that was looked up."""
-        state, opening = self.state, self.state.opening
-        for partition in partitions:
-            if (offset := state.rewinds.pop(partition, None)) is not None:
-                self._positions.rewind(partition, offset)
-        targets = {p: state.taken.get(p, opening.get(p, 0)) for p in partitions}
-        state.opening = {}
-        paused = state.assigned if state.held else state.paused & state.assigned
-        self._emit(m.AssignPartitions(targets, frozenset(partitions) - paused, paused))
-
-    def _revoke(self, event: m.PartitionsRevoked) -> None:
-        self._drop(set(event.partitions))
-        if not event.lost:
-            self._emit(m.BeginCommit(event.partitions, closing=True))
-        self.state.closing = frozenset(event.partitions)
-        self._emit(m.CloseTask(event.partitions))
-
-    def _closed(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Without a cooperative assignor the next assignment may give them back, and then they stay paused, as in
-        Java.
-        """
-        state = self.state
-        self._positions.forget(partitions)
-        state.assigned, state.closing = state.assigned - frozenset(partitions), m.NO_PARTITIONS
-        if self.settings.cooperative:
-            state.paused &= state.assigned
+                self._partitions.rebalance(event)

@@ -9,19 +9,17 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from penstock.api.sink import OffsetAndMetadata, TopicPartition
-from penstock.pipeline.sink.batch import FetchedBatch
-from penstock.pipeline.sink.messages import (
+from penstock.pipeline.sink.actions import (
     AskForOffsets,
     BeginCommit,
-    CommitAnswered,
     CommitResult,
     LogMessage,
-    OffsetsAgreed,
-    PreCommitFailed,
     ReportCommit,
     SinkAction,
     WriteOffsets,
 )
+from penstock.pipeline.sink.batch import FetchedBatch
+from penstock.pipeline.sink.events import CommitAnswered, OffsetsAgreed, PreCommitFailed
 from penstock.pipeline.sink.state import SinkSettings, SinkState
 
 Emit = Callable[[SinkAction], None]

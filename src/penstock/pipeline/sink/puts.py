@@ -1,4 +1,4 @@
-"""Puts of a sink task, begun and ended: in this process, where the end follows at once, or in a JVM.
+"""Puts of a sink task: begun, awaited, and ended with an event. In this process the end follows at once.
 
 A put in a JVM converts the records if nothing but converters lies between the consumer and the task. A second one may
 be begun behind it, which waits in the JVM and does nothing unless the task takes the records of the first and asks for
@@ -7,18 +7,24 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import time
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from penstock.api.batch import Batch
+from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.returned import ran
 from penstock.api.sink import SinkTask
 from penstock.hosts.jvm.tasks.java_steps import JavaStepOf
-from penstock.hosts.jvm.tasks.sink_task import BegunPut, JavaSinkTask
+from penstock.hosts.jvm.tasks.sink_task import BegunPut, JavaSinkTask, NotConvertedError
 from penstock.pipeline.errors import Step
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.runtime import TaskRuntime
+from penstock.pipeline.sink import events
 from penstock.pipeline.sink.batch import FetchedBatch
 
+PUT_FAILED = "Exiting WorkerSinkTask due to unrecoverable exception."
 QUICK_SECONDS = 0.1
 """A put that takes longer has none begun behind it, for which a rebalance or a stop would wait as well."""
 NO_RECORDS = FetchedBatch(Batch.of_sink_records([]), {}, converted=True)
@@ -126,3 +132,89 @@ class JavaPut:
                     self.batch = FetchedBatch(begun.again, self.batch.ends, converted=True)
         self.clear, self.quick = begun.clear, begun.converting + begun.seconds < QUICK_SECONDS
         return begun.seconds
+
+
+class RunningPuts:
+    """The put that runs, and the one that has begun behind it."""
+
+    def __init__(
+        self,
+        puts: SinkPuts,
+        runtime: TaskRuntime,
+        check_reported: Callable[[], None],
+        handle: Callable[[events.SinkEvent], None],
+    ) -> None:
+        """``check_reported`` raises what the errant record reporter has raised; ``handle`` gets the ends of puts."""
+        self._puts, self._runtime, self._check_reported, self._handle = puts, runtime, check_reported, handle
+        self._running: BegunSinkPut | None = None
+        self._behind: BegunSinkPut | None = None
+
+    def put(self, batch: FetchedBatch) -> None:
+        try:
+            self._running = self._puts.begin(batch)
+        except Exception as e:  # what a transform has made of a record has no counterpart in Java
+            self._handle(events.PutFailed(_put_failed(e)))
+            return
+        if not self._puts.elsewhere:
+            self.await_end()
+
+    def put_behind(self, batch: FetchedBatch) -> None:
+        try:
+            self._behind = self._puts.begin(batch, behind=True)
+        except Exception as e:
+            self._handle(events.FailureFound(_put_failed(e)))
+
+    def prepare(self, batch: FetchedBatch) -> None:
+        try:
+            self._puts.prepare(batch)
+        except Exception as e:
+            self._handle(events.FailureFound(e))
+
+    def await_end(self) -> None:
+        """Wait for the end of the put, if one runs."""
+        put, self._running = self._running, None
+        if put is not None:
+            event = self._ended(put)
+            if not isinstance(event, events.PutFailed):  # after which both are abandoned
+                clear = isinstance(event, events.PutTaken) and event.clear
+                self._running, self._behind = self._behind if clear else None, None
+            self._handle(event)
+
+    def _ended(self, put: BegunSinkPut) -> events.PutEnded:
+        batch, size, started = put.batch, len(put.batch), time.monotonic()
+        try:
+            with self._runtime.control.calls.entered("put"):
+                known = put.end()
+        except NotConvertedError:
+            return events.PutUnconverted()
+        except RetriableError as e:
+            return events.PutRefused(e, None if put.batch is batch else put.batch)
+        except Exception as e:
+            return events.PutFailed(_put_failed(e))
+        try:
+            self._check_reported()
+        except ConnectError as e:
+            return events.PutFailed(e)
+        if size:
+            metrics = self._runtime.metrics
+            metrics.add("sink-record-send-total", size)
+            metrics.observe("batch-size", size)
+            seconds = time.monotonic() - started if known is None else known
+            metrics.observe("put-batch", seconds * 1000, "-time-ms")
+            metrics.spent("put", seconds)
+        return events.PutTaken(put.clear, put.quick)
+
+    def abandon(self) -> None:
+        """Wait for the ends of both, with whatever result."""
+        puts = (self._running, self._behind)
+        self._running = self._behind = None
+        for put in puts:
+            if put is not None:
+                with contextlib.suppress(Exception):
+                    put.end()
+
+
+def _put_failed(cause: Exception) -> ConnectError:
+    error = ConnectError(PUT_FAILED)
+    error.__cause__ = cause
+    return error

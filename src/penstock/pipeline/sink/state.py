@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.api.sink import TopicPartition
-from penstock.pipeline.sink.batch import FetchedBatch
-from penstock.pipeline.sink.messages import NO_PARTITIONS, Partitions, Rebalance
+from penstock.pipeline.sink.batch import NO_PARTITIONS, FetchedBatch, Partitions
+from penstock.pipeline.sink.events import Rebalance
 
 
 @dataclass(frozen=True, slots=True)
