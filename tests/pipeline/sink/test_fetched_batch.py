@@ -41,12 +41,3 @@ def test_offsets_stay_though_the_records_of_their_partition_were_filtered() -> N
     rest = filtered.divided({FIRST})[1]
     assert rest is not None
     assert (len(rest), rest.ends, rest.converted) == (0, {SECOND: 3}, True)
-
-
-def test_a_batch_is_followed_by_a_later_one() -> None:
-    earlier, later = fetched(0, 1, 0, 1).divided({FIRST})
-    assert earlier is not None
-    assert later is not None
-    both = earlier.followed_by(later)
-    assert values(both) == ["0@0", "0@2", "1@1", "1@3"]
-    assert both.ends == {FIRST: 3, SECOND: 4}

@@ -40,17 +40,14 @@ class SimulatedSink:
         self.started = False
         """Whether the consumer can seek."""
         self._say, self._elsewhere, self._depth = say, elsewhere, 0
-        self._runs = False
-        self._behind: FetchedBatch | None = None
-
-    def happen(self, event: events.SinkEvent) -> None:
-        """The machine gets the event."""
-        self._step(event)
+        self.running = False
+        self.behind: FetchedBatch | None = None
 
     def tell(self, text: str) -> None:
         self._say("  " * self._depth + text)
 
-    def _step(self, event: events.SinkEvent) -> None:
+    def happen(self, event: events.SinkEvent) -> None:
+        """The machine gets the event, and what follows is carried out."""
         self.seen.add((type(self.machine.state.phase), type(event)))
         following = self.machine.step(event, self.now)
         failure: Exception | None = None
@@ -60,7 +57,7 @@ class SimulatedSink:
                 if failure is None or isinstance(action, actions.CloseTask):
                     try:
                         self.tell(described_action(action))
-                        self._do(action)
+                        self.carry_out(action)
                     except RuntimeError as e:
                         failure = failure or e
         finally:
@@ -68,71 +65,71 @@ class SimulatedSink:
         if failure is not None:
             raise failure
 
-    def _outcome(self, event: events.SinkEvent, method: str = "") -> None:
+    def outcome(self, event: events.SinkEvent, method: str = "") -> None:
         """The machine gets what the task has requested within the method, and then the event."""
         for request in self.requests.pop(method, []):
             self.tell(f"→ {described_event(request)}")
-            self._step(request)
+            self.happen(request)
         self.tell(f"→ {described_event(event)}")
-        self._step(event)
+        self.happen(event)
 
     def rebalance(self, event: events.Rebalance) -> None:
         """The consumer's callback."""
         try:
             self.happen(event)
         except RuntimeError as e:
-            self._outcome(events.FailureFound(e))
+            self.outcome(events.FailureFound(e))
 
     def _raise_if_failing(self, method: str) -> None:
         if method in self.failing:
             self.failing.discard(method)
             raise RuntimeError(f"{method} has failed")
 
-    def _do(self, action: actions.SinkAction) -> None:
+    def carry_out(self, action: actions.SinkAction) -> None:
         match action:
             case actions.ContinueTurn():
                 self.happen(events.TurnContinued())
             case actions.FetchRecords():
-                self._fetch()
+                self.fetch()
             case actions.SeekPartition(partition, offset):
                 if self.started:
-                    self._outcome(events.PartitionSought(partition, offset))
+                    self.outcome(events.PartitionSought(partition, offset))
                 self.started = True
             case actions.LookUpStarts(partitions):
-                self._outcome(events.StartsFound(partitions, dict.fromkeys(partitions, 0)))
+                self.outcome(events.StartsFound(partitions, dict.fromkeys(partitions, 0)))
             case actions.ConvertBatch(batch):
                 while self.delayed:
-                    self._outcome(self.delayed.pop(0))
+                    self.outcome(self.delayed.pop(0))
                 self._raise_if_failing("convert")
-                self._outcome(events.Converted(replace(batch, converted=True)))
+                self.outcome(events.Converted(replace(batch, converted=True)))
             case actions.PutBatch(batch):
-                self._runs = True
+                self.running = True
                 if not self._elsewhere:
-                    self._await_put()
+                    self.await_put()
             case actions.PutBehind(batch):
-                self._behind = batch
+                self.behind = batch
             case actions.AwaitPut():
-                self._await_put()
+                self.await_put()
             case actions.AbandonPuts():
-                self._runs, self._behind = False, None
+                self.running, self.behind = False, None
             case actions.OpenTask(partitions):
                 self._raise_if_failing("open")
-                self._outcome(events.TaskOpened(partitions), "open")
+                self.outcome(events.TaskOpened(partitions), "open")
             case actions.CloseTask(partitions):
                 try:
                     self._raise_if_failing("close")
                 finally:
-                    self._outcome(events.TaskClosed(partitions), "close")
+                    self.outcome(events.TaskClosed(partitions), "close")
             case actions.BeginCommit(partitions, closing):
                 if self.letters and not self.letters.popleft():
                     self.tell("→ dead letters have not arrived")
                 else:
-                    self._outcome(events.LettersArrived(partitions, closing))
+                    self.outcome(events.LettersArrived(partitions, closing))
             case actions.AskForOffsets(offsets, closing):
                 self._pre_commit(offsets, closing)
             case actions.WriteOffsets(offsets, closing):
                 if closing:
-                    self._outcome(events.CommitAnswered(offsets, closing=True))
+                    self.outcome(events.CommitAnswered(offsets, closing=True))
             case actions.FailTask(error):
                 raise error
             case (
@@ -153,34 +150,34 @@ class SimulatedSink:
             case _:
                 assert_never(action)
 
-    def _fetch(self) -> None:
+    def fetch(self) -> None:
         happening, self.fetching = self.fetching, []
         for event in happening:
             if isinstance(event, events.PartitionsAssigned | events.PartitionsRevoked):
                 self.tell(f"→ {described_event(event)}")
                 self.rebalance(event)
             else:
-                self._outcome(event)
+                self.outcome(event)
         batch = self.records.popleft() if self.records else None
-        self._outcome(events.Fetched(batch, drained=not self.records), "fetch")
+        self.outcome(events.Fetched(batch, drained=not self.records), "fetch")
 
-    def _await_put(self) -> None:
-        if not self._runs:
+    def await_put(self) -> None:
+        if not self.running:
             return
         event = self.puts.popleft() if self.puts else events.PutTaken()
-        behind, self._behind = self._behind, None
-        self._runs = isinstance(event, events.PutTaken) and event.clear and behind is not None
-        self._outcome(event, "put")
+        behind, self.behind = self.behind, None
+        self.running = isinstance(event, events.PutTaken) and event.clear and behind is not None
+        self.outcome(event, "put")
 
     def _pre_commit(self, offsets: Positions, closing: bool) -> None:
         answer = self.pre_commits.popleft() if self.pre_commits else offsets
         if isinstance(answer, Exception):
-            self._outcome(events.PreCommitFailed(tuple(offsets), closing), "flush")
+            self.outcome(events.PreCommitFailed(tuple(offsets), closing), "flush")
             return
         if self.letters and not self.letters.popleft():
-            self._outcome(events.LettersLost(tuple(offsets)), "flush")
+            self.outcome(events.LettersLost(tuple(offsets)), "flush")
             raise RuntimeError("a dead letter was not produced")
-        self._outcome(events.OffsetsAgreed(offsets, answer, closing), "flush")
+        self.outcome(events.OffsetsAgreed(offsets, answer, closing), "flush")
 
 
 def records(ranges: Mapping[TopicPartition, tuple[int, int]]) -> FetchedBatch:
@@ -218,7 +215,7 @@ def described(sink: SimulatedSink) -> str:
     words += [f"assigned {_names(state.assigned - state.taken.keys())}"] if state.assigned - state.taken.keys() else []
     words += [f"task paused {_names(state.paused)}"] if state.paused else []
     words += [f"rewinds {_offsets(state.rewinds)}"] if state.rewinds else []
-    words += [f"ahead {_batch(state.ahead)}"] if state.ahead is not None else []
+    words += [f"ahead {_batch(batch)}" for batch in state.ahead]
     words += ["commit in flight"] if state.commit_sent_at is not None else []
     words += ["commit requested"] if state.commit_requested else []
     words += [f"waits: {described_event(state.rebalance)}"] if state.rebalance is not None else []

@@ -104,8 +104,8 @@ class SinkPartitions:
     def _drop(self, partitions: Set[TopicPartition]) -> None:
         """Drop the records of these partitions that wait to be put, for the first time or again."""
         state = self._state
-        if state.ahead is not None:
-            state.ahead = state.ahead.divided(partitions)[1]
+        kept = (batch.divided(partitions)[1] for batch in state.ahead)
+        state.ahead = tuple(batch for batch in kept if batch is not None)
         match state.phase:
             case Retrying(batch, at):
                 rest = batch.divided(partitions)[1]

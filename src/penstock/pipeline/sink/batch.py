@@ -65,7 +65,3 @@ class FetchedBatch:
     def _part(self, rows: list[int], partitions: Set[TopicPartition]) -> FetchedBatch:
         ends = {partition: self.ends[partition] for partition in self.ends if partition in partitions}
         return FetchedBatch(self.records.select(rows), ends, self.converted)
-
-    def followed_by(self, later: FetchedBatch) -> FetchedBatch:
-        """Return both in one; neither is converted."""
-        return FetchedBatch(Batch.concat([self.records, later.records]), {**self.ends, **later.ends})

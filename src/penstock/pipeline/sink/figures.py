@@ -59,6 +59,6 @@ class SinkFigures:
         position, batch = state.taken.get(partition), state.batch
         if batch is not None and position is None:
             return batch.first_offset(partition)
-        if position is None or fetched is None or batch is not None or state.ahead is not None:
+        if position is None or fetched is None or batch is not None or state.ahead:
             return position
         return max(position, fetched)

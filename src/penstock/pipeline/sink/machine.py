@@ -149,7 +149,7 @@ class SinkMachine:
         return state.pause_wanted != state.connector_paused or self._positions.due(self._now) or bool(state.rewinds)
 
     def _fetch_ahead(self, phase: Putting) -> None:
-        if not self.state.held and phase.batch is not None and self.state.ahead is None:
+        if not self.state.held and phase.batch is not None and not self.state.ahead:
             self._emit(actions.FetchRecords(0.0, ahead=True))
 
     def _fetch(self) -> None:
@@ -157,13 +157,22 @@ class SinkMachine:
         state = self.state
         if not state.retrying and state.timeout is not None:
             state.next_put, state.timeout = min(state.next_put, self._now + state.timeout), None
-        if isinstance(state.phase, Idle) and state.ahead is not None:
-            waiting, ready = state.ahead.divided(state.paused | state.rewinds.keys())
-            if ready is not None:
-                state.ahead = waiting
-                self._start(ready)
-                return
-        self._emit(actions.FetchRecords(self._until_put()))
+        if not self._start_ready():
+            self._emit(actions.FetchRecords(self._until_put()))
+
+    def _start_ready(self) -> bool:
+        """Start the first records that wait and may be put now; return whether there are any."""
+        state = self.state
+        if isinstance(state.phase, Idle):
+            held = state.paused | state.rewinds.keys()
+            for i, batch in enumerate(state.ahead):
+                waiting, ready = batch.divided(held)
+                if ready is not None:
+                    rest = () if waiting is None else (waiting,)
+                    state.ahead = (*state.ahead[:i], *rest, *state.ahead[i + 1 :])
+                    self._start(ready)
+                    return True
+        return False
 
     def _until_put(self) -> float:
         """Return how long to wait for records until something is to be put, a turn at most."""
@@ -186,13 +195,10 @@ class SinkMachine:
             case Idle() | Retrying() | Paused():
                 if state.failure is not None:
                     self._emit(actions.FailTask(state.failure))
-                elif batch is None:
-                    self._put_if_due()
-                elif isinstance(state.phase, Idle):
-                    self._start(batch)
                 else:
-                    state.ahead = batch if state.ahead is None else state.ahead.followed_by(batch)
-                    self._put_if_due()
+                    state.ahead += () if batch is None else (batch,)
+                    if not self._start_ready():
+                        self._put_if_due()
             case _:
                 assert_never(state.phase)
 
@@ -202,13 +208,13 @@ class SinkMachine:
             state.phase = replace(phase, behind=batch)
             self._emit(actions.PutBehind(batch))
         else:
-            state.ahead = batch
+            state.ahead = (*state.ahead, batch)
             self._emit(actions.PrepareBatch(batch))
 
     def _look(self) -> None:
         """Look for partitions that stand still when the consumer had no more records, and all that it had are put."""
         state = self.state
-        idle = isinstance(state.phase, Idle) and state.drained and state.ahead is None
+        idle = isinstance(state.phase, Idle) and state.drained and not state.ahead
         if idle and self._now >= state.next_look:
             state.next_look = self._now + self.settings.look_interval
             fetched = state.fetchable
@@ -282,7 +288,7 @@ class SinkMachine:
     def _put_behind_later(self, phase: Putting) -> None:
         """The put behind has done nothing."""
         if phase.behind is not None:
-            self.state.ahead = phase.behind
+            self.state.ahead = (phase.behind, *self.state.ahead)
 
     def _taken(self, phase: Putting) -> None:
         self.state.phase = self._rest(phase)
@@ -378,7 +384,7 @@ class SinkMachine:
         state = self.state
         if state.batch is not None:
             self._emit(actions.FinishBatch())
-        state.phase, state.ahead = Closing(), None
+        state.phase, state.ahead = Closing(), ()
         if state.assigned:
             self._partitions.revoke(events.PartitionsRevoked(tuple(sorted(state.assigned))))
 

@@ -92,8 +92,10 @@ class SinkState:
     paused: Partitions = NO_PARTITIONS
     """The partitions that the task has paused; without a cooperative assignor also those that a rebalance took."""
 
-    ahead: FetchedBatch | None = None
-    """Records that were fetched while others were put, or were waiting to be put again."""
+    ahead: tuple[FetchedBatch, ...] = ()
+    """Records that were fetched while others were put or waited to be put again, or whose partition the task has paused
+    meanwhile; in order.
+    """
     pause_wanted: bool = False
     """Whether the connector is to be paused."""
     stop_wanted: bool = False
