@@ -14,7 +14,7 @@ import pytest
 from penstock.api.sink import TopicPartition
 from penstock.pipeline.sink import actions, events
 from penstock.pipeline.sink.batch import FetchedBatch
-from penstock.pipeline.sink.state import Closing, Idle, Putting, SinkSettings
+from penstock.pipeline.sink.state import Closing, Idle, Putting, SinkLoopSettings
 from support.tasks.simulated_sink import SimulatedSink, records
 
 SINKS = int(os.environ.get("PENSTOCK_INTERLEAVINGS", "150"))
@@ -27,7 +27,7 @@ class WatchedSink(SimulatedSink):
     def __init__(self, draw: random.Random) -> None:
         self.draw = draw
         self.cooperative, converts = draw.random() < 0.5, draw.random() < 0.4
-        settings = SinkSettings(2.0, 1.0, self.cooperative, converts)
+        settings = SinkLoopSettings(2.0, 1.0, self.cooperative, converts)
         self.lines: list[str] = []
         super().__init__(self.lines.append, settings, elsewhere=converts or draw.random() < 0.5)
         self.group: dict[TopicPartition, int] = {}
@@ -74,7 +74,7 @@ class WatchedSink(SimulatedSink):
             case actions.CloseTask(partitions):
                 assert self.open >= set(partitions)
                 self.open -= set(partitions)
-            case actions.WriteOffsets(offsets, closing):
+            case actions.CommitOffsets(offsets, closing):
                 self._write(dict(offsets), closing)
         super().carry_out(action)
 

@@ -18,7 +18,7 @@ import pytest
 
 from penstock.api.sink import TopicPartition
 from penstock.pipeline.sink import events
-from penstock.pipeline.sink.state import Closing, Idle, Paused, Putting, Retrying, SinkPhase, SinkSettings
+from penstock.pipeline.sink.state import Closing, Idle, Paused, Putting, Retrying, SinkLoopSettings, SinkPhase
 from support.tasks.simulated_sink import SimulatedSink, described, described_event, records
 
 FOLDER = Path(__file__).parent / "scenarios"
@@ -61,7 +61,7 @@ def tell(text: str) -> tuple[str, set[tuple[type, type]]]:
     out: list[str] = []
     lines: list[str] = []
     seen: set[tuple[type, type]] = set()
-    sink = SimulatedSink(lines.append, SinkSettings(60.0, 5.0))
+    sink = SimulatedSink(lines.append, SinkLoopSettings(60.0, 5.0))
     for block in text.rstrip("\n").split("\n\n"):
         commands = block.split("\n----")[0].split("\n")
         lines.clear()
@@ -79,7 +79,7 @@ def run(sink: SimulatedSink, command: str, lines: list[str]) -> SimulatedSink:
     match verb, words:
         case "sink", options:
             converts = "converting" in options
-            settings = SinkSettings(60.0, 5.0, cooperative="cooperative" in options, puts_convert=converts)
+            settings = SinkLoopSettings(60.0, 5.0, cooperative="cooperative" in options, puts_convert=converts)
             sink = SimulatedSink(lines.append, settings, elsewhere=converts or "elsewhere" in options)
             sink.machine.state.next_put = 1.0
             if "new" not in options:

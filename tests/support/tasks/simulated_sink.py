@@ -12,7 +12,7 @@ from penstock.api.sink import TopicPartition
 from penstock.pipeline.sink import actions, events
 from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.machine import SinkMachine
-from penstock.pipeline.sink.state import Closing, Idle, Paused, Putting, Retrying, SinkSettings
+from penstock.pipeline.sink.state import Closing, Idle, Paused, Putting, Retrying, SinkLoopSettings
 
 Positions = Mapping[TopicPartition, int]
 
@@ -20,7 +20,7 @@ Positions = Mapping[TopicPartition, int]
 class SimulatedSink:
     """Carries out the actions as ``SinkLoop`` does; ``say`` gets a line for each action and for each outcome."""
 
-    def __init__(self, say: Callable[[str], None], settings: SinkSettings, elsewhere: bool = False) -> None:
+    def __init__(self, say: Callable[[str], None], settings: SinkLoopSettings, elsewhere: bool = False) -> None:
         self.machine = SinkMachine(settings)
         self.now = 0.0
         self.seen: set[tuple[type, type]] = set()
@@ -127,7 +127,7 @@ class SimulatedSink:
                     self.outcome(events.LettersArrived(partitions, closing))
             case actions.AskForOffsets(offsets, closing):
                 self._pre_commit(offsets, closing)
-            case actions.WriteOffsets(offsets, closing):
+            case actions.CommitOffsets(offsets, closing):
                 if closing:
                     self.outcome(events.CommitAnswered(offsets, closing=True))
             case actions.FailTask(error):
@@ -265,7 +265,7 @@ def described_action(action: actions.SinkAction) -> str:
             return f"commit {_names(partitions)}" + " before closing" * closing
         case actions.AskForOffsets(offsets):
             return f"ask for offsets up to {_offsets(offsets)}"
-        case actions.WriteOffsets(offsets, closing):
+        case actions.CommitOffsets(offsets, closing):
             return f"write {_offsets(offsets)}" + " and wait" * closing
         case actions.ReportCommit(result, seconds, error):
             return f"report commit {result.name} after {seconds:g} s" + (f": {error}" if error else "")

@@ -176,7 +176,7 @@ class AskForOffsets:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteOffsets:
+class CommitOffsets:
     """Commit these offsets to the group: ``CommitAnswered``. Waits for the answer if ``closing``."""
 
     offsets: Mapping[TopicPartition, int]
@@ -256,7 +256,7 @@ SinkAction = (
     | CloseTask
     | BeginCommit
     | AskForOffsets
-    | WriteOffsets
+    | CommitOffsets
     | ReportCommit
     | ReportPaused
     | ReportRunning

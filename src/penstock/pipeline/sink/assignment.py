@@ -12,13 +12,13 @@ from penstock.api.sink import TopicPartition
 from penstock.pipeline.sink import actions, events
 from penstock.pipeline.sink.batch import NO_PARTITIONS, FetchedBatch
 from penstock.pipeline.sink.positions import Emit, SinkPositions
-from penstock.pipeline.sink.state import Idle, Paused, Retrying, SinkSettings, SinkState
+from penstock.pipeline.sink.state import Idle, Paused, Retrying, SinkLoopSettings, SinkState
 
 
 class SinkPartitions:
     """The part of the machine that changes which partitions there are, and from which the consumer fetches."""
 
-    def __init__(self, settings: SinkSettings, state: SinkState, positions: SinkPositions, emit: Emit) -> None:
+    def __init__(self, settings: SinkLoopSettings, state: SinkState, positions: SinkPositions, emit: Emit) -> None:
         self._settings, self._state, self._positions, self._emit = settings, state, positions, emit
 
     # -- rebalances

@@ -16,7 +16,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink.actions import CommitResult, ReportCommit, WriteOffsets
+from penstock.pipeline.sink.actions import CommitOffsets, CommitResult, ReportCommit
 from penstock.pipeline.sink.events import CommitAnswered
 from penstock.pipeline.sink.partitions import at_offsets, names, of_client
 
@@ -40,7 +40,7 @@ class OffsetCommits:
         self._number += 1
         self._metrics.put("offset-commit-seq-no", self._number)
 
-    def write(self, consumer: Consumer, action: WriteOffsets) -> None:
+    def write(self, consumer: Consumer, action: CommitOffsets) -> None:
         """Send the offsets; ``on_answer`` gets the brokers' answer, at once if it is waited for."""
         began = time.monotonic()
         try:

@@ -231,7 +231,7 @@ class PreCommitFailed:
 
 @dataclass(frozen=True, slots=True)
 class CommitAnswered:
-    """The brokers' answer to ``WriteOffsets``: at once if ``closing``, otherwise within a later fetch."""
+    """The brokers' answer to ``CommitOffsets``: at once if ``closing``, otherwise within a later fetch."""
 
     written: Mapping[TopicPartition, int]
     error: str | None = None

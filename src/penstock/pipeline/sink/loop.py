@@ -30,7 +30,7 @@ from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.sink.partitions import names, pause, positions, resume
 from penstock.pipeline.sink.puts import NO_RECORDS, RunningPuts, SinkPuts
-from penstock.pipeline.sink.state import SinkSettings
+from penstock.pipeline.sink.state import SinkLoopSettings
 from penstock.pipeline.sink.subscription import Subscription
 
 log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class SinkLoop:
 
     def __post_init__(self) -> None:
         self.machine = SinkMachine(
-            SinkSettings(
+            SinkLoopSettings(
                 self.timing.interval,
                 self.timing.timeout,
                 self.consumer.cooperative,
@@ -202,7 +202,7 @@ class SinkLoop:
                 self._begin_commit(action)
             case actions.AskForOffsets(offsets, closing):
                 self._ask_for_offsets(offsets, closing)
-            case actions.WriteOffsets():
+            case actions.CommitOffsets():
                 self.commits.write(client, action)
             case actions.ReportCommit():
                 self.commits.report(action)

@@ -27,7 +27,7 @@ from penstock.pipeline.sink.state import (
     Paused,
     Putting,
     Retrying,
-    SinkSettings,
+    SinkLoopSettings,
     SinkState,
 )
 
@@ -41,7 +41,7 @@ RETRY_SECONDS = 0.5
 class SinkMachine:
     """Others read ``state``; it changes by ``step`` alone."""
 
-    def __init__(self, settings: SinkSettings) -> None:
+    def __init__(self, settings: SinkLoopSettings) -> None:
         self.settings = settings
         self.state = SinkState()
         self._positions = SinkPositions(settings, self.state, self._emit)

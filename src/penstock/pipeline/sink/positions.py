@@ -12,15 +12,15 @@ from penstock.api.sink import OffsetAndMetadata, TopicPartition
 from penstock.pipeline.sink.actions import (
     AskForOffsets,
     BeginCommit,
+    CommitOffsets,
     CommitResult,
     LogMessage,
     ReportCommit,
     SinkAction,
-    WriteOffsets,
 )
 from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.events import CommitAnswered, OffsetsAgreed, PreCommitFailed
-from penstock.pipeline.sink.state import SinkSettings, SinkState
+from penstock.pipeline.sink.state import SinkLoopSettings, SinkState
 
 Emit = Callable[[SinkAction], None]
 
@@ -28,7 +28,7 @@ Emit = Callable[[SinkAction], None]
 class SinkPositions:
     """The part of the machine that changes ``taken``, ``committed`` and what belongs to commits in the state."""
 
-    def __init__(self, settings: SinkSettings, state: SinkState, emit: Emit) -> None:
+    def __init__(self, settings: SinkLoopSettings, state: SinkState, emit: Emit) -> None:
         self._settings, self._state, self._emit = settings, state, emit
 
     # -- positions
@@ -105,7 +105,7 @@ class SinkPositions:
         if not event.closing:
             state.moved.clear()
             state.commit_sent_at = now
-        self._emit(WriteOffsets(after, event.closing))
+        self._emit(CommitOffsets(after, event.closing))
 
     def failed(self, event: PreCommitFailed) -> None:
         """Read again from the last committed offsets, unless the partitions are being closed."""

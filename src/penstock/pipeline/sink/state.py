@@ -57,7 +57,7 @@ SinkPhase = Idle | Putting | Retrying | Paused | Closing
 
 
 @dataclass(frozen=True, slots=True)
-class SinkSettings:
+class SinkLoopSettings:
     """Settings of the machine. Times are in seconds."""
 
     commit_interval: float
