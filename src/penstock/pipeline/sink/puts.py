@@ -16,8 +16,8 @@ from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.returned import ran
 from penstock.api.sink import SinkTask
-from penstock.hosts.jvm.tasks.java_steps import JavaStepOf
 from penstock.hosts.jvm.tasks.sink_task import BegunPut, JavaSinkTask, NotConvertedError
+from penstock.hosts.jvm.tasks.steps import JavaStepOf
 from penstock.pipeline.errors import Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import TaskRuntime
