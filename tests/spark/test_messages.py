@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 import socket
 import subprocess
 import sys
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+from penstock.core.model.tasks import SparkDied
 from penstock.preview import messages as preview
+from penstock.spark import supervisor
 from penstock.spark.channel import LIMIT
 from penstock.spark.messages import driver, task
 from penstock.spark.messages.driver import EVENTS, DriverEnding
+from penstock.spark.supervisor import DriverSupervisor
 from penstock.wire.framing import FrameDecoder, frame
 from penstock.wire.messages import Message, MessageCodec
 
@@ -61,3 +66,30 @@ def test_a_driver_that_does_not_know_a_command_ends_and_names_it() -> None:
         "The worker has sent an invalid message: the protocol of Spark's driver (commands) has no message 'SubmitTusk'."
     )
     assert events == [DriverEnding(reason)]
+
+
+def test_a_driver_that_sends_an_unknown_event_is_started_again_and_the_event_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = b'{"type":"SparkStrated"}'
+    program = tmp_path / "driver"
+    program.write_text(f"""#!{sys.executable}
+import socket, sys, time
+connection = socket.socket(fileno=int(sys.argv[3]))
+connection.sendall({frame(body)!r})
+time.sleep(600)
+""")
+    program.chmod(0o700)
+    monkeypatch.setattr(supervisor, "sys", SimpleNamespace(executable=str(program)))
+    monkeypatch.setattr(supervisor, "environment", lambda conf: dict(os.environ))
+
+    async def story() -> Any:
+        died = asyncio.get_running_loop().create_future()
+        driver = DriverSupervisor({"spark.master": "local[1]"}, died.set_result)
+        keeping = asyncio.create_task(driver.keep())
+        event = await died
+        keeping.cancel()
+        return event
+
+    named = "Spark's driver has sent an invalid message: the protocol of Spark's driver (events) has no message "
+    assert asyncio.run(story()) == SparkDied(f"{named}'SparkStrated'.")
