@@ -12,6 +12,7 @@ from penstock import api
 
 # The runtime's own business in modules that authors import.
 _OF_THE_RUNTIME = {
+    "Column",
     "ConfigKeyInfo",
     "Late",
     "QueryTask",
@@ -24,6 +25,7 @@ _OF_THE_RUNTIME = {
     "parse_type",
     "polled_batch",
     "ran",
+    "selected",
     "task_class",
     "task_configs",
     "validated",

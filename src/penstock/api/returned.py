@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from penstock.api.batch import Batch
+from penstock.api.batch import COLUMNS, Batch
 from penstock.api.columns import Table
 from penstock.api.config_key import ConfigValue
 from penstock.api.errors import ConnectError
@@ -77,13 +77,8 @@ def even(batch: Batch) -> Batch:
 
 
 def _columns(batch: Batch) -> Iterator[tuple[str, Any]]:
-    yield "partitions", batch.partitions
-    yield "key schemas", batch.key_schemas
-    yield "keys", batch.key_column
-    yield "value schemas", batch.value_schemas
-    yield "values", batch.value_column
-    yield "timestamps", batch.timestamp_column
-    yield "headers", batch.headers
+    for column in COLUMNS[1:]:
+        yield column.public.replace("_", " "), getattr(batch, column.name)
     if batch.origin is not None:
         yield "partitions of their origin", batch.origin.partitions
         yield "offsets of their origin", batch.origin.offsets

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from penstock.api.batch import Batch
+from penstock.api.batch import FIELDS, Batch
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.record import Record
 from penstock.api.returned import applied_batch
@@ -31,8 +31,6 @@ Resolve = Callable[..., type]
 """The class of a kind (``transformation``, ``predicate``, ``converter``, ``header_converter``) that a configuration
 names, and as a third argument the version that it wants, if it wants one.
 """
-
-_COLUMNS = ("topics", "partitions", "key_schemas", "keys", "value_schemas", "values", "timestamps", "headers")
 
 
 class Chain:
@@ -237,7 +235,7 @@ def _where(transform: Transformation, condition: Condition) -> Callable[[Batch],
 
 def _scattered(batch: Batch, rows: list[int], changed: Batch) -> Batch:
     columns: dict[str, list[Any]] = {}
-    for name in _COLUMNS:
+    for name in FIELDS:
         columns[name] = column = list(getattr(batch, name))
         for i, value in zip(rows, getattr(changed, name), strict=True):
             column[i] = value

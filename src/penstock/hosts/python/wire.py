@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api import errors
-from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
+from penstock.api.batch import COLUMNS, Batch, SinkOrigin, SourceOrigin
 from penstock.api.columns import Late, Table
 from penstock.api.errors import ConnectError
 
@@ -90,17 +90,8 @@ def write(value: Any) -> bytes:
 
 def whole(batch: Batch) -> Batch:
     """The batch with all its columns computed, which can be pickled."""
-    return Batch(
-        list(batch.topics),
-        list(batch.partitions),
-        list(batch.key_schemas),
-        _column(batch.key_column),
-        list(batch.value_schemas),
-        _column(batch.value_column),
-        list(batch.timestamps),
-        list(batch.headers),
-        _origin(batch.origin),
-    )
+    columns: dict[str, Any] = {column.name: _column(getattr(batch, column.name)) for column in COLUMNS}
+    return Batch(**columns, origin=_origin(batch.origin))
 
 
 def _column(column: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import msgspec
 
-from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin, SourceOrigin
+from penstock.api.batch import COLUMNS, FIELDS, NO_HEADERS, Batch, SinkOrigin, SourceOrigin, selected
 from penstock.api.columns import Late, Table
 from penstock.api.record import Header
 from penstock.api.schema import Schema
@@ -35,18 +35,10 @@ Input = tuple[BatchInput, list[bytes]]
 
 PARTS: tuple[Part, ...] = ("key", "value", "headers")
 """Parts that are in the JVM only, until somebody reads them."""
-EVERYTHING = ("topics", "partitions", "timestamps", *PARTS)
-_COLUMNS = {"keys": "key_column", "values": "value_column", "timestamps": "timestamp_column"}
-_OWN = {
-    "topics": "topics",
-    "partitions": "partitions",
-    "timestamps": "timestamp_column",
-}
-_PART_COLUMNS = {
-    "key": ("key_schemas", "key_column"),
-    "value": ("value_schemas", "value_column"),
-    "headers": ("headers",),
-}
+_PART_COLUMNS = {part: tuple(column.name for column in COLUMNS if column.part == part) for part in PARTS}
+_OWN = {column.public: column.name for column in COLUMNS if column.part is None}
+EVERYTHING = (*_OWN, *PARTS)
+_DEFAULTS = {column.name: column.default for column in COLUMNS}
 
 
 class Handle:
@@ -62,6 +54,8 @@ class Handle:
 
 
 class RemoteBatch(Batch):
+    """A batch in the JVM. Its columns are properties, see below."""
+
     __slots__ = ("_absent", "_columns", "_handle", "_jvm", "_n", "_replaced", "_rows")
 
     _jvm: TaskJvm
@@ -96,27 +90,14 @@ class RemoteBatch(Batch):
         ):
             object.__setattr__(self, name, value)
 
-    # -- columns
-
-    topics = property(lambda self: self._columns["topics"])
-    partitions = property(lambda self: self._columns["partitions"])
-    timestamp_column = property(lambda self: self._columns["timestamp_column"])
-    origin = property(lambda self: self._columns["origin"])
-    key_schemas = property(lambda self: self._column("key", "key_schemas"))
-    key_column = property(lambda self: self._column("key", "key_column"))
-    value_schemas = property(lambda self: self._column("value", "value_schemas"))
-    value_column = property(lambda self: self._column("value", "value_column"))
-    headers = property(lambda self: self._column("headers", "headers"))
-
     def __len__(self) -> int:
         return self._n
 
     def _column(self, part: Part, name: str) -> Any:
         if name not in self._columns:
             if part in self._absent:
-                nothing = NO_HEADERS if part == "headers" else None
                 for column in _PART_COLUMNS[part]:
-                    self._columns.setdefault(column, [nothing] * self._n)
+                    self._columns.setdefault(column, [_DEFAULTS[column]] * self._n)
             else:
                 self._fetch(part)
         return self._columns[name]
@@ -139,7 +120,7 @@ class RemoteBatch(Batch):
     # -- as any batch
 
     def with_(self, **columns: Any) -> Self:
-        named = {_COLUMNS.get(name, name): column for name, column in columns.items()}
+        named = {FIELDS.get(name, name): column for name, column in columns.items()}
         replaced = {part for part, names in _PART_COLUMNS.items() if any(name in named for name in names)}
         replaced |= {part for part, name in _OWN.items() if name in named}
         return type(self)(
@@ -153,12 +134,8 @@ class RemoteBatch(Batch):
 
     def select(self, rows: Sequence[int]) -> Batch:
         chosen = list(rows)
-        columns = {
-            name: column.select(chosen) if hasattr(column, "select") else _rows(column, chosen)
-            for name, column in self._columns.items()
-            if column is not None
-        }
-        columns.setdefault("origin", None)
+        columns = {name: selected(column, chosen) for name, column in self._columns.items() if name != "origin"}
+        columns["origin"] = None if self.origin is None else self.origin.select(chosen)
         places = chosen if self._rows is None else [self._rows[i] for i in chosen]
         return type(self)(self._jvm, self._handle, places, columns, self._replaced, self._absent)
 
@@ -210,6 +187,22 @@ class RemoteBatch(Batch):
     def whole(self) -> bool:
         """True if the JVM has the batch as it is here."""
         return not self._replaced
+
+
+def _own_column(name: str) -> property:
+    return property(lambda batch: batch._columns[name])
+
+
+def _part_column(part: Part, name: str) -> property:
+    return property(lambda batch: batch._column(part, name))
+
+
+for _name in _OWN.values():
+    setattr(RemoteBatch, _name, _own_column(_name))
+for _part, _names in _PART_COLUMNS.items():
+    for _name in _names:
+        setattr(RemoteBatch, _name, _part_column(_part, _name))
+setattr(RemoteBatch, "origin", _own_column("origin"))  # noqa: B010 - mypy takes a field for a variable of objects
 
 
 class BytesBatch(RemoteBatch):
@@ -285,9 +278,7 @@ def after(jvm: TaskJvm, before: Batch, made: BatchInJvm) -> RemoteBatch:
         dropped = set(made.dropped)
         rows = [i for i in range(len(before)) if i not in dropped]
         columns = {
-            "topics": _rows(before.topics, rows),
-            "partitions": _rows(before.partitions, rows),
-            "timestamp_column": _rows(before.timestamp_column, rows),
+            **{name: selected(getattr(before, name), rows) for name in _OWN.values()},
             "origin": None if before.origin is None else before.origin.select(rows),
         }
     else:
@@ -350,12 +341,6 @@ def _headers(decoder: Decoder) -> list[tuple[Header, ...]]:
 def header_rows(counts: list[int], headers: Iterator[Header]) -> list[tuple[Header, ...]]:
     """The headers of all records, divided into so many of each."""
     return [tuple([next(headers) for _ in range(count)]) if count else NO_HEADERS for count in counts]
-
-
-def _rows(column: Any, rows: Sequence[int]) -> Any:
-    if isinstance(column, Late):
-        return Late(lambda: _rows(column.get(), rows))
-    return [column[i] for i in rows]
 
 
 def _list(column: Any) -> list[Any]:
