@@ -65,6 +65,7 @@ class SourceOrigin:
     offsets: Sequence[dict[str, Any]] = _column("source_offset")
 
     def select(self, rows: Sequence[int]) -> SourceOrigin:
+        """Return the origins of these rows, in the order given."""
         return SourceOrigin(**_selected(self, SOURCE_COLUMNS, rows))
 
 
@@ -82,10 +83,12 @@ class SinkOrigin:
 
     @property
     def timestamp_types(self) -> list[str]:
+        """The types as a list; computed on first access."""
         column = self.timestamp_type_column
         return column.get() if isinstance(column, Late) else column
 
     def select(self, rows: Sequence[int]) -> SinkOrigin:
+        """Return the origins of these rows, in the order given."""
         return SinkOrigin(**_selected(self, SINK_COLUMNS, rows))
 
 
@@ -108,16 +111,19 @@ class Batch:
 
     @property
     def keys(self) -> list[Any]:
+        """The keys as a list; maps and structs of a table are made on first access."""
         column = self.key_column
         return column.rows() if isinstance(column, Table) else column
 
     @property
     def values(self) -> list[Any]:
+        """The values as a list; maps and structs of a table are made on first access."""
         column = self.value_column
         return column.rows() if isinstance(column, Table) else column
 
     @property
     def timestamps(self) -> list[int | None]:
+        """The timestamps as a list; computed on first access."""
         column = self.timestamp_column
         return column.get() if isinstance(column, Late) else column
 
@@ -135,7 +141,7 @@ class Batch:
         headers: list[tuple[Header, ...]] | None = None,
         origin: SourceOrigin | SinkOrigin | None = None,
     ) -> Batch:
-        """A batch of these values; a topic or schema that is not a list applies to every record."""
+        """Make a batch of these values; a topic or schema that is not a list applies to every record."""
         n = len(values)
         given = (topic, partitions, key_schema, keys, value_schema, values, timestamps, headers)
         columns: dict[str, Any] = {
@@ -146,11 +152,16 @@ class Batch:
 
     @classmethod
     def of_source_records(cls, records: Iterable[SourceRecord]) -> Batch:
+        """Make a batch of source records, in their order."""
         rows = list(records)
         return cls(**_read(rows, COLUMNS), origin=SourceOrigin(**_read(rows, SOURCE_COLUMNS)))
 
     @classmethod
     def of_sink_records(cls, records: Iterable[SinkRecord]) -> Batch:
+        """Make a batch of sink records, in their order.
+
+        A record that does not say where it was read was read at its own topic, partition and offset.
+        """
         rows = list(records)
         origin = SinkOrigin(
             [r.original_topic or r.topic for r in rows],
@@ -164,17 +175,23 @@ class Batch:
         return len(self.topics)
 
     def with_(self, **columns: Any) -> Self:
-        """The same batch with these columns, each as long as the batch; ``keys`` and ``values`` may be tables."""
+        """Return the batch with these columns in place of its own; ``keys`` and ``values`` may be tables.
+
+        Each must be as long as the batch.
+        """
         return replace(self, **{FIELDS.get(name, name): column for name, column in columns.items()})
 
     def select(self, rows: Sequence[int]) -> Batch:
-        """The records at these indices, in the order given."""
+        """Return the records at these indices, in the order given."""
         origin = None if self.origin is None else self.origin.select(rows)
         return Batch(**_selected(self, COLUMNS, rows), origin=origin)
 
     @staticmethod
     def concat(batches: Sequence[Batch]) -> Batch:
-        """One batch of all records, in order; all must have the same kind of origin, and there must be at least one."""
+        """Make one batch of all records, in order.
+
+        All must have the same kind of origin, and there must be at least one batch.
+        """
         batches = [batch for batch in batches if len(batch)] or batches[:1]
         if len(batches) == 1:
             return batches[0]
@@ -195,12 +212,13 @@ class Batch:
 
     @staticmethod
     def of_rows(rows: Sequence[SourceRecord | SinkRecord]) -> Batch:
+        """Make a batch of records that are all of the same class."""
         if rows and isinstance(rows[0], SinkRecord):
             return Batch.of_sink_records(rows)  # type: ignore[arg-type]
         return Batch.of_source_records(rows)  # type: ignore[arg-type]
 
     def rows(self) -> Iterator[SourceRecord | SinkRecord]:
-        """The records one by one. A batch without an origin gives source records."""
+        """Return the records one by one. A batch without an origin gives source records."""
         match self.origin:
             case SinkOrigin() as origin:
                 return iter(SinkRecord.of_columns(_by_field(self, _FIELDS) | _by_field(origin, _SINK_FIELDS)))
@@ -211,6 +229,7 @@ class Batch:
         return iter(SourceRecord.of_columns(_by_field(self, _FIELDS) | _by_field(origin, _SOURCE_FIELDS)))
 
     def row(self, i: int) -> SourceRecord | SinkRecord:
+        """Return one record, by its index."""
         return next(self.select((i,)).rows())
 
 

@@ -14,9 +14,9 @@ Value = TypeVar("Value")
 
 
 class Table(Sequence[dict[str, Any]]):
-    """A column of a batch whose values are all dicts with these keys, in this order; it has at least one row and one
-    key.
+    """A column of a batch whose values are all dicts with these keys, in this order.
 
+    It has at least one row and one key.
     Columns are never changed in place, nor are the dicts that ``rows`` makes of them.
     """
 
@@ -29,25 +29,26 @@ class Table(Sequence[dict[str, Any]]):
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[Any]]) -> Table:
+        """Make a table of columns of equal length, by their names."""
         return cls(tuple(columns), tuple(columns.values()))
 
     def column(self, name: str) -> Sequence[Any]:
-        """Raises ValueError if there is none."""
+        """Return the column of this name; raises ValueError if there is none."""
         return self.columns[self.names.index(name)]
 
     def as_dict(self) -> dict[str, Sequence[Any]]:
-        """The columns by their names: a new dict."""
+        """Return the columns by their names: a new dict."""
         return dict(zip(self.names, self.columns, strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The values one by one, computed on first access."""
+        """Return the values one by one; they are made by the first call."""
         if self._rows is None:
             names = self.names
             self._rows = [dict(zip(names, row, strict=True)) for row in zip(*self.columns, strict=True)]
         return self._rows
 
     def select(self, rows: Sequence[int]) -> Table | list[Any]:
-        """The values at these indices, in the order given; an empty list if there are none."""
+        """Return the values at these indices, in the order given; an empty list if there are none."""
         return Table(self.names, [[column[i] for i in rows] for column in self.columns]) if len(rows) else []
 
     def __len__(self) -> int:
@@ -78,6 +79,7 @@ class Late:
         self._list: list[Any] = []
 
     def get(self) -> list[Any]:
+        """Return the column, which is computed by the first call."""
         if self._make is not None:
             self._list = self._make()
             self._make = None
@@ -101,4 +103,4 @@ class SelectedRows(Sequence[Value]):
 
     @abstractmethod
     def select(self, rows: Sequence[int]) -> Self:
-        """The values at these indices, in the order given."""
+        """Return the values at these indices, in the order given."""

@@ -68,8 +68,9 @@ class ConfigDef:
         recommender: Recommender | None = None,
         internal: bool = False,
     ) -> Self:
-        """Add one definition; returns the same object. Without a default the setting is required. ``internal`` ones are
-        not documented.
+        """Add a definition; returns the same object.
+
+        Without a default the setting is required. ``internal`` ones are not documented.
         """
         if default is not NO_DEFAULT:
             default = parse_type(name, default, type)
@@ -95,6 +96,7 @@ class ConfigDef:
         )
 
     def add(self, key: ConfigKey) -> Self:
+        """Add a definition; raises ConfigError if there is one of its name."""
         if key.name in self.keys:
             raise ConfigError(f"Configuration {key.name} is defined twice.")
         if key.group is not None and key.group not in self.groups:
@@ -111,7 +113,7 @@ class ConfigDef:
         return self
 
     def validated_elsewhere(self, prefix: str, validation: Validation) -> Self:
-        """What this says counts, instead of what is found here, for the settings with this prefix that it names."""
+        """Have the settings with this prefix validated by a function: its result counts for those that it names."""
         self._elsewhere.append((prefix, validation))
         return self
 
@@ -133,7 +135,10 @@ class ConfigDef:
         return self
 
     def sorted(self) -> list[ConfigKey]:
-        """The definitions by group, order in group, required first, importance, name: the order of documentation."""
+        """Return the definitions in the order of documentation.
+
+        That is by group, order in group, required ones first, importance, name.
+        """
         importance = list(Importance)
 
         def rank(key: ConfigKey) -> tuple[int, int, bool, int, str]:
@@ -143,13 +148,15 @@ class ConfigDef:
         return sorted(self.keys.values(), key=rank)
 
     def names(self) -> list[str]:
+        """Return the names of all definitions, in order."""
         return list(self.keys)
 
     def infos(self) -> list[ConfigKeyInfo]:
+        """Return all definitions as the REST API shows them, in order."""
         return [key.info() for key in self.keys.values()]
 
     def parse(self, props: Mapping[str, Any], load: ClassLoader | None = None) -> dict[str, Any]:
-        """The typed value of every defined setting; names that are not defined are ignored.
+        """Return the typed value of every defined setting; names that are not defined are ignored.
 
         A CLASS stays its name unless ``load`` turns names into classes. Raises ConfigError for the first value that
         can't be used.
@@ -173,7 +180,7 @@ class ConfigDef:
         return value
 
     def validate(self, props: Mapping[str, Any], load: ClassLoader | None = None) -> list[ConfigValue]:
-        """The validated value of every defined setting with its errors, in the order in which Java lists them."""
+        """Return the validated value of every defined setting with its errors, in Java's order."""
         values = self.validate_all(props, load)
         return [values[name] for name in hash_order(values)]
 

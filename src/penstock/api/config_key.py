@@ -15,12 +15,16 @@ from penstock.api.validators import Validator
 
 
 class Importance(enum.Enum):
+    """The importance of a setting; documentation lists the important ones first."""
+
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
     LOW = "LOW"
 
 
 class Width(enum.Enum):
+    """The width of a setting's input in a form."""
+
     NONE = "NONE"
     SHORT = "SHORT"
     MEDIUM = "MEDIUM"
@@ -30,9 +34,11 @@ class Width(enum.Enum):
 class Recommender(Protocol):
     """Suggests values for a setting, given all parsed values; both methods may raise ConfigError."""
 
-    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]: ...
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        """Return the values to choose from, given the settings parsed so far."""
 
-    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool: ...
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        """Return whether the setting matters, given the settings parsed so far."""
 
 
 @dataclass(slots=True)
@@ -46,6 +52,7 @@ class ConfigValue:
     visible: bool = True
 
     def add_error(self, message: str) -> None:
+        """Add a message about the value, which is refused for it."""
         self.errors.append(message)
 
 
@@ -66,6 +73,7 @@ class ConfigKeyInfo:
     dependents: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
+        """Return the definition as the REST API shows it."""
         return {
             "name": self.name,
             "type": self.type,
@@ -101,9 +109,11 @@ class ConfigKey:
 
     @property
     def required(self) -> bool:
+        """Whether there is no default."""
         return self.default is NO_DEFAULT
 
     def info(self, prefix: str = "") -> ConfigKeyInfo:
+        """Return the definition as the REST API shows it, with a prefix before its name."""
         return ConfigKeyInfo(
             name=prefix + self.name,
             type=self.type.name,

@@ -38,6 +38,7 @@ class Password(str):
 
     @property
     def value(self) -> str:
+        """The secret itself, as a plain string."""
         return str.__str__(self)[:]
 
     def __str__(self) -> str:
@@ -50,6 +51,8 @@ class Password(str):
 
 
 class ConfigType(enum.Enum):
+    """The type of a setting's value: of its own kind in Python, and a string in a configuration."""
+
     BOOLEAN = "BOOLEAN"
     STRING = "STRING"
     INT = "INT"
@@ -70,8 +73,9 @@ _INTEGERS = {
 
 
 def parse_type(name: str, value: Any, type: ConfigType, load: ClassLoader | None = None) -> Any:
-    """Parse a string to a value of this type; a value that has the type already is kept, None stays None. Raises
-    ConfigError.
+    """Parse a string to a value of this type.
+
+    A value that has the type already is kept, None stays None. Raises ConfigError.
     """
     if value is None:
         return None
@@ -152,7 +156,7 @@ def _class_of(value: object) -> str:
 
 
 def to_text(value: Any, type: ConfigType | None) -> str | None:
-    """A parsed value as a string: lists with commas, classes by name, passwords hidden; None stays None."""
+    """Return a parsed value as a string: lists with commas, classes by name, passwords hidden; None stays None."""
     if value is None:
         return None
     if type is ConfigType.LIST:

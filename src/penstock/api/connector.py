@@ -19,11 +19,11 @@ from penstock.api.source import SourceTask
 
 
 class ConnectorContext(Protocol):
-    """What the runtime offers to a connector. Its methods may be called from any thread."""
+    """The runtime, as a connector sees it. Its methods may be called from any thread."""
 
     @property
     def plugin_metrics(self) -> PluginMetrics:
-        """For metrics of the connector's own (KIP-877)."""
+        """The registry of the connector's own metrics (KIP-877)."""
 
     def request_task_reconfiguration(self) -> None:
         """Ask the runtime to call ``task_configs`` again and to restart the tasks if the answer differs."""
@@ -37,7 +37,7 @@ class Connector:
 
     java_name: ClassVar[str] = ""
     setting_prefixes: ClassVar[tuple[str, ...]] = ()
-    """Prefixes of settings that it reads beside those of ``config_def``, such as options it passes on to a library.
+    """Prefixes of further settings that the connector reads, such as options that it passes on to a library.
 
     Other settings that nothing defines are warned about when a configuration is validated, and so are names with these
     prefixes that are defined but for one character. With ``""``, for any names, the others are warned about, too, but
@@ -47,6 +47,7 @@ class Connector:
 
     @classmethod
     def version(cls) -> str:
+        """Return the version that the list of plugins shows."""
         return "unknown"
 
     @classmethod
@@ -63,25 +64,36 @@ class Connector:
         return self.config_def().validate(config)
 
     def start(self, config: Mapping[str, str]) -> None:
-        """Called once, before ``task_configs``. ``self.context`` is set. If it raises, the connector becomes FAILED."""
+        """Start the connector; called once, before ``task_configs``, ``self.context`` being set.
+
+        If it raises, the connector becomes FAILED.
+        """
 
     def task_class(self) -> type[SourceTask] | type[SinkTask]:
+        """Return the class of the tasks."""
         raise NotImplementedError(f"{type(self).__qualname__} has no method task_class")
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """One configuration for each task, ``max_tasks`` at most."""
+        """Return one configuration for each task, ``max_tasks`` at most.
+
+        Called after ``start``, and again after each ``request_task_reconfiguration``.
+        """
         raise NotImplementedError(f"{type(self).__qualname__} has no method task_configs")
 
     def stop(self) -> None:
-        """Called once, at the end; also when ``start`` has failed."""
+        """Release what the connector holds; called once, at the end, also when ``start`` has failed."""
 
 
 class ExactlyOnceSupport(enum.Enum):
+    """Whether a source connector can be exactly once."""
+
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
 
 
 class ConnectorTransactionBoundaries(enum.Enum):
+    """Whether tasks of a source connector can define where transactions end."""
+
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
 
@@ -93,31 +105,36 @@ class SourceConnector(Connector):
     """Whether starting it and polling a task changes nothing anywhere, so that `penstock preview` may do so."""
 
     def tasks_for_preview(self, config: Mapping[str, str]) -> list[dict[str, str]] | None:
-        """Configurations of tasks that change nothing anywhere while they are polled, for `penstock preview`: for a
-        connector that does, once it has been started.
+        """Return configurations of tasks that change nothing anywhere while they are polled, for `penstock preview`.
 
-        Called on an object that is not started. None: the connector is started, if ``polling_is_harmless``.
+        For connectors that change something once they have been started. Called on an object that is not started. None:
+        the connector is started, if ``polling_is_harmless``.
         """
         return None
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
-        """Whether this connector can be exactly-once with this configuration; None if unknown (KIP-618)."""
+        """Return whether this connector can be exactly once with this configuration; None if unknown (KIP-618).
+
+        Called on an object that is not started, when ``exactly.once.support`` is ``required``.
+        """
         return None
 
     def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> ConnectorTransactionBoundaries:
-        """Whether its tasks can define transaction boundaries, with ``SourceTaskContext.transaction``
-        (KIP-618).
+        """Return whether its tasks can define transaction boundaries (KIP-618).
+
+        They do so with ``SourceTaskContext.transaction``. Called on an object that is not started, when
+        ``transaction.boundary`` is ``connector``.
         """
         return ConnectorTransactionBoundaries.UNSUPPORTED
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
     ) -> bool:
-        """Check offsets that a user wants to set, pairs of source partition and source offset (None: forget it)
-        (KIP-875).
+        """Check offsets that a user wants to set (KIP-875): pairs of source partition and source offset.
 
-        Raises ConnectError for offsets that this connector could not resume from. Called on an object that is not
-        started.
+        An offset of None is to be forgotten. Return True if the connector has handled them; after False the user is
+        advised to change what the connector keeps elsewhere. Raises ConnectError for offsets that this connector could
+        not resume from. Called on an object that is not started.
         """
         return False
 

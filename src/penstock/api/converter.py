@@ -19,6 +19,8 @@ SchemaAndValue = tuple[Schema | None, Any]
 
 
 class _Plugin:
+    """Base of all converters."""
+
     java_name: ClassVar[str] = ""
 
     @classmethod
@@ -31,7 +33,7 @@ class _Plugin:
         return ConfigDef()
 
     def close(self) -> None:
-        """Called once, after the last use."""
+        """Release what the object holds; called once, after the last use."""
 
 
 class Converter(_Plugin):
@@ -41,34 +43,34 @@ class Converter(_Plugin):
     """Whether ``from_connect_batch`` takes a ``Table`` of values too; otherwise it gets the list of its rows."""
 
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:
-        """Called once before any other method.
+        """Configure the converter; called once, before any other method.
 
         ``config`` holds the settings whose names began with ``key.converter.`` or ``value.converter.``.
         """
 
     def from_connect(self, topic: str, headers: Sequence[Header], schema: Schema | None, value: Any) -> bytes | None:
-        """The bytes for one value; None for a null. Raises DataError for a value that it can't serialize."""
+        """Return the bytes for one value; None for a null. Raises DataError for a value that it can't serialize."""
         raise NotImplementedError
 
     def to_connect(self, topic: str, headers: Sequence[tuple[str, bytes | None]], data: bytes | None) -> SchemaAndValue:
-        """Schema and value of these bytes. Raises DataError for bytes that it can't read."""
+        """Return schema and value of these bytes. Raises DataError for bytes that it can't read."""
         raise NotImplementedError
 
     def from_connect_batch(
         self, topics: list[str], headers: list[tuple[Header, ...]], schemas: list[Schema | None], values: list[Any]
     ) -> list[bytes | None]:
-        """``from_connect`` for columns of equal length.
+        """Call ``from_connect`` for columns of equal length.
 
         ``headers`` are as they will be written, and the list is the converter's own: it may replace a row, to say in a
-        header what the bytes alone do not.
-        Raises as it does; the runtime then converts record by record to find the one that fails.
+        header what the bytes alone do not. Raises as ``from_connect`` does; the runtime then converts record by record
+        to find the one that fails.
         """
         return [self.from_connect(t, h, s, v) for t, h, s, v in zip(topics, headers, schemas, values, strict=True)]
 
     def to_connect_batch(
         self, topics: list[str], headers: list[Sequence[tuple[str, bytes | None]]], data: list[bytes | None]
     ) -> tuple[list[Schema | None], list[Any] | Table]:
-        """``to_connect`` for columns of equal length: the column of schemas and the column of values.
+        """Call ``to_connect`` for columns of equal length; returns the column of schemas and the column of values.
 
         Maps or structs with the same keys may be given as a ``Table`` in place of a list.
         """
@@ -80,10 +82,15 @@ class HeaderConverter(_Plugin):
     """Base of all header converters. Most converters are both: Java's ``StringConverter`` is."""
 
     def configure_header(self, config: Mapping[str, str]) -> None:
-        """Called once before any other method, with the settings whose names began with ``header.converter.``."""
+        """Configure the converter; called once, before any other method.
+
+        ``config`` holds the settings whose names began with ``header.converter.``.
+        """
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Return the bytes of one header; None for a null. Raises DataError for a value that it can't serialize."""
         raise NotImplementedError
 
     def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
+        """Return schema and value of a header's bytes. Raises DataError for bytes that it can't read."""
         raise NotImplementedError

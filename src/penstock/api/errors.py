@@ -33,8 +33,9 @@ class RetriableError(ConnectError):
 
 
 class NotReadyError(RetriableError):
-    """No error: what the records go to can't take more at the moment. As RetriableError, but the runtime waits without
-    a line in the log, and it does not become the task's last error.
+    """The target of the records can't take more at the moment, which is no error.
+
+    As RetriableError, but the runtime waits without a line in the log, and it does not become the task's last error.
     """
 
 
@@ -63,13 +64,13 @@ class SerializationError(KafkaError):
 
 
 class NotFoundError(ConnectError):
-    """What a request names does not exist."""
+    """The object that a request names does not exist."""
 
     java_name = "org.apache.kafka.connect.errors.NotFoundException"
 
 
 class AlreadyExistsError(ConnectError):
-    """What a request wants to create exists already."""
+    """The object that a request wants to create exists already."""
 
     java_name = "org.apache.kafka.connect.errors.AlreadyExistsException"
 
@@ -81,15 +82,17 @@ class IllegalWorkerStateError(ConnectError):
 
 
 class ConfigError(KafkaError):
-    """A setting that can't be used: ``ConfigError(sentence)``, or ``ConfigError(name, value, problem)`` for Java's own
-    wording.
+    """A setting that can't be used.
+
+    ``ConfigError(sentence)``, or ``ConfigError(name, value, problem)`` for Java's own wording.
     """
 
     java_name = "org.apache.kafka.common.config.ConfigException"
 
     def __init__(self, name: str, value: object = _UNSET, message: str | None = None) -> None:
-        """With a value: ``Invalid value <value> for configuration <name>: <message>``; without: ``name`` is the whole
-        sentence.
+        """Make the message ``Invalid value <value> for configuration <name>: <message>``.
+
+        Without a value ``name`` is the whole message.
         """
         if value is _UNSET:
             super().__init__(name)

@@ -19,17 +19,20 @@ class ClientOverridePolicy:
 
     @classmethod
     def version(cls) -> str:
+        """Return the version that the list of plugins shows."""
         return "unknown"
 
     @classmethod
     def config_def(cls) -> ConfigDef:
+        """Return the settings of this class, without prefix."""
         return ConfigDef()
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Called once, with all of the worker's settings."""
+        """Configure the policy; called once, with all of the worker's settings."""
 
     def validate(self, overrides: Mapping[str, Any]) -> list[ConfigValue]:
-        """Check the overrides of one client of a connector, given without their prefix: one value for each, with errors
-        for those that are refused.
+        """Check the overrides of one client of a connector, given without their prefix.
+
+        Return one value for each, with errors for those that are refused.
         """
         raise NotImplementedError

@@ -17,7 +17,7 @@ class PluginMetrics(Protocol):
 
     @property
     def tags(self) -> Mapping[str, str]:
-        """Those that each metric has."""
+        """The tags that each metric has."""
 
     def add(self, name: str, description: str, value: Callable[[], float], tags: Mapping[str, str] = NO_TAGS) -> None:
         """Add a metric; ``value`` is called now and then and must answer at once.
@@ -28,12 +28,12 @@ class PluginMetrics(Protocol):
         """
 
     def remove(self, name: str, tags: Mapping[str, str] = NO_TAGS) -> None:
-        """Raises ValueError if there is no such metric."""
+        """Remove a metric; raises ValueError if there is none with this name and these tags."""
 
 
 class Monitorable:
-    """Derive from it, and from ``Transformation``, ``Predicate``, ``Converter`` or ``HeaderConverter``."""
+    """Second base of transforms, predicates and converters that have metrics."""
 
     def with_plugin_metrics(self, metrics: PluginMetrics) -> None:
-        """Called once, after ``configure`` and before all other methods."""
+        """Take the registry of metrics; called once, after ``configure`` and before all other methods."""
         raise NotImplementedError

@@ -1,5 +1,4 @@
-"""Config providers: where settings such as ``${file:/etc/secrets.properties:password}`` take their values from
-(KIP-297).
+"""Config providers, which replace references such as ``${file:/etc/secrets.properties:password}`` (KIP-297).
 
 Workers name them in ``config.providers``; the runtime makes one object for each name. Java: ``ConfigProvider``.
 """
@@ -27,17 +26,22 @@ class ConfigProvider:
 
     @classmethod
     def version(cls) -> str:
+        """Return the version that the list of plugins shows."""
         return "unknown"
 
     @classmethod
     def config_def(cls) -> ConfigDef:
+        """Return the settings of this class, without prefix."""
         return ConfigDef()
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Called once, with the settings ``config.providers.<name>.param.*``, without prefix; raises ConfigError."""
+        """Configure the provider; called once, with the settings ``config.providers.<name>.param.*``, without prefix.
+
+        Raises ConfigError.
+        """
 
     def get(self, path: str, keys: Collection[str] | None = None) -> dict[str, str]:
-        """The values at this path: of these keys as far as they are there, or all of them.
+        """Return the values at this path: of these keys as far as they are there, or all of them.
 
         Called whenever a configuration is resolved, from any thread. ``path`` is empty in ``${name:key}``. Return a
         ``ConfigData`` for values that expire: connectors are restarted then, as ``config.action.reload`` says.
@@ -45,4 +49,4 @@ class ConfigProvider:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Called once, after the last use."""
+        """Release what the object holds; called once, after the last use."""

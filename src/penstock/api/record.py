@@ -26,7 +26,7 @@ class Header(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What source and sink records have in common. ``timestamp`` is in milliseconds since 1970, None if unknown."""
+    """Base of source and sink records. ``timestamp`` is in milliseconds since 1970, None if unknown."""
 
     topic: str
     partition: int | None = None
@@ -38,6 +38,7 @@ class Record:
     headers: tuple[Header, ...] = ()
 
     def with_(self, **changes: Any) -> Self:
+        """Return the same record with these fields changed."""
         setters = _SETTERS.get(type(self))
         if setters is None or not changes.keys() <= setters.keys():
             return replace(self, **changes)  # of a plugin's own class; or raises TypeError
@@ -48,7 +49,7 @@ class Record:
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Sequence[Any]]) -> list[Self]:
-        """The records whose fields are in these columns: one for each field of the class, all of equal length."""
+        """Make the records whose fields are in these columns: one for each field of the class, all of equal length."""
         count = len(columns["topic"])
         records = list(map(object.__new__, repeat(cls, count)))
         for name, set_field in _SETTERS[cls].items():
@@ -89,4 +90,4 @@ _SETTERS: dict[type, dict[str, Callable[[Any, Any], None]]] = {
     record: {each.name: getattr(record, each.name).__set__ for each in fields(record)}
     for record in (SourceRecord, SinkRecord)
 }
-"""How the fields of each class are set."""
+"""The setter of each field, by class."""

@@ -1,6 +1,6 @@
-"""What methods of plugins return, checked: a sentence for their author, where else an error of the runtime would do.
+"""Checks of what methods of plugins return: a sentence for their author in place of an error within the runtime.
 
-In Java the compiler says these.
+In Java the compiler makes these checks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CONFIGS = "expected a list with a dict of strings for each task"
 
 
 def polled_batch(polled: Sequence[SourceRecord] | Batch | None) -> Batch | None:
-    """What ``poll`` returned; None if there are no records. Raises ConnectError."""
+    """Return the records that ``poll`` returned; None if there are none. Raises ConnectError."""
     if polled is None:
         return None
     if isinstance(polled, Batch):
@@ -42,7 +42,7 @@ def polled_batch(polled: Sequence[SourceRecord] | Batch | None) -> Batch | None:
 
 
 def idle_seconds(idle: Any) -> float:
-    """What ``idle`` returned. Raises ConnectError."""
+    """Check what ``idle`` returned. Raises ConnectError."""
     if not isinstance(idle, int | float):
         said = "nothing (is a `return` missing?)" if idle is None else _kind(idle)
         raise ConnectError(f"idle returned {said}; expected the seconds to wait before the next poll, such as 0.1")
@@ -50,7 +50,7 @@ def idle_seconds(idle: Any) -> float:
 
 
 def applied_batch(records: Sequence[Any]) -> Batch:
-    """What ``apply`` of a transform returned for records, those left out that it dropped. Raises ConnectError."""
+    """Make a batch of what a transform's ``apply`` returned for records that it kept. Raises ConnectError."""
     try:
         return Batch.of_rows(records)
     except AttributeError:
@@ -61,8 +61,10 @@ def applied_batch(records: Sequence[Any]) -> Batch:
 
 
 def even(batch: Batch) -> Batch:
-    """A batch that a plugin has made. Raises ConnectError if it is none, or its columns are of different lengths:
-    records would be lost, or have values of others.
+    """Check a batch that a plugin has made.
+
+    Raises ConnectError if it is none, or its columns are of different lengths: records would be lost, or have values of
+    others.
     """
     if not isinstance(batch, Batch):
         raise ConnectError(f"Expected a Batch, not {_kind(batch)}")
@@ -85,7 +87,7 @@ def _columns(batch: Batch) -> Iterator[tuple[str, Any]]:
 
 
 def ran(method: str, returned: object) -> None:
-    """What a method returned that returns nothing. Raises ConnectError if its code has not run."""
+    """Check the result of a method that returns nothing. Raises ConnectError if its code has not run."""
     if inspect.iscoroutine(returned):
         returned.close()  # or Python would warn of it
         raise ConnectError(f"{method} returned a coroutine and has done nothing; expected a method without `async`")
@@ -96,7 +98,7 @@ def ran(method: str, returned: object) -> None:
 
 
 def task_configs(made: Any) -> list[dict[str, str]]:
-    """What ``task_configs`` returned. Raises ConnectError."""
+    """Check what ``task_configs`` returned. Raises ConnectError."""
     if made is None:
         raise ConnectError(f"task_configs returned nothing (is a `return` missing?); {_CONFIGS}")
     if isinstance(made, Mapping | str) or not isinstance(made, Collection):
@@ -111,7 +113,7 @@ def task_configs(made: Any) -> list[dict[str, str]]:
 
 
 def task_class(made: Any) -> type[Any]:
-    """What ``task_class`` returned. Raises ConnectError."""
+    """Check what ``task_class`` returned. Raises ConnectError."""
     if not isinstance(made, type):
         said = "nothing (is a `return` missing?)" if made is None else _kind(made)
         raise ConnectError(f"task_class returned {said}; expected the class of the tasks, not an object of it")
@@ -119,7 +121,7 @@ def task_class(made: Any) -> type[Any]:
 
 
 def validated(made: Any) -> Collection[ConfigValue]:
-    """What ``validate`` of a connector returned. Raises ConnectError."""
+    """Check what ``validate`` of a connector returned. Raises ConnectError."""
     if isinstance(made, Collection) and all(isinstance(value, ConfigValue) for value in made):
         return made
     said = "nothing (is a `return` missing?)" if made is None else _kind(made)

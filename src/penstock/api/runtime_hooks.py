@@ -1,5 +1,6 @@
-"""What a source task may agree with the runtime beyond ``SourceTask``. Provisional: for tasks that the runtime makes
-itself, and for connectors that are shipped with it.
+"""Agreements of a source task with the runtime beyond ``SourceTask``.
+
+Provisional: for tasks that the runtime makes itself, and for connectors that are shipped with it.
 """
 
 from __future__ import annotations
@@ -76,8 +77,9 @@ class RuntimeHooks:
 
 
 class QueryTask:
-    """First base of the class of a task that stands for a query of Spark, which the runtime runs in its place. It is
-    never instantiated.
+    """First base of the class of a task that stands for a query of Spark.
+
+    The class is never instantiated: the runtime runs the query.
     """
 
 

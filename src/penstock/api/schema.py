@@ -1,4 +1,4 @@
-"""Connect's data model: what a key, a value or a header may be made of.
+"""Connect's data model: the schemas of keys, values and headers.
 
 Values are plain Python: ints, floats, ``str``, ``bytes``, ``list``, and ``dict`` for maps and structs alike; the schema
 that distinguishes them is passed beside the value. A key that is missing from a struct's ``dict`` is null.
@@ -16,6 +16,8 @@ from typing import Any
 
 
 class SchemaType(enum.Enum):
+    """The kind of values that a schema describes, by Connect's names."""
+
     INT8 = "int8"
     INT16 = "int16"
     INT32 = "int32"
@@ -31,6 +33,7 @@ class SchemaType(enum.Enum):
 
     @property
     def primitive(self) -> bool:
+        """Whether values are not made of other values."""
         return self not in (SchemaType.ARRAY, SchemaType.MAP, SchemaType.STRUCT)
 
 
@@ -111,19 +114,19 @@ class Schema:
         )
 
     def field(self, name: str) -> Field | None:
-        """The field of this name, None if there is none (or this is not a struct)."""
+        """Return the field of this name; None if there is none, or this is not a struct."""
         return self._by_name.get(name)
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)
 
     def with_(self, **changes: Any) -> Schema:
-        """The same schema with these attributes changed, e.g. ``INT64.with_(optional=True, default=0)``."""
+        """Return the same schema with these attributes changed, e.g. ``INT64.with_(optional=True, default=0)``."""
         return replace(self, **changes)
 
 
 def _same_default(one: Any, other: Any) -> bool:
-    """As Java compares them: NaN is the same as NaN, and 0.0 is not -0.0."""
+    """Compare defaults as Java does: NaN is the same as NaN, and 0.0 is not -0.0."""
     if isinstance(one, float) and isinstance(other, float):
         return repr(one) == repr(other)
     return bool(one == other)
@@ -152,15 +155,20 @@ OPTIONAL_BYTES = Schema(SchemaType.BYTES, optional=True)
 
 
 def struct(*fields: tuple[str, Schema], **attributes: Any) -> Schema:
-    """A struct of these (name, schema) pairs; attributes as of Schema: ``struct(("id", INT64), name="user")``."""
+    """Make the schema of a struct of (name, schema) pairs, such as ``struct(("id", INT64), name="user")``.
+
+    ``attributes`` are those of Schema.
+    """
     return Schema(SchemaType.STRUCT, fields=tuple(Field(n, i, s) for i, (n, s) in enumerate(fields)), **attributes)
 
 
 def array(items: Schema, **attributes: Any) -> Schema:
+    """Make the schema of lists of such items; attributes as of Schema."""
     return Schema(SchemaType.ARRAY, value_schema=items, **attributes)
 
 
 def map_of(keys: Schema, values: Schema, **attributes: Any) -> Schema:
+    """Make the schema of maps; attributes as of Schema."""
     return Schema(SchemaType.MAP, key_schema=keys, value_schema=values, **attributes)
 
 
@@ -171,7 +179,7 @@ TIMESTAMP_NAME = "org.apache.kafka.connect.data.Timestamp"
 
 
 def decimal(scale: int, **attributes: Any) -> Schema:
-    """Decimal numbers with this many digits after the point; values are ``decimal.Decimal``."""
+    """Make the schema of decimal numbers with this many digits after the point; values are ``decimal.Decimal``."""
     return Schema(SchemaType.BYTES, name=DECIMAL_NAME, version=1, parameters={"scale": str(scale)}, **attributes)
 
 

@@ -27,7 +27,7 @@ class TopicPartition(NamedTuple):
 
 
 class OffsetAndMetadata(int):
-    """An offset that ``pre_commit`` returns, with what the consumer group keeps with it.
+    """An offset that ``pre_commit`` returns, with the metadata that the consumer group keeps with it.
 
     It equals the plain number, and any other of the same offset.
     """
@@ -36,12 +36,15 @@ class OffsetAndMetadata(int):
     leader_epoch: int | None
 
     def __new__(cls, offset: int, metadata: str = "", leader_epoch: int | None = None) -> Self:
+        """Make an offset; metadata and leader epoch are committed with it."""
         made = super().__new__(cls, offset)
         made.metadata, made.leader_epoch = metadata, leader_epoch
         return made
 
 
 class ErrantRecordReporter(Protocol):
+    """The receiver of records that a sink task can't write (KIP-610)."""
+
     def report(self, record: SinkRecord, error: BaseException) -> None:
         """Report a record that can't be written.
 
@@ -50,14 +53,15 @@ class ErrantRecordReporter(Protocol):
 
 
 class SinkTaskContext(Protocol):
-    """What the runtime provides to a sink task."""
+    """The runtime, as a sink task sees it."""
 
     @property
-    def configs(self) -> Mapping[str, str]: ...
+    def configs(self) -> Mapping[str, str]:
+        """The task's configuration as it runs, references to config providers resolved."""
 
     @property
     def plugin_metrics(self) -> PluginMetrics:
-        """For metrics of the task's own (KIP-877)."""
+        """The registry of the task's own metrics (KIP-877)."""
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
@@ -71,14 +75,17 @@ class SinkTaskContext(Protocol):
         """Seek: the next ``put`` continues from these offsets of these partitions."""
 
     def timeout(self, milliseconds: int) -> None:
-        """After a RetriableError: wait this long before the same records are put again. Else: call ``put`` again within
-        this time, without records if there are none.
+        """Set the time until the next ``put``.
+
+        After a RetriableError the same records are put again when it is over. Otherwise ``put`` is called within it,
+        without records if there are none.
         """
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Don't fetch from these partitions until ``resume``."""
+        """Fetch nothing from these partitions until ``resume``."""
 
-    def resume(self, *partitions: TopicPartition) -> None: ...
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Fetch from these partitions again."""
 
     def request_commit(self) -> None:
         """Request a commit of offsets soon, before ``offset.flush.interval.ms`` is over."""
@@ -91,13 +98,14 @@ class SinkTask:
 
     @classmethod
     def version(cls) -> str:
+        """Return the version that the list of plugins shows."""
         return "unknown"
 
     def start(self, config: Mapping[str, str]) -> None:
-        """Called once, ``self.context`` being set, before partitions are assigned."""
+        """Start the task; called once, ``self.context`` being set, before partitions are assigned."""
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
-        """Called with partitions that were newly assigned, before their first records."""
+        """Prepare for partitions that were newly assigned; called before their first records."""
 
     def put(self, records: Sequence[SinkRecord]) -> None:
         """Write these records, in order per partition. Also called with no records, so that a task can act on time.
@@ -108,25 +116,27 @@ class SinkTask:
         raise NotImplementedError(f"{type(self).__qualname__} has no method put")
 
     def put_batch(self, batch: Batch) -> None:
-        """``put`` for columns (with a ``SinkOrigin``).
+        """Write the records of a batch, whose origin is a ``SinkOrigin``.
 
         This is the method that the runtime calls. By default it makes records and calls ``put``.
         """
         ran("put", self.put(list(batch.rows())))  # type: ignore[arg-type, func-returns-value]
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Make durable what was put; ``offsets`` are about to be committed (of the next record each)."""
+        """Make durable what was put; ``offsets``, each that of the next record, are about to be committed."""
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Called every ``offset.flush.interval.ms`` and before partitions are closed.
+        """Return the offsets that are safe to commit.
 
-        Return the offsets that are safe to commit; as ``OffsetAndMetadata`` those that have metadata.
+        Called every ``offset.flush.interval.ms``, and before partitions are closed, with the offset after the last
+        record of each partition that was put. By default calls ``flush``. Return as ``OffsetAndMetadata`` those that
+        have metadata.
         """
         ran("flush", self.flush(offsets))  # type: ignore[func-returns-value]
         return offsets
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
-        """Called with partitions that are revoked from this task, after their last commit."""
+        """Release partitions that are revoked from this task; called after their last commit."""
 
     def stop(self) -> None:
-        """Called once, at the end, after ``close``."""
+        """Release what the task holds; called once, at the end, after ``close``."""

@@ -15,6 +15,8 @@ BROKER_DEFAULT = -1
 
 
 class CleanupPolicy(enum.Enum):
+    """Values of ``cleanup.policy``."""
+
     COMPACT = "compact"
     DELETE = "delete"
     COMPACT_AND_DELETE = "compact,delete"
@@ -39,18 +41,22 @@ class TopicSettings:
 
     @property
     def name(self) -> str:
+        """The name of the topic."""
         return self._name
 
     @property
     def partitions(self) -> int:
+        """The number of partitions; -1: the broker's default."""
         return self._partitions
 
     @property
     def replication_factor(self) -> int:
+        """The replication factor; -1: the broker's default."""
         return self._replication_factor
 
     @property
     def cleanup_policy(self) -> CleanupPolicy | None:
+        """``cleanup.policy``; None if it is not set. Raises ValueError if it is none of Kafka's."""
         value = self._configs.get("cleanup.policy")
         if value is None:
             return None
@@ -58,16 +64,18 @@ class TopicSettings:
 
     @property
     def min_in_sync_replicas(self) -> int | None:
+        """``min.insync.replicas``; None if it is not set."""
         value = self._configs.get("min.insync.replicas")
         return None if value is None else int(value)
 
     @property
     def unclean_leader_election(self) -> bool | None:
+        """``unclean.leader.election.enable``; None if it is not set."""
         value = self._configs.get("unclean.leader.election.enable")
         return None if value is None else str(value).lower() == "true"
 
     def config(self, name: str) -> Any:
-        """The value of one topic setting; None if it is not set."""
+        """Return the value of one topic setting; None if it is not set."""
         return self._configs.get(name)
 
     @property
@@ -78,20 +86,25 @@ class TopicSettings:
     # -- setting it
 
     def with_partitions(self, count: int) -> Self:
+        """Set the number of partitions; raises ValueError if it is not positive."""
         self._partitions = _positive("partitions", count)
         return self
 
     def with_replication_factor(self, factor: int) -> Self:
+        """Set the replication factor; raises ValueError if it is not positive."""
         self._replication_factor = _positive("replication factor", factor)
         return self
 
     def with_cleanup_policy(self, policy: CleanupPolicy) -> Self:
+        """Set ``cleanup.policy``."""
         return self.with_config("cleanup.policy", CleanupPolicy(policy).value)
 
     def with_min_in_sync_replicas(self, count: int) -> Self:
+        """Set ``min.insync.replicas``; raises ValueError if it is not positive."""
         return self.with_config("min.insync.replicas", str(_positive("min in-sync replicas", count)))
 
     def with_unclean_leader_election(self, allow: bool) -> Self:
+        """Set ``unclean.leader.election.enable``."""
         return self.with_config("unclean.leader.election.enable", "true" if allow else "false")
 
     def with_config(self, name: str, value: Any) -> Self:

@@ -26,24 +26,29 @@ class Transformation:
 
     @classmethod
     def version(cls) -> str:
+        """Return the version that the list of plugins shows."""
         return "unknown"
 
     @classmethod
     def config_def(cls) -> ConfigDef:
+        """Return the settings of this class, without prefix. The runtime validates and documents them."""
         return ConfigDef()
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Called once, with the settings whose names began with ``transforms.<alias>.``; raises ConfigError."""
+        """Configure the transform; called once, before any other method. Raises ConfigError.
+
+        ``config`` holds the settings whose names began with ``transforms.<alias>.``.
+        """
 
     def apply(self, record: R) -> R | None:
-        """The record to continue with: the same, a changed one, or None to drop it.
+        """Return the record to continue with: the same, a changed one, or None to drop it.
 
         Called once for each record, in order; again only after RetriableError.
         """
         raise NotImplementedError(f"{type(self).__qualname__} has no method apply")
 
     def apply_batch(self, batch: Batch) -> Batch:
-        """The records to continue with, in order; must not change the given columns.
+        """Return the records to continue with, in order; must not change the given columns.
 
         May raise for any record of the batch (the runtime then applies it to the records one by one to find which),
         so where it is defined it must not change its own state before it can no longer fail.
@@ -52,31 +57,37 @@ class Transformation:
         return applied_batch(out) if out else batch.select(())
 
     def close(self) -> None:
-        """Called once, after the last use."""
+        """Release what the object holds; called once, after the last use."""
 
 
 class Predicate:
-    """Base of all predicates: decides which records a transform applies to."""
+    """Base of all predicates, which decide to which records a transform applies."""
 
     java_name: ClassVar[str] = ""
 
     @classmethod
     def version(cls) -> str:
+        """Return the version that the list of plugins shows."""
         return "unknown"
 
     @classmethod
     def config_def(cls) -> ConfigDef:
+        """Return the settings of this class, without prefix. The runtime validates and documents them."""
         return ConfigDef()
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Called once, with the settings whose names began with ``predicates.<alias>.``; raises ConfigError."""
+        """Configure the predicate; called once, before any other method. Raises ConfigError.
+
+        ``config`` holds the settings whose names began with ``predicates.<alias>.``.
+        """
 
     def test(self, record: Record) -> bool:
+        """Return whether the transform applies to this record; with ``negate`` it applies to the others."""
         raise NotImplementedError(f"{type(self).__qualname__} has no method test")
 
     def test_batch(self, batch: Batch) -> list[bool]:
-        """``test`` for every record, in order."""
+        """Return the result of ``test`` for every record, in order."""
         return [self.test(row) for row in batch.rows()]
 
     def close(self) -> None:
-        """Called once, after the last use."""
+        """Release what the object holds; called once, after the last use."""

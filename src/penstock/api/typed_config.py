@@ -35,7 +35,7 @@ _TYPES: Mapping[Any, ConfigType] = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What an annotation says of a setting besides its type."""
+    """The annotation of a field: all that is to be said of a setting besides its type."""
 
     documentation: str
     validator: Validator | None = None
@@ -46,13 +46,18 @@ class Setting:
 
 
 class TypedConfig:
-    """Base of dataclasses of settings. Fields are ``str``, ``int``, ``float``, ``bool``, ``list[str]``, ``Password`` or
-    a ``Literal`` of texts, each may be ``| None``; all are ``Annotated`` with a ``Setting``.
+    """Base of dataclasses of settings.
+
+    Fields are ``str``, ``int``, ``float``, ``bool``, ``list[str]``, ``Password`` or a ``Literal`` of texts, each may be
+    ``| None``; all are ``Annotated`` with a ``Setting``.
     """
 
     @classmethod
     def config_def(cls) -> ConfigDef:
-        """For ``config_def`` of a connector, transform or converter. Raises TypeError for a field that can't be one."""
+        """Return the definitions, for ``config_def`` of a connector, transform or converter.
+
+        Raises TypeError for a field whose type is none of those above.
+        """
         config = ConfigDef()
         for name, field, kind, setting in _settings(cls):
             required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING

@@ -22,31 +22,34 @@ Validator = Callable[[str, Any], None]
 class Range:
     """A number between two bounds, either of which may be missing."""
 
-    least: float | None = None
-    most: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         if value is None:
             raise ConfigError(name, None, "Value must be non-null")
-        if self.least is not None and value < self.least:
-            raise ConfigError(name, value, f"Value must be at least {java_text(self.least)}")
-        if self.most is not None and value > self.most:
-            raise ConfigError(name, value, f"Value must be no more than {java_text(self.most)}")
+        if self.minimum is not None and value < self.minimum:
+            raise ConfigError(name, value, f"Value must be at least {java_text(self.minimum)}")
+        if self.maximum is not None and value > self.maximum:
+            raise ConfigError(name, value, f"Value must be no more than {java_text(self.maximum)}")
 
     def __str__(self) -> str:
-        bounds = [java_text(self.least)] if self.least is not None else []
+        bounds = [java_text(self.minimum)] if self.minimum is not None else []
         bounds.append("...")
-        if self.most is not None:
-            bounds.append(java_text(self.most))
+        if self.maximum is not None:
+            bounds.append(java_text(self.maximum))
         return f"[{','.join(bounds)}]"
 
 
-def at_least(least: float) -> Range:
-    return Range(least)
+def at_least(minimum: float) -> Range:
+    """Make a check for numbers of at least this one."""
+    return Range(minimum)
 
 
-def between(least: float, most: float) -> Range:
-    return Range(least, most)
+def between(minimum: float, maximum: float) -> Range:
+    """Make a check for numbers between two, both included."""
+    return Range(minimum, maximum)
 
 
 class ValidString:
@@ -56,6 +59,7 @@ class ValidString:
         self.allowed = allowed
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         if value not in self.allowed:
             raise ConfigError(name, value, f"String must be one of: {self._listed()}")
 
@@ -73,6 +77,7 @@ class CaseInsensitiveValidString:
         self.allowed = hash_order(text.upper() for text in allowed)
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         if value is None or value.upper() not in self.allowed:
             raise ConfigError(name, value, f"String must be one of (case insensitive): {', '.join(self.allowed)}")
 
@@ -89,6 +94,7 @@ class ValidList:
         self.null_allowed = null_allowed
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         if value is None:
             if self.null_allowed:
                 return
@@ -112,20 +118,22 @@ class ValidList:
 class ListSize:
     """A list with a maximum number of items."""
 
-    most: int
+    maximum: int
 
     def __call__(self, name: str, value: Any) -> None:
-        if len(value) > self.most:
-            raise ConfigError(name, value, f"exceeds maximum list size of [{self.most}].")
+        """Raise ConfigError unless the value of this setting is valid."""
+        if len(value) > self.maximum:
+            raise ConfigError(name, value, f"exceeds maximum list size of [{self.maximum}].")
 
     def __str__(self) -> str:
-        return f"List containing maximum of {self.most} elements"
+        return f"List containing maximum of {self.maximum} elements"
 
 
 class NonNull:
     """Anything but null."""
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         if value is None:
             raise ConfigError(name, None, "entry must be non null")
 
@@ -137,6 +145,7 @@ class NonEmptyString:
     """Null, or a string with at least one character."""
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         if value == "":
             raise ConfigError(name, value, "String must be non-empty")
 
@@ -145,11 +154,13 @@ class NonEmptyString:
 
 
 class NonEmptyStringWithoutControlChars:
-    """A name: null (which is reported as missing elsewhere), or a string that is not empty and has no control
-    characters.
+    """A string that is not empty and has no control characters, such as a name.
+
+    Null passes: it is reported as missing elsewhere.
     """
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         if value is None:
             return
         if value == "":
@@ -171,6 +182,7 @@ class Matches:
         self._compiled = compile(pattern)
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         if value is None or not self._compiled.fullmatch(value):
             raise ConfigError(name, value, f"String must match the regular expression {self.pattern}")
 
@@ -185,6 +197,7 @@ class ListOf:
     item: Validator
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         for each in value or ():
             self.item(name, each)
 
@@ -200,6 +213,7 @@ class Described:
     description: str
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         self.check(name, value)
 
     def __str__(self) -> str:
@@ -213,6 +227,7 @@ class Composite:
         self.validators: Sequence[Validator] = validators
 
     def __call__(self, name: str, value: Any) -> None:
+        """Raise ConfigError unless the value of this setting is valid."""
         for validator in self.validators:
             validator(name, value)
 

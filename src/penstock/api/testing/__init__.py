@@ -62,8 +62,8 @@ from penstock.api.transform import Transformation
 R = TypeVar("R", bound=Record)
 Offsets = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
 
-MOST_POLLS = 10_000
-MOST_RETRIES = 10
+MAX_POLLS = 10_000
+MAX_RETRIES = 10
 
 
 @dataclass(slots=True)
@@ -73,9 +73,11 @@ class MemoryOffsets:
     pairs: list[tuple[dict[str, Any], dict[str, Any]]] = field(default_factory=list)
 
     def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """Return the last offset of this source partition; None if there is none."""
         return next((offset for known, offset in reversed(self.pairs) if known == partition), None)
 
     def offsets(self, partitions: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
+        """Return the last offset of each source partition, in their order."""
         return [self.offset(partition) for partition in partitions]
 
 
@@ -87,14 +89,18 @@ class MemoryPluginMetrics:
     tags: Mapping[str, str] = field(default_factory=dict)
 
     def add(self, name: str, description: str, value: Callable[[], float], tags: Mapping[str, str] = NO_TAGS) -> None:
+        """Add a metric, which is read as ``metrics[name]()``."""
         self.metrics[name] = value
 
     def remove(self, name: str, tags: Mapping[str, str] = NO_TAGS) -> None:
+        """Remove a metric; raises KeyError if there is none."""
         del self.metrics[name]
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySourceContext:
+    """A ``SourceTaskContext`` whose offsets and metrics are in memory."""
+
     configs: Mapping[str, str]
     offset_reader: MemoryOffsets
     transaction: TransactionContext | None = None
@@ -108,7 +114,7 @@ def run_source(
     polls: int | None = None,
     transaction: TransactionContext | None = None,
 ) -> list[SourceRecord]:
-    """All records that a task returns, from ``start`` to ``stop``.
+    """Return all records that a task returns, from ``start`` to ``stop``.
 
     ``offsets`` are pairs of source partition and source offset as an earlier run left them. It is polled ``polls``
     times, or until a poll gives nothing. A RetriableError counts as an empty poll; any other error is raised here.
@@ -119,7 +125,7 @@ def run_source(
     records: list[SourceRecord] = []
     try:
         task.start(dict(config))
-        for _ in range(MOST_POLLS if polls is None else polls):
+        for _ in range(MAX_POLLS if polls is None else polls):
             found = _polled(task)
             records += found
             committed.pairs += [(record.source_partition, record.source_offset) for record in found[-1:]]
@@ -127,7 +133,7 @@ def run_source(
                 break
         else:
             if polls is None:
-                raise AssertionError(f"{task_class.__name__} gave records at each of {MOST_POLLS} polls; say how many")
+                raise AssertionError(f"{task_class.__name__} gave records at each of {MAX_POLLS} polls; say how many")
         task.commit()
     finally:
         task.stop()
@@ -159,30 +165,37 @@ class MemorySinkContext:
 
     @property
     def errant_record_reporter(self) -> MemorySinkContext:
+        """The reporter: this object itself."""
         return self
 
     def report(self, record: SinkRecord, error: BaseException) -> None:
+        """Note a reported record in ``reported``."""
         self.reported.append((record, error))
 
     def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Note the offsets in ``rewound``."""
         self.rewound.update(offsets)
 
     def timeout(self, milliseconds: int) -> None:
+        """Note the milliseconds in ``retry_after``."""
         self.retry_after = milliseconds
 
     def pause(self, *partitions: TopicPartition) -> None:
+        """Note the partitions in ``paused``."""
         self.paused.update(partitions)
 
     def resume(self, *partitions: TopicPartition) -> None:
+        """Remove the partitions from ``paused``."""
         self.paused.difference_update(partitions)
 
     def request_commit(self) -> None:
+        """Note the request in ``commit_requested``."""
         self.commit_requested = True
 
 
 @dataclass(frozen=True, slots=True)
 class SinkRun:
-    """What a sink task did: the offsets that ``pre_commit`` returned, and the records it reported as errant."""
+    """The result of ``run_sink``: the offsets that ``pre_commit`` returned, and the records reported as errant."""
 
     committed: dict[TopicPartition, int]
     reported: list[tuple[SinkRecord, BaseException]]
@@ -192,11 +205,10 @@ class SinkRun:
 def run_sink(
     task_class: type[SinkTask], config: Mapping[str, str], records: Iterable[SinkRecord], batch: int = 500
 ) -> SinkRun:
-    """Put these records, ``batch`` at a time, and go through the whole life of a task: start, open, put, pre_commit,
-    close, stop.
+    """Put these records, ``batch`` at a time, through the whole life of a task.
 
-    Records without an offset get the next one of their partition. A put that raises RetriableError is retried a few
-    times.
+    Its methods are called in the order start, open, put, pre_commit, close, stop. Records without an offset get the
+    next one of their partition. A put that raises RetriableError is retried a few times.
     """
     rows = numbered(records)
     ends = {TopicPartition(r.topic, r.partition or 0): r.offset + 1 for r in rows}
@@ -216,17 +228,17 @@ def run_sink(
 
 
 def _put(task: SinkTask, batch: Batch) -> None:
-    for attempt in range(1, MOST_RETRIES + 1):
+    for attempt in range(1, MAX_RETRIES + 1):
         try:
             return ran("put_batch", task.put_batch(batch))  # type: ignore[func-returns-value]
         except RetriableError:
-            if attempt == MOST_RETRIES:
+            if attempt == MAX_RETRIES:
                 raise
     return None
 
 
 def numbered(records: Iterable[SinkRecord]) -> list[SinkRecord]:
-    """The records as they would come from Kafka: those without an offset get the next one of their partition."""
+    """Return the records as they would come from Kafka: those without an offset get the next one of their partition."""
     following: dict[tuple[str, int], int] = {}
     rows = []
     for record in records:
@@ -243,14 +255,14 @@ def numbered(records: Iterable[SinkRecord]) -> list[SinkRecord]:
 
 
 def sink_record(value: Any, topic: str = "test", **attributes: Any) -> SinkRecord:
-    """A record of partition 0, unless ``attributes`` (those of SinkRecord) say otherwise."""
+    """Make a record of partition 0, unless ``attributes`` (those of SinkRecord) say otherwise."""
     return SinkRecord(**{"topic": topic, "value": value, "partition": 0, **attributes})
 
 
 def apply(
     transform: Transformation | type[Transformation], records: Iterable[R], config: Mapping[str, str] | None = None
 ) -> list[R]:
-    """The records that a transform returns. A class is instantiated and configured first.
+    """Return the records that a transform returns. A class is instantiated and configured first.
 
     Raises AssertionError if the transform returns something else for a whole batch than for the records one by one.
     """

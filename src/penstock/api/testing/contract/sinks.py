@@ -26,22 +26,23 @@ class SinkContract:
     """
 
     def task_class(self) -> type[SinkTask]:
+        """Return the class of the tasks to test."""
         raise NotImplementedError
 
     def config(self) -> Mapping[str, str]:
-        """Of one task."""
+        """Return the configuration of one task."""
         raise NotImplementedError
 
     def records(self) -> Sequence[SinkRecord]:
-        """At least four, all different, of two partitions (``sink_record(..., partition=1)``)."""
+        """Return at least four records, all different, of two partitions (``sink_record(..., partition=1)``)."""
         raise NotImplementedError
 
     def written(self) -> Sequence[object]:
-        """What is in the system now: one value for each record that was written, in any order."""
+        """Return what is in the system now: one value for each record that was written, in any order."""
         raise NotImplementedError
 
     def expected(self, record: SinkRecord) -> object:
-        """What ``written`` has of this record."""
+        """Return the value that ``written`` has for this record."""
         return record.value
 
     idempotent = False

@@ -21,24 +21,25 @@ HANGS_S = 30.0
 """A ``poll`` that has not returned so long after ``stop`` hangs."""
 EMPTY_POLLS = 3
 """In succession: then the source has nothing more."""
-_MOST_CUTS = 12
-_MOST_IDLE_S = 0.2
+_MAX_CUTS = 12
+_MAX_IDLE_S = 0.2
 
 
 class SourceContract:
     """Subclass it in a test module under a name that begins with ``Test``, and define ``task_class`` and ``config``.
 
     Each test runs the task several times with the same configuration, so the source must give the same records again;
-    of one that never ends, ``most_records`` are compared.
+    of one that never ends, ``max_records`` are compared.
     """
 
-    most_records = 200
+    max_records = 200
 
     def task_class(self) -> type[SourceTask]:
+        """Return the class of the tasks to test."""
         raise NotImplementedError
 
     def config(self) -> Mapping[str, str]:
-        """Of one task, with which there are at least two records."""
+        """Return the configuration of one task, with which there are at least two records."""
         raise NotImplementedError
 
     def outage(self) -> AbstractContextManager[object]:
@@ -65,14 +66,14 @@ class SourceContract:
 
     def test_a_restart_from_any_offset_loses_and_repeats_nothing(self) -> None:
         records = self._some_records()
-        endless = len(records) == self.most_records
+        endless = len(records) == self.max_records
         for cut in _cuts(len(records)):
-            rest = self._read(_offsets(records[:cut]), most=len(records) - cut if endless else None)
+            rest = self._read(_offsets(records[:cut]), limit=len(records) - cut if endless else None)
             self._same(records[cut:], rest, f"after a restart from the offsets of the first {cut} records")
 
     def test_a_restart_after_the_last_record_repeats_nothing(self) -> None:
         records = self._some_records()
-        if len(records) == self.most_records:
+        if len(records) == self.max_records:
             raise unittest.SkipTest("the source never ends")
         again = self._read(_offsets(records))
         assert again == [], f"records are repeated: {again[:3]}"
@@ -80,7 +81,7 @@ class SourceContract:
     def test_a_pause_changes_nothing(self) -> None:
         """A paused task is not polled."""
         records = self._some_records()
-        self._same(records, self._read(pause=0.3, most=len(records)), "with a pause between polls")
+        self._same(records, self._read(pause=0.3, limit=len(records)), "with a pause between polls")
 
     def test_stop_ends_a_poll(self) -> None:
         """``stop`` comes from another thread, while ``poll`` may block."""
@@ -133,12 +134,12 @@ class SourceContract:
             found = self._rest(task, [], len(records))
             before = {(record.key_schema, record.value_schema) for record in found}
             self.change_schema()
-            later = self._rest(task, [], self.most_records)
+            later = self._rest(task, [], self.max_records)
         finally:
             task.stop()
         after = {(record.key_schema, record.value_schema) for record in later}
         assert after - before, "there are no records with another schema"
-        again = self._read(_offsets(found), most=len(later))
+        again = self._read(_offsets(found), limit=len(later))
         self._same(later, again, "after a restart across the change of the schema")
 
     # -- running it
@@ -148,25 +149,25 @@ class SourceContract:
         assert len(records) > 1, f"config() must give two records at least, not {len(records)}"
         return records
 
-    def _read(self, offsets: Offsets = (), pause: float = 0.0, most: int | None = None) -> list[SourceRecord]:
+    def _read(self, offsets: Offsets = (), pause: float = 0.0, limit: int | None = None) -> list[SourceRecord]:
         task = self._started(offsets)
         try:
-            return self._rest(task, [], self.most_records if most is None else most, pause)
+            return self._rest(task, [], self.max_records if limit is None else limit, pause)
         finally:
             task.stop()
 
-    def _rest(self, task: SourceTask, found: list[SourceRecord], most: int, pause: float = 0.0) -> list[SourceRecord]:
+    def _rest(self, task: SourceTask, found: list[SourceRecord], limit: int, pause: float = 0.0) -> list[SourceRecord]:
         empty, first = 0, True
-        while empty < EMPTY_POLLS and len(found) < most:
+        while empty < EMPTY_POLLS and len(found) < limit:
             records = _poll(task)
             found += records
             empty = 0 if records else empty + 1
             if not records:
-                time.sleep(min(idle_seconds(task.idle()), _MOST_IDLE_S))
+                time.sleep(min(idle_seconds(task.idle()), _MAX_IDLE_S))
             elif first:
                 time.sleep(pause)
                 first = False
-        return found[:most]
+        return found[:limit]
 
     def _started(self, offsets: Offsets = ()) -> SourceTask:
         task = self.task_class()()
@@ -212,8 +213,8 @@ def _offsets(records: Sequence[SourceRecord]) -> Offsets:
 
 
 def _cuts(records: int) -> list[int]:
-    """Where to cut: everywhere, or where there are many records at some places from the first to the last."""
-    step = max(1, records // _MOST_CUTS)
+    """Return where to cut: everywhere, or, of many records, at some places from the first to the last."""
+    step = max(1, records // _MAX_CUTS)
     return sorted({*range(0, records, step), 1, records - 1})
 
 
