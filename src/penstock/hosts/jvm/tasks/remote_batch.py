@@ -121,7 +121,7 @@ class RemoteBatch(Batch):
 
     def with_(self, **columns: Any) -> Self:
         named = {FIELDS.get(name, name): column for name, column in columns.items()}
-        replaced = {part for part, names in _PART_COLUMNS.items() if any(name in named for name in names)}
+        replaced: set[str] = {part for part, names in _PART_COLUMNS.items() if any(name in named for name in names)}
         replaced |= {part for part, name in _OWN.items() if name in named}
         return type(self)(
             self._jvm,
