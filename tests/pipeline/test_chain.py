@@ -10,7 +10,7 @@ from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConfigError, ConnectError, DataError
 from penstock.api.transform import Predicate, Transformation
 from penstock.pipeline.chain import Chain
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Stage
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, PipelineStage, RecordFailure
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.trace import headline
 
@@ -132,8 +132,8 @@ def test_transforms_run_in_the_order_given() -> None:
     }
     assert applied(config, "x") == ["x21"]
     assert [(s.stage, s.plugin, s.alias) for s in Chain.build(config, resolve).steps] == [
-        (Stage.TRANSFORMATION, "x.Append", "b"),
-        (Stage.TRANSFORMATION, "x.Append", "a"),
+        (PipelineStage.TRANSFORMATION, "x.Append", "b"),
+        (PipelineStage.TRANSFORMATION, "x.Append", "a"),
     ]
 
 
@@ -197,7 +197,7 @@ def test_a_transform_sees_each_record_once_if_it_drops_some(transform: str) -> N
 def test_a_transform_sees_each_record_once_if_it_fails_for_others(tolerance: str, predicate: bool) -> None:
     config = where("x.Once", "true") if predicate else {"transforms": "t", "transforms.t.type": "x.Once"}
     texts = ["b", "c", "b", "bad", "d", "c", "f", "bad", "bad", "g"]
-    failed: list[Failure] = []
+    failed: list[RecordFailure] = []
     settings = ErrorSettings.of({"errors.tolerance": tolerance})
     handler = ErrorHandler(settings, Metrics(lambda values: None, ()), lambda seconds: False, (failed.append,))
     once = Once()

@@ -14,7 +14,15 @@ from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import FatalJavaError
 from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.messages import JavaFailure
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, LogReporter, Stage, Step, StoppedError
+from penstock.pipeline.errors import (
+    ErrorHandler,
+    ErrorSettings,
+    LogReporter,
+    PipelineStage,
+    RecordFailure,
+    Step,
+    StoppedError,
+)
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.trace import causes, trace
 
@@ -31,7 +39,7 @@ def to_numbers(batch: Batch) -> Batch:
     return batch.with_(values=[int(value) for value in batch.values])
 
 
-NUMBERS = Step(Stage.VALUE_CONVERTER, "x.Numbers", to_numbers)
+NUMBERS = Step(PipelineStage.VALUE_CONVERTER, "x.Numbers", to_numbers)
 
 
 class Handling:
@@ -40,7 +48,7 @@ class Handling:
     def __init__(self, config: dict[str, str], reporters: bool = True, stopped: bool = False) -> None:
         """``stopped``: the task is stopped while the handler waits."""
         self.stopped = stopped
-        self.failures: list[Failure] = []
+        self.failures: list[RecordFailure] = []
         self.slept: list[float] = []
         self.metrics = Metrics(lambda values: None, ())
         settings = ErrorSettings.of(config)
@@ -102,7 +110,7 @@ def odd_only(batch: Batch) -> Batch:
     return batch
 
 
-STEPS = [NUMBERS, Step(Stage.TRANSFORMATION, "x.OddOnly", odd_only)]
+STEPS = [NUMBERS, Step(PipelineStage.TRANSFORMATION, "x.OddOnly", odd_only)]
 
 
 def test_failures_of_several_steps_are_reported_in_the_order_of_the_records() -> None:
@@ -125,7 +133,9 @@ def test_a_skipped_record_reaches_no_later_step() -> None:
         seen.extend(batch.values)
         return batch
 
-    Handling(TOLERATE).handler.run([NUMBERS, Step(Stage.TRANSFORMATION, "x.Look", look, "look")], consumed("x", "2"))
+    Handling(TOLERATE).handler.run(
+        [NUMBERS, Step(PipelineStage.TRANSFORMATION, "x.Look", look, "look")], consumed("x", "2")
+    )
     assert seen == [2]
 
 
@@ -143,7 +153,7 @@ class Flaky:
 
 
 def flaky(failures: int) -> Step:
-    return Step(Stage.TRANSFORMATION, "x.Flaky", Flaky(failures), "f")
+    return Step(PipelineStage.TRANSFORMATION, "x.Flaky", Flaky(failures), "f")
 
 
 def test_retries_wait_longer_each_time() -> None:
@@ -191,7 +201,7 @@ def test_an_error_of_java_ends_the_task_after_the_records_before_it() -> None:
         return batch
 
     handling = Handling({**TOLERATE, "errors.retry.timeout": "-1"})
-    steps = [Step(Stage.TRANSFORMATION, "x.Missing", missing)]
+    steps = [Step(PipelineStage.TRANSFORMATION, "x.Missing", missing)]
     before, error = handling.handler.run_until(steps, consumed("1", "2", "x", "3"))
     assert before.values == ["1", "2"]
     assert isinstance(error, FatalJavaError)
@@ -199,7 +209,7 @@ def test_an_error_of_java_ends_the_task_after_the_records_before_it() -> None:
 
 
 def test_failures_elsewhere_are_reported_and_tolerated_the_same() -> None:
-    failure = Failure(Stage.TASK_PUT, "x.Task", DataError("bad"), consumed("a"))
+    failure = RecordFailure(PipelineStage.TASK_PUT, "x.Task", DataError("bad"), consumed("a"))
     handling = Handling(TOLERATE)
     handling.handler.failed(failure)
     assert handling.failures == [failure]
@@ -208,7 +218,7 @@ def test_failures_elsewhere_are_reported_and_tolerated_the_same() -> None:
 
 
 def test_failures_elsewhere_are_errors_only_if_they_are_not_tolerated() -> None:
-    failure = Failure(Stage.TASK_PUT, "x.Task", DataError("bad"), consumed("a"))
+    failure = RecordFailure(PipelineStage.TASK_PUT, "x.Task", DataError("bad"), consumed("a"))
     tolerant, strict = Handling(TOLERATE), Handling({})
     tolerant.handler.failed(failure)
     with pytest.raises(ConnectError):
@@ -250,7 +260,7 @@ def without_x(batch: Batch) -> Batch:
 
 @pytest.mark.parametrize("values", [("a", "x", "b"), ("x",)])
 def test_records_whose_values_a_step_loses_are_errors(values: tuple[str, ...]) -> None:
-    step = Step(Stage.TRANSFORMATION, "x.Without", without_x)
+    step = Step(PipelineStage.TRANSFORMATION, "x.Without", without_x)
     with pytest.raises(ConnectError, match="Tolerance exceeded") as raised:
         Handling({}).handler.run([step], consumed(*values))
     assert str(raised.value.__cause__).startswith("A batch has 0 values and 1 topics; all columns must be of the same")
@@ -262,7 +272,7 @@ def test_records_whose_values_a_step_loses_are_errors(values: tuple[str, ...]) -
 
 def test_a_step_that_gives_no_batch_is_an_error() -> None:
     nothing: Any = None
-    step = Step(Stage.TRANSFORMATION, "x.Nothing", lambda batch: nothing)
+    step = Step(PipelineStage.TRANSFORMATION, "x.Nothing", lambda batch: nothing)
     with pytest.raises(ConnectError) as raised:
         Handling({}).handler.run([step], consumed("a"))
     assert str(raised.value.__cause__) == "Expected a Batch, not a NoneType"

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from penstock.api.record import Record
-from penstock.pipeline.task import FencedError, TaskControl, TaskHost, TaskSpec
+from penstock.pipeline.task import TaskControl, TaskFencedError, TaskHost, TaskSpec
 
 
 class Ticker:
@@ -117,7 +117,7 @@ def initialized(spec: TaskSpec, task_class: type, control: TaskControl, host: Ta
 
 def fenced(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
     host.running()
-    raise FencedError("another run has taken its place")
+    raise TaskFencedError("another run has taken its place")
 
 
 def die_once(record: Record) -> Record:

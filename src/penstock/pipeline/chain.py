@@ -19,7 +19,7 @@ from penstock.api.returned import applied_batch
 from penstock.api.transform import Predicate, Transformation
 from penstock.hosts.jvm.tasks.steps import JavaStepOf, in_jvm, java_step, only_java
 from penstock.java.text import java_class_name
-from penstock.pipeline.errors import PartlyAppliedError, Stage, Step
+from penstock.pipeline.errors import PartlyAppliedError, PipelineStage, Step
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import headline
 from penstock.pipeline.transforms.column import BuiltIn
@@ -77,7 +77,7 @@ class Chain:
                     measured.add(condition.alias)
                     metrics.tell(condition.predicate, predicate=condition.alias)
             apply = _application(transform, java_step(transform, "transformation", own), condition)
-            steps.append(Step(Stage.TRANSFORMATION, java_class_name(type(transform)), apply, alias))
+            steps.append(Step(PipelineStage.TRANSFORMATION, java_class_name(type(transform)), apply, alias))
         return steps
 
     def close(self) -> None:

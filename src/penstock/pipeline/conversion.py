@@ -30,7 +30,7 @@ from penstock.hosts.jvm.tasks.steps import (
 )
 from penstock.java.text import java_class_name
 from penstock.pipeline.chain import Chain, Resolve, prefixed
-from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.errors import PipelineStage, Step
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.values.repeated import distinct
 
@@ -126,9 +126,9 @@ class Conversion:
             )
 
         return [
-            Step(Stage.KEY_CONVERTER, java_class_name(type(self.key)), keys),
-            Step(Stage.VALUE_CONVERTER, java_class_name(type(self.value)), values),
-            Step(Stage.HEADER_CONVERTER, java_class_name(type(self.header)), headers),
+            Step(PipelineStage.KEY_CONVERTER, java_class_name(type(self.key)), keys),
+            Step(PipelineStage.VALUE_CONVERTER, java_class_name(type(self.value)), values),
+            Step(PipelineStage.HEADER_CONVERTER, java_class_name(type(self.header)), headers),
         ]
 
     def in_java(self) -> dict[str, JavaStepOf] | None:
@@ -143,7 +143,9 @@ class Conversion:
         """``from_connect``, and before it a step that does all of it in one go for batches in the JVM, if it can."""
         if (steps := self.in_java()) is None:
             return self.from_connect()
-        at_once = Step(Stage.VALUE_CONVERTER, java_class_name(type(self.value)), lambda batch: as_bytes(batch, steps))
+        at_once = Step(
+            PipelineStage.VALUE_CONVERTER, java_class_name(type(self.value)), lambda batch: as_bytes(batch, steps)
+        )
         return [at_once, *self.from_connect()]
 
     def from_connect(self) -> list[Step]:
@@ -187,9 +189,9 @@ class Conversion:
             return batch.with_(values=values, headers=headers)
 
         return [
-            Step(Stage.HEADER_CONVERTER, java_class_name(type(self.header)), headers),
-            Step(Stage.KEY_CONVERTER, java_class_name(type(self.key)), keys),
-            Step(Stage.VALUE_CONVERTER, java_class_name(type(self.value)), values),
+            Step(PipelineStage.HEADER_CONVERTER, java_class_name(type(self.header)), headers),
+            Step(PipelineStage.KEY_CONVERTER, java_class_name(type(self.key)), keys),
+            Step(PipelineStage.VALUE_CONVERTER, java_class_name(type(self.value)), values),
         ]
 
     def close(self) -> None:

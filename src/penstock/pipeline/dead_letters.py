@@ -21,10 +21,10 @@ from penstock.core.model.tasks import TaskId
 from penstock.java.text import java_class_name
 from penstock.kafka.letters.queue import PREFIX, QUEUE_SETTINGS, queue_setting
 from penstock.pipeline.broker_errors import broker_error
-from penstock.pipeline.errors import Failure
+from penstock.pipeline.errors import RecordFailure
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.topic_creation import create, exists
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 from penstock.pipeline.trace import message_of, trace
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,10 @@ def has_context(config: Mapping[str, str], type: str = "sink") -> bool:
 
 
 def make_queue(admin: AdminClient, config: Mapping[str, str], type: str = "sink") -> None:
-    """Create the topic with one partition if it is missing. Raises ConnectError; FencedError if no broker answers."""
+    """Create the topic with one partition if it is missing.
+
+    Raises ConnectError, and TaskFencedError if no broker answers.
+    """
     topic = queue_of(config, type)
     assert topic is not None
     try:
@@ -52,7 +55,7 @@ def make_queue(admin: AdminClient, config: Mapping[str, str], type: str = "sink"
             create(admin, TopicSettings(topic, 1, copies))
     except RetriableError as e:
         failed = f"Could not initialize dead letter queue with topic={topic}"
-        raise FencedError(f"{failed}: the brokers have not answered in time") from e
+        raise TaskFencedError(f"{failed}: the brokers have not answered in time") from e
     except (ConnectError, KafkaException) as e:
         raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from e
 
@@ -73,7 +76,7 @@ class DeadLetterQueue:
         self._context = has_context(config)
         self._lost: KafkaError | None = None
 
-    def __call__(self, failure: Failure) -> None:
+    def __call__(self, failure: RecordFailure) -> None:
         self._metrics.add("deadletterqueue-produce-requests")
         record = self._original(failure.record) if failure.original is None else failure.original
         headers = [(header[0], header[-1]) for header in record.headers[0]]
@@ -98,7 +101,7 @@ class DeadLetterQueue:
                 break
         self._producer.poll(0)
 
-    def context_headers(self, failure: Failure) -> list[tuple[str, bytes | None]]:
+    def context_headers(self, failure: RecordFailure) -> list[tuple[str, bytes | None]]:
         """What ``errors.deadletterqueue.context.headers.enable`` adds, in Java's order."""
         place: list[tuple[str, str]] = []
         if isinstance(origin := failure.record.origin, SinkOrigin):
@@ -137,7 +140,9 @@ class DeadLetterQueue:
             raise ConnectError(f"Records could not be written to the dead letter queue {self._topic} in {seconds:g} s")
 
 
-def context_headers(task: TaskId, failure: Failure, place: Sequence[tuple[str, str]]) -> list[tuple[str, bytes | None]]:
+def context_headers(
+    task: TaskId, failure: RecordFailure, place: Sequence[tuple[str, str]]
+) -> list[tuple[str, bytes | None]]:
     """Headers that say where a record came from and how it failed, in Java's order."""
     pairs: list[tuple[str, str | None]] = [
         *place,

@@ -5,7 +5,7 @@ fail are alone, unless the step says which one failed (``PartlyAppliedError``). 
 RetriableError and ``errors.retry.timeout`` allows, then handed to the reporters, and then ``errors.tolerance`` decides.
 An ``Error`` of Java ends the task instead.
 Java: ``RetryWithToleranceOperator``, ``ProcessingContext``,
-``Stage``, ``LogReporter`` (KIP-298).
+``PipelineStage``, ``LogReporter`` (KIP-298).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RETRY_DELAY_MIN = 0.3
 MEANWHILE_SECONDS = 0.5
 
 
-class Stage(enum.Enum):
+class PipelineStage(enum.Enum):
     """Where in the pipeline; names appear in logs and dead letter headers."""
 
     TASK_POLL = enum.auto()
@@ -49,7 +49,7 @@ class Stage(enum.Enum):
 class Step:
     """One operation of the pipeline on a batch; it never changes the batch it is given."""
 
-    stage: Stage
+    stage: PipelineStage
     plugin: str
     """The class of the plugin, by the name that configurations use."""
     apply: Callable[[Batch], Batch]
@@ -68,10 +68,10 @@ class PartlyAppliedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class RecordFailure:
     """One record that failed in one step, as it was before that step; ``record`` has one row."""
 
-    stage: Stage
+    stage: PipelineStage
     plugin: str
     error: BaseException
     record: Batch
@@ -97,7 +97,7 @@ class Failure:
 class FailureReporter(Protocol):
     """Called for every failure, tolerated or not."""
 
-    def __call__(self, failure: Failure) -> None: ...
+    def __call__(self, failure: RecordFailure) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class ErrorHandler:
                 self.metrics.add("total-record-failures")
                 error = e
             self.metrics.add("total-record-errors")
-            self._failed(Failure(step.stage, step.plugin, error, record, step.alias))
+            self._failed(RecordFailure(step.stage, step.plugin, error, record, step.alias))
             self.metrics.add("total-records-skipped")
             return record.select(())
 
@@ -257,7 +257,7 @@ class ErrorHandler:
                 return True
         return False
 
-    def failed(self, failure: Failure) -> None:
+    def failed(self, failure: RecordFailure) -> None:
         """An operation outside of the steps failed for this record; raises as ``run`` does unless it is tolerated.
 
         As Java's ``executeFailed`` it counts an error only if it is not.
@@ -267,7 +267,7 @@ class ErrorHandler:
             self.metrics.add("total-record-errors")
         self._failed(failure)
 
-    def _failed(self, failure: Failure) -> None:
+    def _failed(self, failure: RecordFailure) -> None:
         self.metrics.put("last-error-timestamp", int(time.time() * 1000))
         self.metrics.survived(failure.error)
         for report in self._reporters:
@@ -294,12 +294,12 @@ class LogReporter:
     def __init__(self, task: TaskId, settings: ErrorSettings, metrics: Metrics) -> None:
         self._task, self.settings, self._metrics = task, settings, metrics
 
-    def __call__(self, failure: Failure) -> None:
+    def __call__(self, failure: RecordFailure) -> None:
         if self.settings.log:
             log.error("%s", self.message(failure), exc_info=failure.error)
             self._metrics.add("total-errors-logged")
 
-    def message(self, failure: Failure) -> str:
+    def message(self, failure: RecordFailure) -> str:
         text = f"Error encountered in task {self._task}. Executing stage '{failure.stage.name}'"
         text += f" with class '{failure.plugin}'"
         return text + (self.record_text(failure.record) if self.settings.log_messages else "") + "."

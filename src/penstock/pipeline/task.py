@@ -22,7 +22,7 @@ SourceOffsets = list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
 """Source partitions, each with its offset; a null offset deletes what is stored."""
 
 
-class FencedError(ConnectError):
+class TaskFencedError(ConnectError):
     """Another run of the task has fenced its producer (KIP-618), or may have begun: this one can write nothing more."""
 
 

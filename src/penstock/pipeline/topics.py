@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.api.batch import Batch
-from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.errors import PipelineStage, Step
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
 from penstock.values.repeated import distinct
 
 
-class ActiveTopics:
+class TopicReporter:
     """The topics that are known to the worker; cleared when the worker resets a connector's active topics."""
 
     def __init__(self, spec: TaskSpec, control: TaskControl, host: TaskHost) -> None:
@@ -41,4 +41,4 @@ class ActiveTopics:
                 self.used(unknown)
             return batch
 
-        return Step(Stage.KAFKA_CONSUME, f"{__name__}.{type(self).__qualname__}", note)
+        return Step(PipelineStage.KAFKA_CONSUME, f"{__name__}.{type(self).__qualname__}", note)

@@ -29,8 +29,8 @@ from penstock.hosts.python.limits import Limits
 from penstock.hosts.python.tasks import in_place
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.task import (
-    FencedError,
     TaskControl,
+    TaskFencedError,
     TaskSpec,
 )
 from penstock.pipeline.trace import stack, trace
@@ -191,7 +191,7 @@ def _run(
             run(spec, class_of(spec), control, host, resolve)
         finally:
             process.close_all()
-    except FencedError as error:
+    except TaskFencedError as error:
         if not control.aborted:
             channel.send(LostReport(str(error)))
     except HostLost as lost:

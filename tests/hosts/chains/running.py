@@ -11,7 +11,7 @@ from penstock.api.batch import Batch
 from penstock.hosts.jvm.tasks.steps import JavaConverter, JavaHeaderConverter, JavaPredicate, JavaTransformation
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Step
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, RecordFailure, Step
 from penstock.pipeline.metrics import Metrics
 from support.tasks.runs import resolve
 
@@ -84,9 +84,9 @@ def run(
         conversion.close()
 
 
-def handled(steps: list[Step], batch: Batch, **how: Any) -> tuple[Batch, list[Failure], Counts]:
+def handled(steps: list[Step], batch: Batch, **how: Any) -> tuple[Batch, list[RecordFailure], Counts]:
     """The batch after the steps, what was reported on the way, and the metrics."""
-    failures: list[Failure] = []
+    failures: list[RecordFailure] = []
     counts = Counts(lambda values: None, ())
     errors = ErrorHandler(ErrorSettings(**how), counts, lambda seconds: False, (failures.append,))
     return errors.run(steps, batch), failures, counts

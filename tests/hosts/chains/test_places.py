@@ -14,7 +14,7 @@ from penstock.api.schema import FLOAT64, INT32, INT64, STRING, TIMESTAMP, array,
 from penstock.hosts.jvm.tasks.remote_batch import remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.errors import Stage
+from penstock.pipeline.errors import PipelineStage
 from penstock.values.logical import moment_of
 from support.tasks.runs import JSON
 
@@ -135,4 +135,4 @@ def test_what_can_not_be_converted_at_once_is_found_by_the_converter_that_refuse
     conversion = Conversion.build(config, {}, resolve_all)
     after, failures, _ = handled(conversion.from_java(), batch, tolerate=True)
     assert (after.keys, after.values) == ([b"1", b"3"], [b'"a"', b'"c"'])
-    assert [(each.stage, each.record.values) for each in failures] == [(Stage.KEY_CONVERTER, ["b"])]
+    assert [(each.stage, each.record.values) for each in failures] == [(PipelineStage.KEY_CONVERTER, ["b"])]

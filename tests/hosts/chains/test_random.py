@@ -19,7 +19,7 @@ from penstock.hosts.jvm.tasks.remote_batch import remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 from penstock.java.numbers import float32, float_text
 from penstock.pipeline.chain import Chain
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, RecordFailure
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.trace import causes, headline
 from pipeline.transforms.notation import write_batch
@@ -33,7 +33,7 @@ BEYOND = "beyond the years 1 to 9999"
 
 def outcome(config: dict[str, str], batch: Batch, tolerate: bool) -> dict[str, Any]:
     """The records after the chain, and those that failed: where, with which errors and causes."""
-    failures: list[Failure] = []
+    failures: list[RecordFailure] = []
     chain = Chain.build(config, resolve)
     handler = ErrorHandler(
         ErrorSettings(tolerate), Metrics(lambda values: None, ()), lambda _: False, (failures.append,)

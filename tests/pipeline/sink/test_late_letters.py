@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.dead_letters import DeadLetterQueue
-from penstock.pipeline.errors import Failure, Stage
+from penstock.pipeline.errors import PipelineStage, RecordFailure
 from penstock.pipeline.metrics import Metrics
 from support.tasks.sink_loop import FIRST, Commits, assign, fetched, sink_loop
 
@@ -26,7 +26,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> DeadLetterQueue:
 
 
 def report(queue: DeadLetterQueue) -> None:
-    queue(Failure(Stage.TASK_PUT, "x", ValueError("bad"), fetched((FIRST, 4))))
+    queue(RecordFailure(PipelineStage.TASK_PUT, "x", ValueError("bad"), fetched((FIRST, 4))))
 
 
 class Reports(SinkTask):

@@ -14,7 +14,7 @@ from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.sink.events import StartsFound
 from penstock.pipeline.sink.loop import SinkLoop
 from penstock.pipeline.sink.partitions import positions
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 from support.tasks.runs import TaskRun
 
 
@@ -52,12 +52,12 @@ def test_what_fails_at_the_end_is_not_why_the_task_has_failed(
 def test_a_lost_task_is_lost_whatever_fails_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     def lost(self: SinkLoop) -> None:
         _assigned(self)
-        raise FencedError("another run has begun")
+        raise TaskFencedError("another run has begun")
 
     monkeypatch.setattr("penstock.pipeline.sink.loop.SinkLoop.run", lost)
     run = TaskRun(_FailsTwice, "127.0.0.1:1", {"topics": "t"})
     run.join()
-    assert isinstance(run.error, FencedError)
+    assert isinstance(run.error, TaskFencedError)
 
 
 def test_a_sink_that_finds_no_broker_for_its_dead_letter_queue_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_a_sink_that_finds_no_broker_for_its_dead_letter_queue_is_lost(monkeypat
     config = {"topics": "t", "errors.tolerance": "all", "errors.deadletterqueue.topic.name": "dead"}
     run = TaskRun(_FailsTwice, "127.0.0.1:1", config)
     run.join()
-    assert isinstance(run.error, FencedError)
+    assert isinstance(run.error, TaskFencedError)
     assert "queue with topic=dead: the brokers have not answered in time" in str(run.error)
 
 
@@ -74,5 +74,5 @@ def test_a_sink_that_cannot_read_where_to_begin_since_no_broker_answers_is_lost(
 ) -> None:
     monkeypatch.setattr("penstock.pipeline.sink.partitions.SECONDS", 0.2)
     client = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0})
-    with closing(client), pytest.raises(FencedError, match="the brokers have not answered in time"):
+    with closing(client), pytest.raises(TaskFencedError, match="the brokers have not answered in time"):
         positions(client, [ClientPartition("t", 0)], "earliest")

@@ -13,7 +13,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.sink import events
 from penstock.pipeline.sink.partitions import positions
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 from support.tasks.sink_loop import FIRST, SECOND, Commits, assign, deliver, sink_loop
 
 
@@ -107,8 +107,8 @@ class Refused:
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
-        (KafkaError._TIMED_OUT, FencedError),
-        (KafkaError.COORDINATOR_LOAD_IN_PROGRESS, FencedError),
+        (KafkaError._TIMED_OUT, TaskFencedError),
+        (KafkaError.COORDINATOR_LOAD_IN_PROGRESS, TaskFencedError),
         (KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaException),
     ],
 )

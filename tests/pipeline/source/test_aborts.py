@@ -18,7 +18,7 @@ from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
-from penstock.pipeline.task import FencedError, TaskControl
+from penstock.pipeline.task import TaskControl, TaskFencedError
 from support.tasks.runs import MemoryHost
 from support.tasks.specs import SOURCE
 
@@ -48,7 +48,7 @@ class Stuck:
 
 @pytest.mark.parametrize(
     ("code", "kind"),
-    [(ck.KafkaError._TIMED_OUT, FencedError), (ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ConnectError)],
+    [(ck.KafkaError._TIMED_OUT, TaskFencedError), (ck.KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ConnectError)],
 )
 def test_a_task_that_cannot_abort_since_no_broker_answers_is_lost(code: int, kind: type[ConnectError]) -> None:
     metrics = Metrics(lambda values: None, ())

@@ -12,7 +12,7 @@ from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceTask
 from penstock.connectors.postgres.task import PostgresSourceTask
 from penstock.core.model.tasks import TaskId
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Stage, Step
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, PipelineStage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
 from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, Ending
@@ -23,7 +23,7 @@ from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
 from penstock.pipeline.task import TaskControl
-from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.topics import TopicReporter
 from support.tasks.runs import MemoryHost
 from support.tasks.specs import SOURCE
 
@@ -105,9 +105,9 @@ def stored(task_class: type[Task], exactly_once: bool, *values: bytes) -> list[b
         own = TransactionalOffsets(offsets, "offsets", OffsetCopies(lambda: kafka, None))
         commit = ExactlyOnce(runtime, task, kafka, own, TransactionBoundaries("interval", 60.0))
     steps = SourceSteps(
-        [Step(Stage.TRANSFORMATION, "f", filtered)], None, SourceLogReporter(ID, ErrorSettings(), metrics)
+        [Step(PipelineStage.TRANSFORMATION, "f", filtered)], None, SourceLogReporter(ID, ErrorSettings(), metrics)
     )
-    loop = SourceLoop(runtime, task, commit, steps, TargetTopics(ActiveTopics(SOURCE, control, host), kafka))
+    loop = SourceLoop(runtime, task, commit, steps, TargetTopics(TopicReporter(SOURCE, control, host), kafka))
     try:
         loop.run()
     except ConnectError:

@@ -12,7 +12,7 @@ from penstock.api.columns import SelectedRows
 from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import INT32, STRING
 from penstock.core.model.tasks import TaskId
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Stage, Step
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, PipelineStage, RecordFailure, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.failure_log import SourceLogReporter
 from support.kafka.client import Kafka
@@ -39,7 +39,10 @@ def failing(records: list[SourceRecord], **config: str) -> list[str]:
     reporter = SourceLogReporter(TaskId("c", 0), settings, metrics)
     messages: list[str] = []
     handler = ErrorHandler(settings, metrics, lambda _: False, (lambda f: messages.append(reporter.message(f)),))
-    steps = [Step(Stage.TRANSFORMATION, "x.Change", changed), Step(Stage.TRANSFORMATION, "x.Refuse", refuse)]
+    steps = [
+        Step(PipelineStage.TRANSFORMATION, "x.Change", changed),
+        Step(PipelineStage.TRANSFORMATION, "x.Refuse", refuse),
+    ]
     handler.run(steps, reporter.processed(Batch.of_source_records(records)))
     return messages
 
@@ -97,7 +100,7 @@ def test_records_whose_offsets_are_elsewhere_are_told_apart() -> None:
     origin = SourceOrigin([{}] * 3, Elsewhere([5, 6, 7]))
     polled = reporter.processed(Batch.of("t", ["a", "b", "c"], origin=origin))
     changed = polled.with_(values=["x"] * 3).select((2, 1)).select((0,))
-    message = reporter.message(Failure(Stage.TRANSFORMATION, "x.Refuse", ValueError(), changed))
+    message = reporter.message(RecordFailure(PipelineStage.TRANSFORMATION, "x.Refuse", ValueError(), changed))
     assert "sourceOffset={row=7}} " in message
     assert " value=c, " in message
 
@@ -111,7 +114,7 @@ def test_without_both_settings_no_record_is_shown_and_batches_stay_as_they_are(
     reporter = SourceLogReporter(TaskId("c", 0), settings, Metrics(lambda _: None, ()))
     batch = Batch.of_source_records([SourceRecord(topic="t", value="bad")])
     assert reporter.processed(batch) is batch
-    reporter(Failure(Stage.TRANSFORMATION, "x.Refuse", ValueError(), batch))
+    reporter(RecordFailure(PipelineStage.TRANSFORMATION, "x.Refuse", ValueError(), batch))
     assert caplog.messages == logged
 
 
@@ -120,7 +123,7 @@ def test_of_a_record_that_the_brokers_refused_what_was_sent_is_shown() -> None:
     reporter = SourceLogReporter(TaskId("c", 0), settings, Metrics(lambda _: None, ()))
     reporter.processed(Batch.of_source_records([SourceRecord(topic="t", value="x")]))
     sent = Batch.of("t", [b"x"])
-    message = reporter.message(Failure(Stage.KAFKA_PRODUCE, "x.Task", ValueError(), sent))
+    message = reporter.message(RecordFailure(PipelineStage.KAFKA_PRODUCE, "x.Task", ValueError(), sent))
     assert "ConnectRecord{topic='t', kafkaPartition=null, key=null, " in message
 
 

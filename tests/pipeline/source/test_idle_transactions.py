@@ -8,7 +8,7 @@ import pytest
 
 from penstock.api.record import SourceRecord
 from penstock.embedded.broker import Broker
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
 from support.tasks.scripted_source import ScriptedSource, records, scripted
@@ -36,7 +36,7 @@ def test_a_task_that_was_idle_for_too_long_is_lost_and_not_failed() -> None:
         idle = TaskRun(scripted(records(topic, "a"), later), broker.bootstrap, config, **once)
         eventually(lambda: idle.error)
         idle.join()
-        assert isinstance(idle.error, FencedError), idle.failure()
+        assert isinstance(idle.error, TaskFencedError), idle.failure()
         assert "transactional.id.expiration.ms" in str(idle.error)
         again = {**once, "run": 2}
         with TaskRun(

@@ -3,13 +3,13 @@ from __future__ import annotations
 import weakref
 
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.pipeline.source.ledger import Ledger, SourceOffsetPair, Submitted
+from penstock.pipeline.source.ledger import Ledger, SourceOffsetPair, SubmittedBatch
 
 
-def submitted(ledger: Ledger, *places: tuple[int, int]) -> Submitted:
+def submitted(ledger: Ledger, *places: tuple[int, int]) -> SubmittedBatch:
     """A batch with records of these source partitions and offsets."""
     origin = SourceOrigin([{"p": p} for p, _ in places], [{"o": o} for _, o in places])
-    batch = Submitted(Batch.of("t", [b""] * len(places), origin=origin))
+    batch = SubmittedBatch(Batch.of("t", [b""] * len(places), origin=origin))
     ledger.submit(batch)
     return batch
 

@@ -18,7 +18,7 @@ from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.sending.sender import MAX_BLOCK, LossPolicy, RequestLimits, Sender
 from penstock.pipeline.source.sending.topic_limits import TopicLimits
 from penstock.pipeline.source.transaction_errors import unsent
-from penstock.pipeline.task import FencedError, TaskControl
+from penstock.pipeline.task import TaskControl, TaskFencedError
 from support.tasks.runs import MemoryHost
 from support.waiting import SECONDS, until
 
@@ -142,5 +142,5 @@ class Failed:
 def test_the_reason_why_a_transaction_has_failed_is_found_out(send: Callable[[Sender], None]) -> None:
     losses = LossPolicy(failure=lambda error: unsent(TaskId("c", 0), error))
     sender = sending(losses, Failed())
-    with pytest.raises(FencedError, match="the brokers have not answered in time"):
+    with pytest.raises(TaskFencedError, match="the brokers have not answered in time"):
         send(sender)

@@ -16,7 +16,7 @@ from penstock.connectors.file_source import FileStreamSourceTask
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.dead_letters import context_headers
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, Stage
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, PipelineStage, RecordFailure
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.commit import tracked
 from penstock.pipeline.source.dead_letters import SourceDeadLetters
@@ -79,7 +79,9 @@ def test_half_a_surrogate_pair_is_a_question_mark() -> None:
 )
 def test_whatever_the_error_says_there_is_a_letter(error: Exception, said: bytes) -> None:
     record = Batch.of_source_records([SourceRecord(topic="t")])
-    headers = dict(context_headers(TaskId("c", 0), Failure(Stage.VALUE_CONVERTER, "x", error, record), ()))
+    headers = dict(
+        context_headers(TaskId("c", 0), RecordFailure(PipelineStage.VALUE_CONVERTER, "x", error, record), ())
+    )
     assert headers["__connect.errors.exception.message"] == said
 
 

@@ -22,7 +22,7 @@ from penstock.pipeline.source.sending.sender import Delivered
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
 from penstock.pipeline.task import TaskControl
-from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.topics import TopicReporter
 from support.tasks.runs import MemoryHost
 from support.tasks.specs import SOURCE
 
@@ -99,7 +99,7 @@ def reported(task_class: type[Busy], exactly_once: bool) -> list[list[str]]:
     else:
         commit = AtLeastOnce(runtime, task, sender, offsets, other, TIMING)  # type: ignore[arg-type]
     steps = SourceSteps([], None, SourceLogReporter(ID, ErrorSettings(), metrics))
-    topics = TargetTopics(ActiveTopics(SOURCE, control, host), other)  # type: ignore[arg-type]
+    topics = TargetTopics(TopicReporter(SOURCE, control, host), other)  # type: ignore[arg-type]
     SourceLoop(runtime, task, commit, steps, topics).run()  # type: ignore[arg-type]
     return task.reported
 

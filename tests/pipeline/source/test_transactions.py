@@ -17,7 +17,7 @@ from penstock.embedded.ports import free_port
 from penstock.kafka.clients import init_transactions, new_producer
 from penstock.kafka.offsets.topic import worker_offsets
 from penstock.pipeline.source import transactions
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
 from support.tasks.scripted_source import ScriptedSource, records, scripted
@@ -221,7 +221,7 @@ def test_a_transaction_that_takes_too_long_loses_the_task_with_advice(kafka: Kaf
     slow = run(scripted(records(topic, "a"), late), kafka, offsets_topic, config)
     eventually(lambda: slow.error)
     trace = slow.failure()
-    assert isinstance(slow.error, FencedError)
+    assert isinstance(slow.error, TaskFencedError)
     assert "was unable to finish writing records to Kafka before its producer transaction expired" in trace
     assert "increase its transaction.timeout.ms" in trace
     assert (kafka.values(topic), kafka.values(offsets_topic)) == ([], [])
@@ -272,7 +272,7 @@ def test_a_producer_that_was_fenced_before_it_is_given_more_loses_the_task(
     fenced = run(task, kafka, offsets_topic, FOREVER, connector="c", group_id=group)
     fenced.started()
     assert "a newer run of it has taken its place" in fenced.failure()
-    assert isinstance(fenced.error, FencedError)
+    assert isinstance(fenced.error, TaskFencedError)
 
 
 def test_brokers_that_are_away_for_longer_than_a_transaction_lose_the_task_and_not_a_record(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_brokers_that_are_away_for_longer_than_a_transaction_lose_the_task_and_n
         away = TaskRun(scripted(records(topic, "a"), later), broker.proxied, config, **once)
         eventually(lambda: away.error)
         away.join()
-        assert isinstance(away.error, FencedError), away.failure()
+        assert isinstance(away.error, TaskFencedError), away.failure()
         time.sleep(2 * seconds)
         again = {**once, "run": 2}
         connector = away.connector
@@ -338,5 +338,5 @@ def test_a_task_that_reaches_no_broker_when_it_starts_is_lost(
     once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}
     away = TaskRun(scripted(), f"127.0.0.1:{free_port()}", {}, **once)
     trace = away.failure()
-    assert isinstance(away.error, FencedError), trace
+    assert isinstance(away.error, TaskFencedError), trace
     assert "Failed to initialize the transactional producer: the brokers have not answered in time" in trace

@@ -12,7 +12,7 @@ import pytest
 from penstock.api.batch import Batch
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.kafka.statistics import ClientStatistics
-from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.errors import PipelineStage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.figures import SourceFigures
 from penstock.pipeline.source.offsets import SourceTaskOffsets
@@ -30,8 +30,15 @@ def failing(batch: Batch) -> Batch:
 def test_the_time_of_steps_counts_also_if_they_fail() -> None:
     metrics = Metrics(lambda values: None, ())
     metrics.snapshot(100.0)
-    kinds = (Stage.TRANSFORMATION, Stage.VALUE_CONVERTER, Stage.KEY_CONVERTER, Stage.KAFKA_CONSUME)
-    steps = [Step(stage, "p", lambda batch: batch) for stage in kinds] + [Step(Stage.TRANSFORMATION, "p", failing)]
+    kinds = (
+        PipelineStage.TRANSFORMATION,
+        PipelineStage.VALUE_CONVERTER,
+        PipelineStage.KEY_CONVERTER,
+        PipelineStage.KAFKA_CONSUME,
+    )
+    steps = [Step(stage, "p", lambda batch: batch) for stage in kinds] + [
+        Step(PipelineStage.TRANSFORMATION, "p", failing)
+    ]
     made = timed(steps, metrics)
     assert made[3] is steps[3]
     batch = Batch.of("t", ["a"])
@@ -53,7 +60,7 @@ def test_a_step_that_does_not_return_is_a_call_of_its_plugin() -> None:
         calls.report(0.0, lambda call: seen.append(call.method))
         return batch
 
-    (step,) = timed([Step(Stage.TRANSFORMATION, "Mask", look)], Metrics(lambda values: None, ()), calls)
+    (step,) = timed([Step(PipelineStage.TRANSFORMATION, "Mask", look)], Metrics(lambda values: None, ()), calls)
     step.apply(Batch.of("t", ["a"]))
     calls.report(0.0, lambda call: seen.append("nothing is called any more"))
     assert seen == ["transform by Mask"]

@@ -11,7 +11,7 @@ from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.record import SinkRecord
 from penstock.api.sink import ErrantRecordReporter, TopicPartition
 from penstock.pipeline.dead_letters import DeadLetterQueue
-from penstock.pipeline.errors import ErrorHandler, Failure, Stage
+from penstock.pipeline.errors import ErrorHandler, PipelineStage, RecordFailure
 from penstock.pipeline.sink.batch import NO_PARTITIONS, Partitions
 from penstock.pipeline.sink.events import (
     CommitRequested,
@@ -140,13 +140,13 @@ class WorkerErrantRecordReporter:
         self._raised: ConnectError | None = None
 
     def report(self, record: SinkRecord, error: BaseException) -> None:
-        self._failed(Failure(Stage.TASK_PUT, SINK_TASK_CLASS, error, Batch.of_sink_records([record])))
+        self._failed(RecordFailure(PipelineStage.TASK_PUT, SINK_TASK_CLASS, error, Batch.of_sink_records([record])))
 
     def report_original(self, original: Batch, error: BaseException) -> None:
         """``report`` for a record as it was read from its topic, bytes; a batch of one row."""
-        self._failed(Failure(Stage.TASK_PUT, SINK_TASK_CLASS, error, original, original=original))
+        self._failed(RecordFailure(PipelineStage.TASK_PUT, SINK_TASK_CLASS, error, original, original=original))
 
-    def _failed(self, failure: Failure) -> None:
+    def _failed(self, failure: RecordFailure) -> None:
         try:
             self._errors.failed(failure)
         except ConnectError as e:

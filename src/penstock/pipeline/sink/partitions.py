@@ -13,7 +13,7 @@ from penstock.api.sink import OffsetAndMetadata, TopicPartition
 from penstock.kafka.admin import may_pass
 from penstock.pipeline.broker_errors import is_away
 from penstock.pipeline.sink.positions import kept
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def positions(consumer: Consumer, partitions: list[ClientPartition], reset: str)
 
     Java asks the consumer for its positions when partitions are assigned, and commits them with the first other offset,
     so that partitions without records have a committed offset too. librdkafka knows a position only after a first
-    record. Raises NoOffsetError, and KafkaException if the group's offsets can't be read, but FencedError if that
+    record. Raises NoOffsetError, and KafkaException if the group's offsets can't be read, but TaskFencedError if that
     may pass.
     """
     if not partitions:
@@ -66,7 +66,7 @@ def positions(consumer: Consumer, partitions: list[ClientPartition], reset: str)
         if not may_pass(error):
             raise
         reason = "the brokers have not answered in time" if is_away(error) else error.str()
-        raise FencedError(f"The group's offsets could not be read: {reason}") from e
+        raise TaskFencedError(f"The group's offsets could not be read: {reason}") from e
     new = [each for each in found if each.offset < 0 and each.error is None]
     if new and reset == "error":
         without = ", ".join(f"{each.topic}-{each.partition}" for each in new)

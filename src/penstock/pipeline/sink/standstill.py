@@ -16,7 +16,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from penstock.api.sink import TopicPartition
 from penstock.kafka.standstill import Standstill
 from penstock.pipeline.sink.partitions import at_offsets, names
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ LOOK_UP_SECONDS = 3.0
 """How long brokers have to return the ends of partitions. With less, a machine under load never seems to answer."""
 
 
-class StandstillError(FencedError):
+class StandstillError(TaskFencedError):
     """The consumer does not recover: another run of the task has to make another one."""
 
 

@@ -21,7 +21,7 @@ from penstock.pipeline.errors import (
     ErrorSettings,
     FailureReporter,
     LogReporter,
-    Stage,
+    PipelineStage,
     Step,
     StoppedError,
 )
@@ -41,7 +41,7 @@ from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.telemetry.topic_schemas import noting
-from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.topics import TopicReporter
 
 log = logging.getLogger(__name__)
 
@@ -95,12 +95,12 @@ def run_sink_task(
         task.context = context = SinkContext(dict(spec.config), reporter, plugins.of())
         commits = OffsetCommits(metrics)
         statistics, consumer = _consumer(spec, host, connector, commits)
-        active = ActiveTopics(spec, control, host).step()
+        active = TopicReporter(spec, control, host).step()
         seen = [active, *noting(spec, metrics)]
         steps = timed([*conversion.to_connect(), *seen, *chain.steps], metrics, control.calls)
         puts: SinkPuts = LocalPuts(task)
         if isinstance(task, JavaSinkTask):
-            steps.insert(0, Step(Stage.KAFKA_CONSUME, java_class_name(task_class), task.send))
+            steps.insert(0, Step(PipelineStage.KAFKA_CONSUME, java_class_name(task_class), task.send))
             converters = conversion.in_java() if seen == [active] and not chain.steps else None
             puts = JavaPuts(task, converters, active, metrics)
         # A JVM that converts the records holds them as they were read itself.

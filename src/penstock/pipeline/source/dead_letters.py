@@ -18,10 +18,15 @@ from penstock.api.schema import Schema
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.converters import JsonConverter, SimpleHeaderConverter
 from penstock.pipeline.dead_letters import context_headers, has_context, queue_of
-from penstock.pipeline.errors import Failure, Stage
+from penstock.pipeline.errors import PipelineStage, RecordFailure
 from penstock.pipeline.metrics import Metrics
 
-_STAGES = (Stage.TRANSFORMATION, Stage.KEY_CONVERTER, Stage.VALUE_CONVERTER, Stage.HEADER_CONVERTER)
+_STAGES = (
+    PipelineStage.TRANSFORMATION,
+    PipelineStage.KEY_CONVERTER,
+    PipelineStage.VALUE_CONVERTER,
+    PipelineStage.HEADER_CONVERTER,
+)
 
 
 class SourceDeadLetters:
@@ -35,9 +40,9 @@ class SourceDeadLetters:
         self._key.configure({}, True)
         self._value.configure({}, False)
         self._header = SimpleHeaderConverter()
-        self._failures: list[Failure] = []
+        self._failures: list[RecordFailure] = []
 
-    def __call__(self, failure: Failure) -> None:
+    def __call__(self, failure: RecordFailure) -> None:
         if failure.stage in _STAGES:
             self._failures.append(failure)
 
@@ -61,7 +66,7 @@ class SourceDeadLetters:
         order += [places[id(offset)] for offset in merged.origin.offsets[len(ready) :]]
         return merged.select(sorted(range(len(merged)), key=order.__getitem__))
 
-    def _letter(self, record: Batch, failure: Failure) -> Batch:
+    def _letter(self, record: Batch, failure: RecordFailure) -> Batch:
         topic, headers = record.topics[0], record.headers[0]
         own = [(h.key, self._header_bytes(topic, h)) for h in headers]
         context = context_headers(self._task, failure, _origin(record)) if self._context else []
@@ -80,7 +85,7 @@ class SourceDeadLetters:
             return str(header.value).encode(errors="replace")
 
 
-def _place(failure: Failure, places: Mapping[int, int]) -> int:
+def _place(failure: RecordFailure, places: Mapping[int, int]) -> int:
     assert isinstance(failure.record.origin, SourceOrigin)
     return places[id(failure.record.origin.offsets[0])]
 

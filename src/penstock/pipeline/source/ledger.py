@@ -16,7 +16,7 @@ _IN_FLIGHT, _ACKED, _TAKEN = range(3)
 SourceOffsetPair = tuple[dict[str, Any], dict[str, Any]]
 
 
-class Submitted:
+class SubmittedBatch:
     """One batch in flight, as it was polled. ``ack`` is called once for each row, when Kafka has the record, or its
     loss is tolerated, or it was dropped.
     """
@@ -60,9 +60,9 @@ class Ledger:
     """The batches in flight, in the order of sending."""
 
     def __init__(self) -> None:
-        self._sent: deque[Submitted] = deque()
+        self._sent: deque[SubmittedBatch] = deque()
 
-    def submit(self, submitted: Submitted) -> None:
+    def submit(self, submitted: SubmittedBatch) -> None:
         """Called in the order of sending."""
         self._sent.append(submitted)
 

@@ -26,7 +26,7 @@ from penstock.pipeline.source.dead_letters import SourceDeadLetters
 from penstock.pipeline.source.failure_log import SourceLogReporter
 from penstock.pipeline.source.sending.delivery_tracking import tracked
 from penstock.pipeline.source.topic_creation import TopicCreator
-from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.topics import TopicReporter
 from penstock.values.repeated import distinct
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class TargetTopics:
     arrived.
     """
 
-    active: ActiveTopics
+    active: TopicReporter
     creator: TopicCreator
     awaited: set[str] = field(default_factory=set)
     """New topics in which no record has arrived yet."""

@@ -58,7 +58,7 @@ from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.telemetry.topic_schemas import noting
-from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.topics import TopicReporter
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ def run_source_task(
         host.running()
         chained = [*chain.steps, *noting(spec, metrics), *conversion.from_java()]
         steps = SourceSteps(timed(chained, metrics, control.calls), dead_letters, failure_log)
-        topics = TargetTopics(ActiveTopics(spec, control, host), creator)
+        topics = TargetTopics(TopicReporter(spec, control, host), creator)
         loop = SourceLoop(runtime, task, commit, steps, topics)
         errors.meanwhile = loop.meanwhile
         metrics.before_report = SourceFigures(task, offsets, sender.statistics, metrics, spec.offsets_topic).measure

@@ -7,7 +7,7 @@ import confluent_kafka as ck
 from penstock.api.errors import ConnectError
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.broker_errors import is_away, is_fenced, is_forgotten
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 
 _TIMED_OUT = (
     "The task {} was unable to finish writing records to Kafka before its producer transaction expired, or a newer "
@@ -23,18 +23,18 @@ def unsent(task: TaskId, error: ck.KafkaError) -> ConnectError:
 
 
 def failure(task: TaskId, error: ck.KafkaError, otherwise: str) -> ConnectError:
-    """Another run, or the same one once the brokers answer again, continues after a FencedError.
+    """Another run, or the same one once the brokers answer again, continues after a TaskFencedError.
 
     Java's producer has no limit of time in Connect; librdkafka's gives up when the transaction's time is over, by which
     the brokers, when they are back, have aborted it. Where they have forgotten the transactional id, nothing of the
     transaction is there, so that a new run can begin it again.
     """
     if is_fenced(error):
-        return FencedError(_TIMED_OUT.format(task))
+        return TaskFencedError(_TIMED_OUT.format(task))
     if is_away(error):
-        return FencedError(f"{otherwise}: the brokers have not answered in time")
+        return TaskFencedError(f"{otherwise}: the brokers have not answered in time")
     if is_forgotten(error):
-        return FencedError(
+        return TaskFencedError(
             f"{otherwise}: the brokers have forgotten its transactional id, as they do transactional.id.expiration.ms "
             "after the last transaction"
         )

@@ -94,7 +94,7 @@ class ExactlyOnce:
     def begin(self) -> bool:
         """Called once before the task starts: fences older producers of this task. False if it was stopped meanwhile.
 
-        Raises FencedError if no broker has answered by the end of ``BEGIN_SECONDS``.
+        Raises TaskFencedError if no broker has answered by the end of ``BEGIN_SECONDS``.
         """
         give_up = time.monotonic() + BEGIN_SECONDS
         while True:

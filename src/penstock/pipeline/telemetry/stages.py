@@ -10,15 +10,15 @@ import time
 from dataclasses import replace
 
 from penstock.api.batch import Batch
-from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.errors import PipelineStage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 
 _STAGES = {
-    Stage.TRANSFORMATION: "transform",
-    Stage.KEY_CONVERTER: "convert",
-    Stage.VALUE_CONVERTER: "convert",
-    Stage.HEADER_CONVERTER: "convert",
+    PipelineStage.TRANSFORMATION: "transform",
+    PipelineStage.KEY_CONVERTER: "convert",
+    PipelineStage.VALUE_CONVERTER: "convert",
+    PipelineStage.HEADER_CONVERTER: "convert",
 }
 
 

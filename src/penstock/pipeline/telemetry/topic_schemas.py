@@ -10,7 +10,7 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.schema import Schema, SchemaType
 from penstock.hosts.jvm.tasks.steps import in_jvm
-from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.errors import PipelineStage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.traces import is_on
@@ -26,7 +26,7 @@ def noting(spec: TaskSpec, metrics: Metrics) -> list[Step]:
     """The step between transforms and converters that does this, if the worker sends events."""
     if not is_on(spec.worker_config, LINEAGE):
         return []
-    return [Step(Stage.KAFKA_CONSUME, f"{__name__}.{TopicSchemas.__qualname__}", TopicSchemas(metrics).note)]
+    return [Step(PipelineStage.KAFKA_CONSUME, f"{__name__}.{TopicSchemas.__qualname__}", TopicSchemas(metrics).note)]
 
 
 class TopicSchemas:

@@ -18,7 +18,7 @@ from confluent_kafka import KafkaException
 
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.admin import may_pass
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class AbortedError(RetriableError):
     """The task has been aborted while it waited for brokers."""
 
 
-class HangingError(FencedError):
+class HangingError(TaskFencedError):
     """A client does not come back from a request. This run of the task is lost; the next has clients of its own."""
 
 

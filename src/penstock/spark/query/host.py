@@ -23,7 +23,7 @@ from penstock.api.errors import ConfigError
 from penstock.api.source import SourceTask
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
-from penstock.pipeline.task import FencedError, TaskSpec
+from penstock.pipeline.task import TaskFencedError, TaskSpec
 from penstock.pipeline.trace import causes, headline, trace
 from penstock.spark.channel import RefusedError, TaskChannel
 from penstock.spark.messages.driver import SampleSource, SourceSampled
@@ -186,7 +186,7 @@ class Queries:
             to_worker = ChannelHost(channel, self._steers[group])
             with task_jvm(spec):
                 run(spec, session, control, to_worker, resolve, of_query.enter)
-        except FencedError as error:
+        except TaskFencedError as error:
             if not control.aborted:
                 channel.send(LostReport(str(error)))
         except HostLost as lost:

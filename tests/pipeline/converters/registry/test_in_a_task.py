@@ -11,7 +11,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.record import Header
 from penstock.api.schema import INT64, STRING, struct
 from penstock.pipeline.conversion import Conversion
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, RecordFailure
 from penstock.pipeline.metrics import Metrics
 from penstock.plugins.registry import Plugins
 from pipeline.converters.registry.registry_double import RegistryDouble, failure
@@ -55,7 +55,7 @@ def consumed(values: list[bytes], headers: list[tuple[Header, ...]] | None = Non
 
 class Handling:
     def __init__(self, **config: str) -> None:
-        self.failures: list[Failure] = []
+        self.failures: list[RecordFailure] = []
         self.slept: list[float] = []
         settings = ErrorSettings.of({name.replace("_", "."): value for name, value in config.items()})
         metrics = Metrics(lambda values: None, ())

@@ -16,7 +16,7 @@ from penstock.api.schema import DATE, INT32, INT64, STRING, TIME, TIMESTAMP, Sch
 from penstock.jdbc.columns import RowShape
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import JdbcSinkSettings
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Stage, Step
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, PipelineStage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.spark.query.jdbc.plan import PassPlan, PassTotals, Stops
@@ -190,7 +190,7 @@ def test_a_record_that_fails_behind_a_stop_is_reported_by_the_next_pass_alone() 
         held, metrics, totals = HeldFailures(), Metrics(lambda _: None, ()), Sum()
         held.reporters = [report]
         handler = ErrorHandler(ErrorSettings(tolerate=True), metrics, lambda _: False, (held,))
-        steps = [Step(Stage.VALUE_CONVERTER, "x", converted)]
+        steps = [Step(PipelineStage.VALUE_CONVERTER, "x", converted)]
         pipeline = Pipeline(handler, steps, [], OriginalRecords(), metrics, None)
         rows = TableRows(cast(Any, None), plan, cast(Any, totals))
         made = list(rows._rows(pipeline, held, TableRowMaker(SETTINGS, plan), [arrow]))

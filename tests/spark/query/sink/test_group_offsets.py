@@ -20,7 +20,7 @@ from penstock.kafka.clients import new_consumer, new_producer
 from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.file import OffsetFile
 from penstock.kafka.offsets.groups import committed_offsets
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 from penstock.spark.query import asking
 from penstock.spark.query.asking import AbortedError, HangingError
 from penstock.spark.query.sink import offsets as group_offsets
@@ -172,7 +172,7 @@ def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continue
             for module in (asking, group_offsets):
                 impatient.setattr(module, "SECONDS", 2.0)
             impatient.setattr(group_offsets, "asked", cut_before_the_commit)
-            with pytest.raises(FencedError, match="can't be committed in this run"):
+            with pytest.raises(TaskFencedError, match="can't be committed in this run"):
                 group.done(version, span)
         again = run()
         eventually(lambda: claims(again))

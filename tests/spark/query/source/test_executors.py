@@ -9,7 +9,7 @@ import pytest
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.pipeline.telemetry.topic_schemas import REPORTED
-from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.sink.writer import PipelineError
 from penstock.spark.query.source.executors import Counts
 from penstock.spark.query.source.sending import PartitionReport
@@ -35,7 +35,7 @@ def counted(*reports: PartitionReport, seconds: float = 4.0) -> tuple[dict[str, 
     host = MemoryHost()
     found: dict[str, Any] = {}
     metrics = Metrics(found.update, ())
-    counts = Counts(metrics, ActiveTopics(make_spec(), TaskControl(), host))
+    counts = Counts(metrics, TopicReporter(make_spec(), TaskControl(), host))
     for each in reports:
         counts.add(each)
     counts.batch(seconds)

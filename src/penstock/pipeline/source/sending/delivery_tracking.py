@@ -20,7 +20,7 @@ from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import SelectedRows
 from penstock.api.runtime_hooks import hooks_of
 from penstock.api.source import SourceTask
-from penstock.pipeline.source.ledger import Submitted
+from penstock.pipeline.source.ledger import SubmittedBatch
 from penstock.pipeline.source.sending.sender import Delivered, Sender
 from penstock.values.no_offset import NoOffset
 
@@ -51,7 +51,7 @@ def _own(offset: dict[str, Any] | None) -> dict[str, Any]:
     return NoOffset() if offset is None or isinstance(offset, NoOffset) else dict(offset)
 
 
-class TrackedBatch(Submitted):
+class TrackedBatch(SubmittedBatch):
     """A tracked batch in flight, and which of its rows the task has not been notified of."""
 
     def __init__(self, before: Batch, ready: Batch, sender: Sender) -> None:

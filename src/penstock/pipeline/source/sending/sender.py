@@ -22,7 +22,7 @@ from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
 from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.broker_errors import broker_error, keyless_record
-from penstock.pipeline.errors import Failure, Stage
+from penstock.pipeline.errors import PipelineStage, RecordFailure
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.sending.arguments import arguments_of
 from penstock.pipeline.source.sending.missing_partitions import MAX_BLOCK, MissingPartitions
@@ -113,7 +113,7 @@ class Sender:
         cause = broker_error(error, _place(message), reason)
         if self.losses.tolerates(topic):
             record = Batch.of(topic, [message.value()], keys=[message.key()])
-            self._errors.failed(Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record))
+            self._errors.failed(RecordFailure(PipelineStage.KAFKA_PRODUCE, TASK_CLASS, cause, record))
             return
         self.lost.add(topic)
         if self._failure is None or (reason is not None and not self._reason_known):
@@ -283,7 +283,7 @@ class Sender:
                 "the value of the max.request.size configuration."
             )
         cause = self._missing.cause(error, batch.topics[row], batch.partitions[row]) or cause
-        failure = Failure(Stage.KAFKA_PRODUCE, TASK_CLASS, cause, record)
+        failure = RecordFailure(PipelineStage.KAFKA_PRODUCE, TASK_CLASS, cause, record)
         if not self.losses.tolerates(record.topics[0]):
             refused = self.losses.failure(error)
             refused.add_note(f"In {failure.place()}")

@@ -16,7 +16,7 @@ from penstock.api.schema import Schema
 from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn, moment_of
 from penstock.jdbc.records import shape_of
 from penstock.jdbc.sink_settings import COORDINATES, JdbcSinkSettings
-from penstock.pipeline.errors import ErrorHandler, Stage, Step
+from penstock.pipeline.errors import ErrorHandler, PipelineStage, Step
 from penstock.spark.query.jdbc.plan import PassPlan
 from penstock.spark.query.sink.progress import Partition
 
@@ -36,7 +36,7 @@ class TableRowMaker:
         self._schema = to_arrow_schema(plan.row_type(), timezone="UTC")
         self._groups: dict[_Group, int | str] = {}
         """The number of the shape of such records, or why they have none."""
-        self._check = Step(Stage.TASK_PUT, SINK_CLASS, self._checked)
+        self._check = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._checked)
         self.stops: dict[Partition, int] = {}
         self.new: set[RowShape] = set()
 

@@ -15,7 +15,7 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import DataError
 from penstock.hosts.errors import HostLost
 from penstock.jdbc.sink_settings import JdbcSinkSettings
-from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.errors import PipelineStage, Step
 from penstock.pipeline.trace import trace
 from penstock.spark.query.jdbc.plan import PassPlan, PassTotals, Stops
 from penstock.spark.query.jdbc.row_maker import SINK_CLASS, TableRowMaker
@@ -93,7 +93,7 @@ class RefusedRows:
         with ExitStack() as stack:
             try:
                 pipeline = Pipeline.start(self.spec, stack, report=True)
-                step = Step(Stage.TASK_PUT, SINK_CLASS, self._refuse)
+                step = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._refuse)
                 for arrow in batches:
                     raw = raw_batch(arrow)
                     if kept := self._refused(raw):

@@ -12,7 +12,7 @@ from penstock.api.errors import ConnectError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.pipeline.telemetry.places import Places, of_topic
-from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.progress_report import shares
 from penstock.spark.query.sink.offsets import QueryOffsets
 from penstock.spark.query.sink.progress import BatchVersion, GroupProgress, Partition, Span, new_epoch, root_of
@@ -65,7 +65,7 @@ class QueryReport:
     """The receivers of a query's reports."""
 
     metrics: Metrics
-    topics: ActiveTopics
+    topics: TopicReporter
     claimed: Callable[[], None]
     """Called when the transactional id has been claimed, or can't be used."""
     entered: Callable[[], None]

@@ -16,7 +16,7 @@ from penstock.api.converter import Converter, HeaderConverter
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 from penstock.spark.query.dataframes import narrowed
 from penstock.spark.query.sink.progress import BatchVersion
 from penstock.spark.query.sink.rows.columns import VALUE
@@ -88,9 +88,9 @@ class DirectWriter:
         return self._target.later(version)
 
     def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
-        """Write a batch, see ``SinkWriter.write``. Raises FencedError if another run of the task may have begun."""
+        """Write a batch, see ``SinkWriter.write``. Raises TaskFencedError if another run of the task may have begun."""
         if not self._may_write():
-            raise FencedError("Another run of the task may have begun")
+            raise TaskFencedError("Another run of the task may have begun")
         figures = Observation()
         read = records.observe(
             figures,

@@ -23,7 +23,7 @@ from penstock.kafka.client_settings import Settings, transactional_producer
 from penstock.kafka.clients import AT_GROUPS, HANGS_SECONDS, init_transactions, new_producer
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
 from penstock.pipeline.broker_errors import broker_error, is_fenced
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 from penstock.spark.query.asking import SECONDS, asked, failed
 from penstock.spark.query.sink.progress import (
     BatchVersion,
@@ -45,8 +45,8 @@ offsets are sent, the transaction is aborted."""
 @dataclass(slots=True)
 class QueryOffsets:
     """The offsets of the connector's group: committed by a transactional producer, in the name of a consumer that never
-    subscribes. Raises KafkaError, a RetriableError where the brokers may recover, and FencedError when another run has
-    claimed the transactional id, or a transaction could be neither committed nor aborted.
+    subscribes. Raises KafkaError, a RetriableError where the brokers may recover, and TaskFencedError when another run
+    has claimed the transactional id, or a transaction could be neither committed nor aborted.
     """
 
     known: Callable[[], Collection[Partition]]
@@ -156,7 +156,7 @@ class QueryOffsets:
                 self._transact(self.producer, wanted)
         except KafkaException as e:
             if is_fenced(e.args[0]):
-                raise FencedError("Another run of this task has been started, and this one ends") from None
+                raise TaskFencedError("Another run of this task has been started, and this one ends") from None
             if e.args[0].fatal() or e.args[0].code() == BrokerError._STATE:
                 raise _useless(e.args[0]) from None
             raise failed("The offsets of the connector's group can't be committed", e.args[0]) from broker_error(
@@ -182,7 +182,7 @@ class QueryOffsets:
         asked("the group's offsets were sent", send, self.aborted, SEND_SECONDS + HANGS_SECONDS)
 
     def _abort(self, producer: Producer) -> None:
-        """A producer that can't abort its transaction begins no other. Raises FencedError."""
+        """A producer that can't abort its transaction begins no other. Raises TaskFencedError."""
         try:
             asked("the transaction was aborted", lambda: producer.abort_transaction(SECONDS), self.aborted)
         except KafkaException as e:
@@ -195,6 +195,6 @@ def committing_producer(worker: Settings, connector: Settings, client_id: str, i
     return new_producer({**defaults, **transactional_producer(worker, connector, client_id, id)})
 
 
-def _useless(error: BrokerError) -> FencedError:
+def _useless(error: BrokerError) -> TaskFencedError:
     """Only a new run may claim the transactional id: it is confirmed before, and this one may have a successor."""
-    return FencedError(f"The offsets of the connector's group can't be committed in this run: {error.str()}")
+    return TaskFencedError(f"The offsets of the connector's group can't be committed in this run: {error.str()}")

@@ -27,10 +27,10 @@ from penstock.pipeline.dead_letters import make_queue, queue_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.task import TOTALS
-from penstock.pipeline.task import FencedError, TaskControl, TaskHost, TaskSpec
+from penstock.pipeline.task import TaskControl, TaskFencedError, TaskHost, TaskSpec
 from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.traces import TRACES, is_on
-from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.asking import SECONDS
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.safe import Safe
@@ -147,7 +147,7 @@ def _run(
         if retries.over():
             host.running(group.unfenced)
 
-    report = QueryReport(metrics, ActiveTopics(spec, control, host), claimed, entered, written)
+    report = QueryReport(metrics, TopicReporter(spec, control, host), claimed, entered, written)
     query = SinkQuery(str(id), source, writer, control, report)
 
     def measure() -> None:
@@ -173,7 +173,7 @@ def _run(
                 raise
             if not control.may_write():
                 reason = "No heartbeat of the worker has come for so long that another run may have begun"
-                raise FencedError(reason) from error
+                raise TaskFencedError(reason) from error
             if passes(error):
                 log.warning("The query of %s has ended; starting it again in %g s: %s", id, patience, error)
                 metrics.survived(error)

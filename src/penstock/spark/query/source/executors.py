@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.pipeline.metrics import ERRORS, STAGES, Metrics
 from penstock.pipeline.telemetry.topic_schemas import REPORTED
-from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.dataframes import narrowed
 from penstock.spark.query.progress_report import shares
 from penstock.spark.query.safe import SafeSpec
@@ -86,7 +86,7 @@ class InExecutors:
 class Counts:
     """Makes what partitions report figures of their connector's task."""
 
-    def __init__(self, metrics: Metrics, topics: ActiveTopics) -> None:
+    def __init__(self, metrics: Metrics, topics: TopicReporter) -> None:
         self._metrics, self._topics = metrics, topics
         self._stages: dict[str, float] = {}
         """Seconds that partitions of the present batch have spent in each stage."""

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 
 
-class BatchLostError(FencedError):
+class BatchLostError(TaskFencedError):
     """Not all rows of the batch could be taken, and others may have been: the task has to begin the batch again."""
 
 

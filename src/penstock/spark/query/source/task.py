@@ -27,7 +27,7 @@ from penstock.pipeline.chain import Resolve
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.task import SourceContext, run_source_task
 from penstock.pipeline.task import TaskHost, TaskSpec
-from penstock.pipeline.topics import ActiveTopics
+from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.dataframes import VIEW, declared, full_text, root_cause
 from penstock.spark.query.progress_report import source_progress
 from penstock.spark.query.safe import Safe
@@ -67,7 +67,7 @@ def run_source_query(
         def transfer(metrics: Metrics) -> Transfer:
             if spec.exactly_once:
                 return ToTask(own)
-            counts = Counts(metrics, ActiveTopics(spec, control, host))
+            counts = Counts(metrics, TopicReporter(spec, control, host))
             return InExecutors(session, safe.keep_spec(spec_of_partitions(spec)), counts)
 
         task = QuerySource(TaskId(spec.connector, spec.task), session, control, entered, owner, transfer)

@@ -13,7 +13,7 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 
 from penstock.api.batch import SinkOrigin
-from penstock.pipeline.errors import Failure, FailureReporter
+from penstock.pipeline.errors import FailureReporter, RecordFailure
 from penstock.spark.query.sink.progress import Partition
 
 MAX_HELD = 10_000
@@ -62,9 +62,9 @@ class HeldFailures:
 
     def __init__(self) -> None:
         self.reporters: Sequence[FailureReporter] = ()
-        self._held: list[Failure] = []
+        self._held: list[RecordFailure] = []
 
-    def __call__(self, failure: Failure) -> None:
+    def __call__(self, failure: RecordFailure) -> None:
         self._held.append(failure)
 
     def release(self, stops: Mapping[Partition, int]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.errors import DataError
 from penstock.api.schema import BOOLEAN, BYTES, FLOAT64, INT64, STRING, Field, Schema, SchemaType, struct
-from penstock.pipeline.errors import Stage, Step
+from penstock.pipeline.errors import PipelineStage, Step
 from penstock.spark.query.sink.rows.columns import VALUE, text_of
 
 DELETION = "penstock.deletion"
@@ -49,7 +49,7 @@ class Keying:
         self._deletions: dict[Pairs, Schema] = {}
         self._rows: dict[tuple[Pairs, Schema], Schema] = {}
         self._pairs: dict[Schema, Pairs] = {}
-        self.step = Step(Stage.TASK_PUT, plugin, self.apply)
+        self.step = Step(PipelineStage.TASK_PUT, plugin, self.apply)
 
     def apply(self, batch: Batch) -> Batch:
         """The batch with rows as its values. Raises DataError for a key by which no row can be found."""

@@ -24,7 +24,7 @@ from penstock.kafka.client_settings import connector_producer
 from penstock.kafka.clients import new_producer
 from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.dead_letters import DeadLetterQueue, queue_of
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Failure, FailureReporter, LogReporter, Step
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, LogReporter, RecordFailure, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.task import TaskSpec
@@ -185,7 +185,7 @@ class LazyQueue:
         self._metrics, self._letters = metrics, letters
         self._queue: DeadLetterQueue | None = None
 
-    def __call__(self, failure: Failure) -> None:
+    def __call__(self, failure: RecordFailure) -> None:
         if self._queue is None:
             java = connector_producer(self._spec.worker_config, self._connector, f"connector-dlq-producer-{self._id}")
             producer: Any = HeldProducer(lambda: new_producer(java))

@@ -16,7 +16,7 @@ from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
 from penstock.api.columns import Late, Table
 from penstock.api.errors import DataError
 from penstock.api.schema import SchemaType
-from penstock.pipeline.errors import ErrorHandler, Stage, Step
+from penstock.pipeline.errors import ErrorHandler, PipelineStage, Step
 from penstock.spark.query.sink.rows.columns import VALUE, columns_of, fitting, merged, text_of, texts
 from penstock.spark.query.sink.rows.keys import deleted
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, RowPlan, RowsError
@@ -60,7 +60,7 @@ class RowMaker:
         self._texts = not plan.declared and self._columns == t.StructType([t.StructField(VALUE, t.StringType())])
         self._loose = False
         """Whether values have to be made to fit."""
-        self._step = Step(Stage.TASK_PUT, SINK_CLASS, self._try)
+        self._step = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._try)
 
     def rows(self, batch: Batch, errors: ErrorHandler) -> pa.RecordBatch | None:
         """The rows of a batch, of which ``errors`` handles those that do not fit; None if there are none."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConnectError
-from penstock.pipeline.task import FencedError
+from penstock.pipeline.task import TaskFencedError
 from penstock.spark.query.folder import Folder
 from penstock.spark.query.sink.progress import BatchVersion
 from penstock.spark.query.sink.settings import SinkSettings
@@ -91,7 +91,7 @@ class Files:
 
     def _refuse(self, later: BatchVersion | None) -> None:
         if later is not None:
-            raise FencedError(
+            raise TaskFencedError(
                 f"Another run of this task has written batch {later.epoch}-{later.number} to "
                 f"{self._folder.full(self._own)}, and this one ends"
             )
