@@ -82,10 +82,10 @@ def _tag(path: str) -> str:
 CONNECTORS, PLUGINS, LOGGERS, WORKER, OURS = "Connectors", "Plugins", "Loggers", "Worker", "Penstock"
 TAGS = {
     CONNECTORS: "Connectors, their tasks, offsets and topics",
-    PLUGINS: "The classes that connectors are made of",
+    PLUGINS: "Plugins: connectors, converters, transforms and predicates",
     LOGGERS: "Levels of loggers",
     WORKER: "The worker that answers",
-    OURS: "What Java's Kafka Connect does not have",
+    OURS: "Only in Penstock, not in Java's Kafka Connect",
 }
 SECURITY = {
     "basic": {"type": "http", "scheme": "basic", "description": "A user and a password"},
@@ -119,7 +119,7 @@ EXPAND = {
 SCOPE = {
     "name": "scope",
     "in": "query",
-    "description": "On this worker (worker) or on all workers (cluster)",
+    "description": "Scope of the level: this worker (worker) or all workers (cluster)",
     "schema": {"type": "string"},
     "example": "worker",
 }
@@ -203,8 +203,8 @@ OPERATIONS: Json = {
         "The available plugins",
         answer(200, OK, {"type": "array", "items": ref("Plugin")}),
         query=(
-            flag("connectorsOnly", "Only connectors; true if it is not given"),
-            flag("penstock", "Also list those that can't be used, each with its `problem`; not in Java"),
+            flag("connectorsOnly", "Only connectors; true by default"),
+            flag("penstock", "Also list plugins that cannot be used, each with its `problem`; not in Java"),
         ),
     ),
     "GET /connector-plugins/{plugin}/config": operation(

@@ -38,8 +38,8 @@ _LEVEL = {
 _LINES = (
     _LEVEL,
     _number("task", "Only lines of this task"),
-    _number("limit", "How many at most; 200 if it is not given, no more than 2000"),
-    _number("after", "Only lines of a greater number; each worker has numbers of its own", AFTER_DIGITS),
+    _number("limit", "Maximum number of lines; 200 by default, at most 2000"),
+    _number("after", "Only lines with a greater number; each worker numbers its own lines", AFTER_DIGITS),
     flag("here", "Only lines of the worker that answers"),
 )
 
@@ -50,7 +50,7 @@ OPERATIONS: Json = {
     "GET /ui/{file}": {**operation("A file that the web page needs"), "responses": _FILE | _REFUSED},
     "GET /ui/{folder}/{file}": {**operation("A file that the web page needs"), "responses": _FILE | _REFUSED},
     "GET /penstock/v1/principal": operation(
-        "Who asks, and what the roles allow them to do",
+        "The user, and the actions that the roles allow",
         answer(200, "OK", ref("Principal")),
         query=(_CONNECTOR,),
     ),
@@ -60,44 +60,46 @@ OPERATIONS: Json = {
         query=(flag("here", "Only the worker that answers"),),
     ),
     f"GET {ONE}/history": operation(
-        "The versions of its configuration and target state, newest first", answer(200, "OK", ref("History"))
+        "Versions of the configuration and target state, newest first", answer(200, "OK", ref("History"))
     ),
     f"GET {ONE}/history/{{version}}": operation("One version", answer(200, "OK", ref("Version"))),
     f"GET {ONE}/history/{{version}}/diff": operation(
-        "What a version changed",
+        "Changes of a version",
         answer(200, "OK", ref("VersionDifference")),
         query=(_number("from", "The version to compare with; by default the one before"),),
     ),
     f"GET {ONE}/events": operation(
-        "What happened to it and its tasks, newest first",
+        "Events of a connector and its tasks, newest first",
         answer(200, "OK", ref("Events")),
-        query=(_number("limit", "How many at most; no more than 500"),),
+        query=(_number("limit", "Maximum number of events, at most 500"),),
     ),
     f"GET {ONE}/logs": operation(
-        "The last log lines of it and its tasks, oldest first", answer(200, "OK", ref("Logs")), query=_LINES
+        "The last log lines of a connector and its tasks, oldest first", answer(200, "OK", ref("Logs")), query=_LINES
     ),
     f"GET {ONE}/logs/stream": {
         **operation("The last log lines and those that follow, as server-sent events", query=_LINES),
         "responses": {
             "200": {
-                "description": "Lines as the JSON of `logs`, one an event; `end` if the connector is deleted",
+                "description": "An event for each line, as JSON as in `logs`; `end` if the connector is deleted",
                 "content": {"text/event-stream": {"schema": {"type": "string"}}},
             },
             "default": content("Refused or failed", ref("Error")),
         },
     },
     f"GET {ONE}/dead-letters": operation(
-        "The last records that it could not process, newest first, and their reasons",
+        "The last records that the connector could not process, newest first, and the reasons",
         answer(200, "OK", ref("DeadLetters")),
-        query=(_number("limit", "How many at most, of each partition too; 50 if it is not given, no more than 500"),),
+        query=(
+            _number("limit", "Maximum number of records, in all and of each partition; 50 by default, at most 500"),
+        ),
     ),
     f"GET {ONE}/dead-letters/{{partition}}/{{offset}}": operation(
-        "One of them, with its key, value, headers and stack trace",
+        "A dead letter, with its key, value, headers and stack trace",
         answer(200, "OK", ref("DeadLetter")),
-        query=(flag("decoded", "Of a sink: also what its converters and transforms make of the record today"),),
+        query=(flag("decoded", "For a sink: also the result of its converters and transforms today"),),
     ),
     f"POST {ONE}/dead-letters/replay": operation(
-        "Send a sink's dead letters to where they came from, each only once",
+        "Send a sink's dead letters to their original topics, each only once",
         answer(200, "OK", ref("Replayed")),
         body=body(ref("ReplayRequest"), {"records": ["dead-0-42"], "dry_run": True}),
     ),
@@ -107,9 +109,9 @@ OPERATIONS: Json = {
         body=body(ref("PreviewRequest"), {"name": "lines", "config": EXAMPLE_CONFIG, "limit": 5}),
     ),
     f"POST {ONE}/rollback": operation(
-        "Put a former configuration into effect",
+        "Restore a former configuration",
         answer(200, "OK", ref("Connector")),
-        answer(201, "The connector, which had been deleted, was created", ref("Connector")),
-        query=(_number("version", "The version; by default the last one whose configuration is another one"),),
+        answer(201, "The deleted connector was created again", ref("Connector")),
+        query=(_number("version", "The version; by default the last one with a different configuration"),),
     ),
 }

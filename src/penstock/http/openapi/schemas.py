@@ -69,7 +69,7 @@ _PLACE = _open(
     partition=NUMBER,
     source={**TEXT, "description": "A source partition, as JSON"},
     position=NUMBER_OR_NULL,
-    records={**NUMBER_OR_NULL, "description": "How many were sent there"},
+    records={**NUMBER_OR_NULL, "description": "Number of records sent to it"},
     end=NUMBER_OR_NULL,
     behind=NUMBER_OR_NULL,
     unit=TEXT,
@@ -83,7 +83,7 @@ _VERSION = {
     "change": {"enum": ["created", "configuration", "state", "deleted"]},
     "state": {"enum": ["STARTED", "PAUSED", "STOPPED"]},
 }
-_KEPT = {"enum": ["in a topic", "in memory"], "description": "In memory it begins with the start of the worker"}
+_KEPT = {"enum": ["in a topic", "in memory"], "description": "In memory it begins at the worker's start"}
 _EVENT = _open(
     *("task", "state", "worker", "generation", "reason", "topic", "principal"),
     time=TEXT,
@@ -128,14 +128,14 @@ SCHEMAS: dict[str, Json] = {
         limit={"type": "integer", "minimum": 1, "maximum": 100},
         partition={"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
         offset={"type": "integer", "minimum": 0, "maximum": 2**53},
-        poll={"type": "boolean", "description": "Poll a source that does not say that this is harmless"},
+        poll={"type": "boolean", "description": "Poll a source even if it does not declare that polling is harmless"},
     ),
     "Preview": _object(kind=_KIND, records=_list(OBJECT), error=OBJECT_OR_NULL),
     "DeadLetters": _object(
         connector=TEXT,
-        setting={**TEXT, "description": "The setting of the connector that names its queue"},
+        setting={**TEXT, "description": "The connector's setting that names the queue"},
         queue=TEXT_OR_NULL,
-        kept={**NUMBER, "description": "How many records the queue holds, those of other connectors included"},
+        kept={**NUMBER, "description": "Number of records in the queue, including those of other connectors"},
         reasons=_list(_object(stage=TEXT, exception=TEXT, **{"class": TEXT}, count=NUMBER)),
         records=_list(OBJECT),
     ),
@@ -144,7 +144,7 @@ SCHEMAS: dict[str, Json] = {
         *("records", "topic", "dry_run"),
         records={"type": "array", "minItems": 1, "maxItems": 500, "items": TEXT, "description": "By default all"},
         topic={"type": "string", "minLength": 1, "description": "For records that do not name their topic"},
-        dry_run={"type": "boolean", "description": "Only say what would be sent"},
+        dry_run={"type": "boolean", "description": "Only report what would be sent"},
     ),
     "Replayed": _object(
         connector=TEXT,
@@ -152,8 +152,8 @@ SCHEMAS: dict[str, Json] = {
         dry_run={"type": "boolean"},
         replayed=_list(_object(topic=TEXT, count=NUMBER)),
         records=_list(_object(record=TEXT, topic=TEXT, partition=NUMBER_OR_NULL)),
-        missing={**_list(TEXT), "description": "Those that are not there, another connector's, or replayed already"},
-        complete={"type": "boolean", "description": "Whether no more are left, but for missing ones"},
+        missing={**_list(TEXT), "description": "Records that are missing, another connector's, or already replayed"},
+        complete={"type": "boolean", "description": "Whether no records are left, except missing ones"},
     ),
     "Events": _object(connector=TEXT, kept=_KEPT, events=_list(_EVENT)),
     "Principal": _object(
@@ -165,23 +165,32 @@ SCHEMAS: dict[str, Json] = {
         actions_on_some=_list(TEXT),
     ),
     "Workers": _object(
-        leader={**TEXT_OR_NULL, "description": "Its id; null while it is not known, and standalone"},
+        leader={
+            **TEXT_OR_NULL,
+            "description": "Id of the leader; null while it is unknown, and for a standalone worker",
+        },
         workers=_list(
             _object(
                 worker_id=TEXT,
-                generation={**NUMBER_OR_NULL, "description": "Of the group; null while it is in none"},
-                knows={**_list(TEXT), "description": "URLs of workers: the leader knows all, others the leader"},
+                generation={
+                    **NUMBER_OR_NULL,
+                    "description": "Generation of the group; null while the worker is not a member",
+                },
+                knows={
+                    **_list(TEXT),
+                    "description": "URLs of known workers: the leader knows all, others know the leader",
+                },
                 spark=_list(
                     _object(
                         application={"enum": ["hosted", "queries"]},
                         running={"type": "boolean"},
-                        ended={**NUMBER, "description": "How often it has ended unexpectedly"},
-                        heap_bytes={**NUMBER_OR_NULL, "description": "What its Java uses; null until it has told"},
+                        ended={**NUMBER, "description": "Number of times that it has ended unexpectedly"},
+                        heap_bytes={**NUMBER_OR_NULL, "description": "Heap that its Java uses; null until reported"},
                     )
                 ),
             )
         ),
-        unreachable={**_list(TEXT), "description": "Ids of those that have not answered within five seconds"},
+        unreachable={**_list(TEXT), "description": "Ids of workers that have not replied within five seconds"},
     ),
     "Error": _object(error_code=NUMBER, message=TEXT),
     "Message": _object(message=TEXT),
