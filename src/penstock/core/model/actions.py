@@ -55,6 +55,8 @@ class ClaimConfigTopic(_Ask):
 
 @dataclass(frozen=True, slots=True)
 class AppendStatus:
+    """Append to the status topic. Records that cannot be written come back as ``StatusNotWritten``."""
+
     records: tuple[StatusTopicRecord, ...]
 
 
@@ -75,6 +77,8 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class Rejoin:
+    """Request a rebalance by joining the group again, or join it after ``LeaveGroup``."""
+
     reason: str
 
 
@@ -106,6 +110,8 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class StartConnector:
+    """Start a run of a connector, in this target state. It reports by ``ConnectorChange`` events."""
+
     name: str
     run: int
     config: Mapping[str, str]
@@ -114,6 +120,8 @@ class StartConnector:
 
 @dataclass(frozen=True, slots=True)
 class ChangeConnectorState:
+    """Bring a run of a connector to this target state."""
+
     name: str
     run: int
     target_state: str
@@ -121,6 +129,8 @@ class ChangeConnectorState:
 
 @dataclass(frozen=True, slots=True)
 class StopConnectorRun:
+    """Stop a run of a connector. ``ConnectorEnded`` follows."""
+
     name: str
     run: int
 
@@ -152,6 +162,11 @@ class MakeTaskConfigs(_Ask):
 
 @dataclass(frozen=True, slots=True)
 class StartTask:
+    """Start a run of a task. It reports by ``TaskChange`` events.
+
+    ``known_topics`` are active already: the task does not report them (KIP-558).
+    """
+
     id: TaskId
     run: int
     config: Mapping[str, str]
@@ -162,21 +177,29 @@ class StartTask:
 
 @dataclass(frozen=True, slots=True)
 class PauseTask:
+    """Pause a task. ``TaskPaused`` follows."""
+
     id: TaskId
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeTask:
+    """Resume a paused task. ``TaskRunning`` follows."""
+
     id: TaskId
 
 
 @dataclass(frozen=True, slots=True)
 class StopTask:
+    """Stop the present run of a task. ``TaskEnded`` follows."""
+
     id: TaskId
 
 
 @dataclass(frozen=True, slots=True)
 class ResetTaskTopics:
+    """Have a task report its topics again (KIP-558)."""
+
     id: TaskId
 
 
@@ -242,6 +265,8 @@ class MakeSessionKey(_Ask):
 
 @dataclass(frozen=True, slots=True)
 class SetLogLevel:
+    """Set the level of a logger on this worker (KIP-976)."""
+
     name: str
     level: str
 

@@ -78,11 +78,15 @@ class ConnectorEvent:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorRunning(ConnectorEvent):
+    """The connector has started or resumed."""
+
     version: str
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorPaused(ConnectorEvent):
+    """The connector has been paused."""
+
     version: str
 
 
@@ -95,6 +99,8 @@ class ConnectorStopped(ConnectorEvent):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorFailed(ConnectorEvent):
+    """The connector has failed; ``trace`` has the cause."""
+
     trace: str
     version: str | None = None
     """None if the connector could not be created: its class or its configuration is wrong."""

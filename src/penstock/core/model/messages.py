@@ -40,18 +40,20 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class GetRoot(_Request):
-    pass
+    """Show the version of the worker and the id of its Kafka cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListPlugins(_Request):
+    """List plugins; ``unusable``: also those that cannot be used, each with its problem."""
+
     connectors_only: bool = True
     unusable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GetPluginConfig(_Request):
-    """``version``: a version or a range of versions that the plugin must have (KIP-891)."""
+    """List the settings of a plugin; ``version``: the version, or range of versions, that it must have (KIP-891)."""
 
     plugin: str
     version: str | None = None
@@ -59,7 +61,7 @@ class GetPluginConfig(_Request):
 
 @dataclass(frozen=True, slots=True)
 class ValidateConfig(_Request):
-    """``warnings``: whether the answer also lists the settings that have no effect."""
+    """Validate a configuration; ``warnings``: whether the answer also lists the settings that have no effect."""
 
     plugin: str
     config: dict[str, str | None]
@@ -68,11 +70,13 @@ class ValidateConfig(_Request):
 
 @dataclass(frozen=True, slots=True)
 class ListLoggers(_Request):
-    pass
+    """List the loggers of this worker whose level is set."""
 
 
 @dataclass(frozen=True, slots=True)
 class GetLogger(_Request):
+    """Show the level of a logger on this worker."""
+
     name: str
 
 
@@ -93,7 +97,7 @@ class ListVersions(_Request):
 
 @dataclass(frozen=True, slots=True)
 class GetVersion(_Request):
-    """``number`` None: the last version."""
+    """Show a version of a connector's configuration. ``number`` None: the last version."""
 
     name: str
     number: int | None = None
@@ -101,7 +105,7 @@ class GetVersion(_Request):
 
 @dataclass(frozen=True, slots=True)
 class CompareVersions(_Request):
-    """``before`` None: the version before ``number``."""
+    """Compare two versions of a connector's configuration. ``before`` None: the version before ``number``."""
 
     name: str
     number: int
@@ -144,12 +148,16 @@ class Preview(_Request):
 
 @dataclass(frozen=True, slots=True)
 class ListDeadLetters(_Request):
+    """List the last records of a connector's dead letter queue."""
+
     name: str
     limit: int
 
 
 @dataclass(frozen=True, slots=True)
 class GetDeadLetter(_Request):
+    """Show a record of the dead letter queue; ``decoded``: also as the connector's steps read it."""
+
     name: str
     partition: int
     offset: int
@@ -158,7 +166,10 @@ class GetDeadLetter(_Request):
 
 @dataclass(frozen=True, slots=True)
 class ReplayDeadLetters(_Request):
-    """``records`` as ``TOPIC-PARTITION-OFFSET``; none means all. ``topic``: target of records that name none."""
+    """Send dead letters again.
+
+    ``records`` as ``TOPIC-PARTITION-OFFSET``; none means all. ``topic``: target of records that name none.
+    """
 
     name: str
     records: tuple[str, ...] = ()
@@ -171,43 +182,55 @@ class ReplayDeadLetters(_Request):
 
 @dataclass(frozen=True, slots=True)
 class GetHealth(_Request):
-    """KIP-1017."""
+    """Show whether the worker is healthy (KIP-1017)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListConnectors(_Request):
+    """List connectors; ``expand`` adds ``status`` or ``info`` of each (KIP-465)."""
+
     expand: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GetConnector(_Request):
+    """Show a connector's configuration, tasks and type."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class GetConfig(_Request):
+    """Show a connector's configuration."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class GetTasks(_Request):
+    """Show the configurations of a connector's tasks."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class GetStatus(_Request):
+    """Show the states of a connector and its tasks."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class GetTaskStatus(_Request):
+    """Show the state of a task."""
+
     name: str
     task: int
 
 
 @dataclass(frozen=True, slots=True)
 class GetTopics(_Request):
-    """KIP-558."""
+    """Show the active topics of a connector (KIP-558)."""
 
     name: str
 
@@ -217,7 +240,7 @@ class GetTopics(_Request):
 
 @dataclass(frozen=True, slots=True)
 class CreateConnector(_Request):
-    """``initial_state``: STARTED, PAUSED or STOPPED, None if not given (KIP-980)."""
+    """Create a connector. ``initial_state``: STARTED, PAUSED or STOPPED, None if not given (KIP-980)."""
 
     name: str
     config: dict[str, str | None]
@@ -227,13 +250,15 @@ class CreateConnector(_Request):
 
 @dataclass(frozen=True, slots=True)
 class PutConfig(_Request):
+    """Create a connector, or replace its configuration."""
+
     name: str
     config: dict[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class PatchConfig(_Request):
-    """None removes a setting (KIP-477)."""
+    """Change settings of a connector; None removes a setting (KIP-477)."""
 
     name: str
     patch: dict[str, str | None]
@@ -251,6 +276,8 @@ class RollBack(_Request):
 
 @dataclass(frozen=True, slots=True)
 class DeleteConnector(_Request):
+    """Delete a connector."""
+
     name: str
 
 
@@ -264,12 +291,14 @@ class SetTargetState(_Request):
 
 @dataclass(frozen=True, slots=True)
 class StopConnector(_Request):
+    """Stop a connector and take back its tasks (KIP-875)."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class RestartConnector(_Request):
-    """KIP-745."""
+    """Restart a connector, with its tasks if they are included, or only failed instances (KIP-745)."""
 
     name: str
     include_tasks: bool = False
@@ -278,27 +307,29 @@ class RestartConnector(_Request):
 
 @dataclass(frozen=True, slots=True)
 class RestartTask(_Request):
+    """Restart a task, by the worker that runs it."""
+
     name: str
     task: int
 
 
 @dataclass(frozen=True, slots=True)
 class ResetTopics(_Request):
-    """KIP-558."""
+    """Empty the set of a connector's active topics (KIP-558)."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class GetOffsets(_Request):
-    """KIP-875. Not a ``ReadRequest``, because it reads Kafka, which may take time."""
+    """Show a connector's offsets (KIP-875). Not a ``ReadRequest``, because it reads Kafka, which may take time."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class AlterOffsets(_Request):
-    """KIP-875; pairs of partition and offset, as given in JSON."""
+    """Alter offsets of a stopped connector (KIP-875): pairs of partition and offset, as given in JSON."""
 
     name: str
     offsets: OffsetChanges
@@ -306,6 +337,8 @@ class AlterOffsets(_Request):
 
 @dataclass(frozen=True, slots=True)
 class ResetOffsets(_Request):
+    """Reset all offsets of a stopped connector (KIP-875)."""
+
     name: str
 
 
@@ -338,6 +371,8 @@ class CheckSignature(_Request):
 
 @dataclass(frozen=True, slots=True)
 class PutTaskConfigs(_Request):
+    """Write the task configurations that a connector has generated; from the worker that runs it to the leader."""
+
     name: str
     configs: tuple[dict[str, str], ...]
     signature: Signature
@@ -345,7 +380,7 @@ class PutTaskConfigs(_Request):
 
 @dataclass(frozen=True, slots=True)
 class FenceTasks(_Request):
-    """KIP-618."""
+    """Fence a connector's old tasks; from a worker that is about to start new ones to the leader (KIP-618)."""
 
     name: str
     signature: Signature
