@@ -32,7 +32,7 @@ def test_nothing_is_lost_when_tasks_then_spark_then_the_worker_are_killed(
     shows = shown.getvalue()
     tasks, driver, worker = shows.split("again after")[:3]
     assert tasks.count("Killed  the task of") == 2
-    assert tasks.count("The process of the task ended without a word") == 2
+    assert tasks.count("The process of the task ended without a report") == 2
     assert "Killed  Spark's driver" in driver
     assert driver.count("The task ended with Spark") == 2
     assert "Killed  the worker" in worker

@@ -102,8 +102,8 @@ def answer_to(said: Presentation) -> AdmissionAnswer:
 @pytest.mark.parametrize(
     "who", ["", "[]", '{"connector":"c","task":0}', '{"connector":"c","task":"0","run":1}', "\udcff", "[" * 9999]
 )
-def test_a_process_that_does_not_say_who_it_is_is_refused(who: str) -> None:
-    assert answer_to(Presentation(who, "n", "p")) == Refusal("it does not say who it is")
+def test_a_process_that_does_not_identify_itself_is_refused(who: str) -> None:
+    assert answer_to(Presentation(who, "n", "p")) == Refusal("it does not identify itself")
 
 
 def test_a_proof_of_any_text_is_refused() -> None:

@@ -29,7 +29,7 @@ def test_tasks_say_that_spark_has_no_room_and_run_when_it_has_some(spec: Callabl
         id = TaskId(one.connector, 0)
         hosted.run(one)
         (died,) = hosted.events.until(SparkDied)
-        advice = f"Free some on the disk of {full_disk}, or name another folder by spark.local.dir."
+        advice = f"Free space on the disk of {full_disk}, or set spark.local.dir to another folder."
         assert died.reason == f"Spark did not start: [Errno 28] No space left on device. {advice}"
         told = hosted.events.until(TaskWaiting, id)
         if told[-1].reason == "Spark is starting":

@@ -48,7 +48,7 @@ def test_a_killed_process_is_a_lost_task(hosted: Any, spec: Spec) -> None:
     lost, ended = hosted.events.until(TaskEnded, id_of(one))
     assert isinstance(lost, TaskLost)
     assert f"process {pid} on" in lost.reason
-    assert "ended without a word" in lost.reason
+    assert "ended without a report" in lost.reason
     assert lost.reason.endswith(": it was killed by SIGKILL")
     assert not lost.died
     assert isinstance(ended, TaskEnded)
@@ -180,7 +180,7 @@ def test_a_spark_that_is_frozen_is_killed_when_a_task_is_to_start(
     assert alive(task)
     assert hosted.events.so_far(id_of(one)) == []
     hosted.run(two)
-    assert "it is frozen, or it hangs" in hosted.events.until(SparkDied)[-1].reason
+    assert "it is frozen or hangs" in hosted.events.until(SparkDied)[-1].reason
     monkeypatch.undo()  # its successor may be slow on a busy machine
     lost, _ = hosted.events.until(TaskEnded, id_of(one))
     assert isinstance(lost, TaskLost)
@@ -207,7 +207,7 @@ def test_a_task_whose_process_does_not_come_is_lost_and_spark_is_killed_when_non
             hosted.run(replace(two, run=run))
             lost = hosted.events.until(TaskEnded, id_of(two))[-2]
             assert lost == TaskLost(
-                id_of(two), run, "Its process has not come to the worker: it was frozen, or it hangs", False
+                id_of(two), run, "Its process has not connected to the worker: it is frozen or hangs", False
             )
             assert run == 2 or hosted.events.so_far(id_of(one)) == [], "at first it may be that process alone"
     finally:
@@ -230,7 +230,7 @@ def test_a_spark_that_is_frozen_is_killed_when_a_task_does_not_end(
     psutil.Process(hosted.driver.java_id).suspend()
     monkeypatch.setattr(supervisor, "UNANSWERED", 2)  # not before: while it works it may be slow
     hosted.stop(id_of(one), timeout=0.5)
-    assert "it is frozen, or it hangs" in hosted.events.until(SparkDied)[-1].reason
+    assert "it is frozen or hangs" in hosted.events.until(SparkDied)[-1].reason
     monkeypatch.undo()  # its successor may be slow on a busy machine
     hosted.events.until(TaskEnded, id_of(one))
     hosted.events.until(SparkReady)

@@ -81,8 +81,8 @@ class Link:
             self._writer.close()
 
     async def _read(self, coming: asyncio.Queue[TaskReport | None]) -> None:
-        # Ahead of the answers: one to a process that has ended breaks the connection, and what was not read is gone.
-        # Heartbeats, which are most of what idle tasks say, are answered here and renew the lease without a timer each.
+        # Reads ahead: an answer to a process that has ended breaks the connection, and what was not read is lost.
+        # Heartbeats, most of the messages of idle tasks, are answered here and renew the lease without a timer each.
         frames = FrameDecoder(LIMIT)
         try:
             while data := await self._reader.read(1 << 16):
@@ -112,7 +112,7 @@ class Link:
                     continue
                 if self._grace is not None:
                     raise
-                # This process may have been frozen for so long: what was said meanwhile is still to be read.
+                # This process may have been frozen itself: messages sent meanwhile are still to be read.
                 self._grace = asyncio.get_running_loop().time() + GRACE
 
 
@@ -142,7 +142,7 @@ class Reception:
                 try:
                     connection, _ = await loop.sock_accept(listening)
                 except OSError as error:
-                    # Gone before it was accepted, or no descriptor for it.
+                    # Closed before it was accepted, or no descriptor for it.
                     log.debug("A task's connection could not be accepted: %s", error)
                     await asyncio.sleep(RETRY)
                     continue
@@ -153,7 +153,7 @@ class Reception:
                 meeting = loop.create_task(self._meet(connection))
                 self._strangers[meeting] = None
                 meeting.add_done_callback(self._over)
-                await asyncio.sleep(0)  # for the one that is given up
+                await asyncio.sleep(0)  # lets the cancelled one end
         finally:
             listening.close()
 
@@ -193,7 +193,7 @@ class Reception:
             waited_for = self.ready(who)
             if waited_for is not None and not waited_for.done():
                 await asyncio.wait({waited_for})
-                # It has to be there still: its lease begins with what it says now.
+                # It must still be there: its lease begins with this presentation.
                 who, shown = await _presented(reader, writer, self.key_of)
             try:
                 admitted = self.admit(who, Link(reader, writer, who))
@@ -225,7 +225,7 @@ async def _presented(
     try:
         who = IDENTITIES.decode(said.identity.encode("utf-8", "replace"))
     except MessageError:
-        raise RefusedError("it does not say who it is") from None
+        raise RefusedError("it does not identify itself") from None
     key = key_of(who)
     if key is None or not proves(said.proof, proof(key, "task", challenge, said.nonce, said.identity)):
         raise RefusedError("this worker does not expect this task, or it does not know its key")

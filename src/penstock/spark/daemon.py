@@ -93,7 +93,7 @@ def import_everything() -> None:
     for package in map(importlib.import_module, PACKAGES):
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             end_if_abandoned()
-            # Connectors to what is not installed are no matter of the tasks that don't use them.
+            # A connector may need a library that is not installed; other tasks don't.
             try:
                 importlib.import_module(module.name)
             except ImportError as error:
@@ -208,7 +208,7 @@ def report_exit_statuses() -> None:
     def reap(*_: object) -> None:
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                with suppress(OSError):  # the worker has gone, and its folder with it
+                with suppress(OSError):  # the worker has ended and removed its folder
                     task_exit.report(folder, *ended)
 
     def instead(number: int, handler: object) -> object:

@@ -97,7 +97,7 @@ def ends_with(connection: socket.socket) -> Iterator[None]:
 
 def _end_with(connection: socket.socket, over: threading.Event | None = None) -> None:
     waiting = select.poll()
-    # What has come and was not read hides the end, but for Linux's RDHUP.
+    # Unread data hides the end, except from Linux's RDHUP.
     waiting.register(connection, getattr(select, "POLLRDHUP", select.POLLHUP))
     waiting.poll()
     if over is None or not over.is_set():

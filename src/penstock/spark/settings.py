@@ -134,8 +134,8 @@ class HostSettings:
         lease = _number(properties, "penstock.task.lease.ms", longest, 1_000)
         if lease > longest:
             log.warning(
-                "With `penstock.task.lease.ms=%d` the tasks of a worker that hangs may go on when its group gives them "
-                "to others; up to %d that can't be, with these `session.timeout.ms` and `heartbeat.interval.ms`",
+                "With `penstock.task.lease.ms=%d` the tasks of a worker that hangs may still run when its group "
+                "assigns them to others. With these `session.timeout.ms` and `heartbeat.interval.ms` use %d or less",
                 lease,
                 longest,
             )
@@ -175,8 +175,9 @@ class HostSettings:
         return [] if self.brings_kafka_source else [str(path) for path in jars("spark-kafka")]
 
     def conf(self) -> dict[str, str]:
-        """The configuration with which the application of hosted tasks is started. Raises ConfigError where ``spark``
-        contradicts what is required.
+        """Return the configuration of the application of hosted tasks.
+
+        Raises ConfigError where ``spark`` contradicts what hosted tasks require.
         """
         _check(self.spark, _REQUIRED)
         conf = self._completed(
@@ -193,11 +194,11 @@ class HostSettings:
         return conf
 
     def hosted_slots(self, conf: Mapping[str, str]) -> int:
-        """How many hosted tasks run at a time, with this configuration of theirs."""
+        """Return how many hosted tasks run at a time with this configuration."""
         return slots(conf) - (self.query_slots if self.local else 0)
 
     def query_conf(self) -> dict[str, str]:
-        """The same for the application of queries: what hosted tasks alone require does not hold for it."""
+        """Return the configuration of the application of queries, without what hosted tasks alone require."""
         required = {key: _REQUIRED[key] for key in _REQUIRED_BY_QUERIES}
         _check(self.query_spark, required, QUERIES)
         name = f"{self.spark.get('spark.app.name', _CHOSEN['spark.app.name'])}-queries"
@@ -216,7 +217,7 @@ class HostSettings:
             conf["spark.files"] = ",".join(filter(None, (conf.get("spark.files"), *map(str, self.files))))
 
     def _completed(self, conf: dict[str, str]) -> dict[str, str]:
-        """With what depends on the master and on this worker."""
+        """Add the settings that depend on the master and on this worker."""
         conf.setdefault("spark.master", f"local[{SLOTS}]")
         conf.setdefault("spark.pyspark.python", sys.executable)
         local = conf["spark.master"].startswith("local")
@@ -236,7 +237,10 @@ class HostSettings:
 
 
 def longest_lease(properties: Mapping[str, str]) -> int:
-    """Milliseconds: a worker that hangs may have sent its last heartbeat a whole interval before."""
+    """Return the longest safe lease in milliseconds.
+
+    A worker that hangs may have sent its last heartbeat a whole interval before.
+    """
     if "group.id" not in properties:
         return LEASE
     session = _number(properties, "session.timeout.ms", 10_000, 0)

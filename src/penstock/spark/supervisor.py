@@ -139,7 +139,7 @@ class DriverSupervisor:
             deaths = 1 if loop.time() - began > SETTLED else deaths + 1
             pause = BACKOFF[min(deaths, len(BACKOFF)) - 1]
             self._tell(f"{reason} It is being started again.")
-            log.error("%s It is started again in %g s.", reason, pause)
+            log.error("%s Starting it again in %g s.", reason, pause)
             self._deliver(SparkDied(reason, self._queries))
             for job in self._jobs.values():
                 job.set_result(JobEnd(reason, driver_died=True))
@@ -206,7 +206,7 @@ class DriverSupervisor:
             await java.ended(JAVA_ENDS)
 
     async def _watch(self) -> None:
-        """Kill a Spark that does not answer: it is frozen, or it hangs. Hosted tasks that run need nothing of it, so
+        """Kill a Spark that does not answer: it is frozen or hangs. Hosted tasks that run need nothing of it, so
         that is done only when one is to start or to be cancelled.
         """
         # Times are counted in pings: when this process was frozen itself, only one of them is late.
@@ -223,7 +223,7 @@ class DriverSupervisor:
             elif starting * PING >= START and self.conf["spark.master"].startswith("local"):
                 self.kill(f"Spark has not started within {START:g} s.")
             if silent >= UNANSWERED and (self._waited_for or not self.up.done()):
-                self.kill(f"Spark has not answered for {silent * PING:g} s: it is frozen, or it hangs.")
+                self.kill(f"Spark has not answered for {silent * PING:g} s: it is frozen or hangs.")
 
     async def _once(self) -> str:
         """Run a driver until it ends; return a sentence that says how it ended."""

@@ -116,7 +116,7 @@ def host_task(submission: TaskSubmission, attempt: int, threads: TaskThreads | N
     try:
         failed = _run(spec, admitted, channel, steer, over)
         if threads is not None:
-            # What is left of it are cycles: clients of Kafka among them, whose threads and connections end now.
+            # Only cycles of its objects are left, Kafka clients among them, whose threads and connections end now.
             steer.control.on_stop = None
             gc.collect()
         channel.send(DoneReport())

@@ -263,7 +263,7 @@ class CallPeer:
             return
         with self._lock:
             waiting = self._pending.pop(envelope.number, None)
-        if waiting is not None:  # else nobody waits any more
+        if waiting is not None:  # else the caller has given up
             waiting.put(envelope)
 
     def _lane(self, name: str | None) -> queue.SimpleQueue[RemoteCall | None]:
@@ -292,4 +292,4 @@ class CallPeer:
         try:
             self.protocol.send(envelope)
         except OSError:
-            pass  # the reader sees it, and all who wait
+            pass  # the reader sees it, and tells all waiting calls

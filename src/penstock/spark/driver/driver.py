@@ -191,8 +191,8 @@ class Driver:
         with self._jobs_over:
             self._jobs.add(command.group)
         try:
-            # Not by an interrupt: a thread that waits for a fork would take it for the death of the forking process,
-            # and Spark would end that one and with it every task that was ever forked from it.
+            # No interrupt: a thread that waits for a fork would take it for the death of the forking process, and Spark
+            # would end that process with every task forked from it.
             self.sc.setJobGroup(command.group, command.description, interruptOnCancel=False)
             self.one.mapPartitions(functools.partial(task.host, command.task)).collect()
         except Exception as problem:
@@ -268,7 +268,7 @@ class Driver:
         try:
             return _ended(java, java.wait(2.0))
         except subprocess.TimeoutExpired:
-            with suppress(Exception):  # it ends just now; the next who asks learns how
+            with suppress(Exception):  # it is ending; a later call returns how
                 if self._is_stopped():
                     return f"Spark's Java (process {java.pid}) has stopped the application; its log says why."
             return None
@@ -334,7 +334,7 @@ def _advice(error: BaseException, folders: str) -> str:
     """Advice for a full disk, which Spark's message does not name."""
     if "No space left on device" not in str(error):
         return ""
-    return f" Free some on the disk of {folders}, or name another folder by spark.local.dir."
+    return f" Free space on the disk of {folders}, or set spark.local.dir to another folder."
 
 
 def _sentence(error: BaseException) -> str:

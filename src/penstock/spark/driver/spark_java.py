@@ -88,7 +88,7 @@ class StageCounts:
             for name, value in values.items() if stage is not None else ():
                 self._put(stage, name, int(value))
         except Exception:
-            # It reaches into Spark's inside, and must never be why a driver ends.
+            # It uses Spark's internals, and must never end a driver.
             log.debug("Counts of %s can't be shown", group, exc_info=True)
 
     def _stage(self, group: str) -> Any:

@@ -174,7 +174,7 @@ class HostedRun:
         if self._process.pid is not None:
             self._process.kill()
         elif self._query and self._job is not None and not self._job.done():
-            self._driver.kill(f"Query {self.id} did not end when it was told to.")
+            self._driver.kill(f"Query {self.id} did not end when it was stopped.")
         elif self._admitted.done():
             self._admitted.result().abandon()
 
@@ -207,7 +207,7 @@ class HostedRun:
         if self._stop.done():
             raise RefusedError(f"run {self.spec.run} of task {self.id} has been stopped")
         if self._confirmed is None or not self._confirmed.done() or self._confirmed.exception() is not None:
-            raise RefusedError(f"run {self.spec.run} of task {self.id} is not to begin")
+            raise RefusedError(f"run {self.spec.run} of task {self.id} may not begin")
         if self._job is None or self._job.done():
             raise RefusedError(f"the process of run {self.spec.run} of task {self.id} has been given up")
         if self._shared.settings.local and not self._query:
@@ -276,11 +276,11 @@ class HostedRun:
             outcomes = _either(job, self._admitted, self._stop)
             done, _ = await asyncio.wait(outcomes, timeout=SETTLING, return_when=asyncio.FIRST_COMPLETED)
             if not done:
-                asked = "Spark has been asked for a slot, and has not started the task yet"
+                asked = "Spark has not started the task yet"
                 self.reports.waiting(asked if self._confirmed is None else "Its start has not been confirmed yet")
                 if not await self._processes.wait_for_process(self._group, outcomes, self._is_due):
                     self._processes.cancel(self._group)
-                    self.reports.lost("Its process has not come to the worker: it was frozen, or it hangs")
+                    self.reports.lost("Its process has not connected to the worker: it is frozen or hangs")
                     return job
             if self._admitted.done():
                 return job
@@ -343,7 +343,7 @@ class HostedRun:
             self.kill()
             await job
         elif not (seen or done):
-            # Nobody can look after a process on another machine; but it ends before its lease does.
+            # The end of a process on another machine can't be seen, but it ends before its lease does.
             await asyncio.sleep(link.heard + lease - asyncio.get_running_loop().time())
         if not done:
             self._member.remove()

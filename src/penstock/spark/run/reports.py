@@ -131,7 +131,7 @@ async def end_reason(link: Link, job: asyncio.Future[JobEnd] | None, process: Ta
         return f"The task ended with its executor ({where}): {error}", False
     seen = await process.ended_how()
     how, died = ("it was killed, or it crashed", crashed_on_executor(error)) if seen is None else seen
-    return f"The process of the task ended without a word ({where}): {how}", died
+    return f"The process of the task ended without a report ({where}): {how}", died
 
 
 def ended_by_another(process: SharedProcess, group: str) -> LossReason | None:

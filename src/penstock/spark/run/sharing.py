@@ -213,7 +213,10 @@ class TaskProcesses:
         elif now - self._overdue_since > TICK * OVERDUE:
             self._overdue_since = None
             self._kills += 1
-            self.driver.kill("No process of a task comes any more: what they are forked from is frozen, or it hangs.")
+            self.driver.kill(
+                "No process of a task connects any more. The process that they are forked from does not answer: it is "
+                "frozen or hangs."
+            )
 
     def could_not_begin(self, carrier: str, group: str, reason: str) -> None:
         """End the job of a task that could not begin in the process of ``carrier``."""
