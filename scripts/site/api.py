@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "penstock" / "api"
+PROVISIONAL = ("patterns", "processes", "programs")
+"""Modules whose names are imported from themselves, and may change."""
 _CODE = re.compile(r"(`[^`]*`)")
 
 
@@ -19,13 +21,16 @@ def page() -> str:
         "# What authors import",
         "Every name of `penstock.api` below can be imported from there; `penstock.api.testing` and "
         "`penstock.api.testing.contract` are the kit for tests. These change incompatibly only as "
-        "[the stability statement](../how-to/write-a-plugin.md#what-stays) says.",
+        "[the stability statement](../how-to/write-a-plugin.md#what-stays) says. Modules that are provisional may "
+        "change in any version; their names are imported from the module itself.",
     ]
     for file in sorted(PACKAGE.rglob("*.py")):
         module = ast.parse(file.read_text("utf-8"))
-        in_kit = "testing" in file.parts
-        found = [node for node in module.body if (name := _name(node)) and _public(name, offered, in_kit)]
-        if found:
+        in_kit, provisional = "testing" in file.parts, file.stem in PROVISIONAL
+        found = [
+            node for node in module.body if (name := _name(node)) and _public(name, offered, in_kit or provisional)
+        ]
+        if found or provisional:
             dotted = ".".join(("penstock.api", *file.relative_to(PACKAGE).with_suffix("").parts))
             parts += [f"## {dotted.removesuffix('.__init__')}", prose(ast.get_docstring(module))]
             for node in found:
@@ -33,8 +38,8 @@ def page() -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _public(name: str, offered: set[str], in_kit: bool) -> bool:
-    return not offered.isdisjoint(name.split(", ")) or (in_kit and not name.startswith("_"))
+def _public(name: str, offered: set[str], all_names: bool) -> bool:
+    return not offered.isdisjoint(name.split(", ")) or (all_names and not name.startswith("_"))
 
 
 def _names(module: ast.Module) -> Iterator[str]:

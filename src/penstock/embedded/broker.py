@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+from penstock.api.processes import leashed
 from penstock.embedded.home import EmbeddedError, folder, refusal, writing
 from penstock.embedded.jars import jars
 from penstock.embedded.java import java
-from penstock.embedded.leash import leashed
 from penstock.embedded.ports import answers, listens, ports
 from penstock.embedded.server import LOGGING, disk_full, explanation, port_taken, properties_text, server_properties
 from penstock.scratch import Scratch

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from penstock.embedded.leash import leashed
+from penstock.api.processes import leashed
 
 STOP_SECONDS = 30
 LAST_LINES = 20

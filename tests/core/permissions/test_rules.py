@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 
+from penstock.api.programs import PYTHONS_ALLOWED, SOURCES_ALLOWED, TAPS_ALLOWED, TARGETS_ALLOWED
 from penstock.core.config.overrides import NONE
 from penstock.core.config.permissions.rules import (
     DEFAULT_FORMATS,
-    PYTHONS_ALLOWED,
-    SOURCES_ALLOWED,
-    TAPS_ALLOWED,
-    TARGETS_ALLOWED,
     Permissions,
 )
 from penstock.settings.security import path_problem

@@ -14,8 +14,8 @@ import httpx
 import psutil
 import pyspark
 
+from penstock.api.processes import leashed
 from penstock.embedded import java_home
-from penstock.embedded.leash import leashed
 from support.process_tree import command, descendants
 from support.spark.class_data import java_options
 from support.waiting import until

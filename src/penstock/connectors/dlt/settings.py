@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 from penstock.api.config import Password
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.programs import DLT_PYTHON, DLT_SOURCE, PYTHONS_ALLOWED, SOURCES_ALLOWED
 from penstock.api.typed_config import Setting, TypedConfig
 from penstock.api.validators import at_least
 from penstock.connectors.singer.settings import EMPTY, json_problem
-from penstock.core.config.permissions.rules import DLT_PYTHON, DLT_SOURCE, PYTHONS_ALLOWED, SOURCES_ALLOWED
 
 KIND = "a source of dlt"
 _SOURCE = "source"

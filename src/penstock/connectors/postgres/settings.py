@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from penstock.api.errors import ConfigError
+from penstock.api.patterns import JavaPattern, PatternError, compile_regex
 from penstock.connectors.postgres.definition import POSTGRES_CONFIG
-from penstock.java.errors import PatternError
-from penstock.java.regex import compile_regex
-from penstock.java.regex.pattern import JavaPattern
 
 _ONLY = {
     "plugin.name": "pgoutput",

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from penstock.api.errors import ConnectError
-from penstock.embedded.leash import leashed, leashed_beside
+from penstock.api.processes import leashed, leashed_beside
 
 _NEEDED = frozenset(
     {

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from penstock.api.config import Password
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.programs import SINGER_TAP, TAPS_ALLOWED
 from penstock.api.typed_config import Setting, TypedConfig
 from penstock.api.validators import at_least
-from penstock.core.config.permissions.rules import SINGER_TAP, TAPS_ALLOWED
 
 _TAP, _STATE = "tap", "state"
 EMPTY = Password("{}")

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from penstock.api.config import Password
 from penstock.api.errors import ConfigError
+from penstock.api.programs import SINGER_TARGET, TARGETS_ALLOWED
 from penstock.api.typed_config import Setting, TypedConfig
 from penstock.api.validators import at_least
 from penstock.connectors.singer.settings import EMPTY, json_problem
-from penstock.core.config.permissions.rules import SINGER_TARGET, TARGETS_ALLOWED
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from penstock.api.processes import leashed
 from penstock.demo.flights import DemoError
-from penstock.embedded.leash import leashed
 from penstock.embedded.ports import free_port
 
 HOST, USER, DATABASE = "127.0.0.1", "penstock", "postgres"

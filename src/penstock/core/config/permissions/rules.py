@@ -13,6 +13,16 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from penstock.api.config import ConfigType, parse_type
+from penstock.api.programs import (
+    DLT_PYTHON,
+    DLT_SOURCE,
+    PYTHONS_ALLOWED,
+    SINGER_TAP,
+    SINGER_TARGET,
+    SOURCES_ALLOWED,
+    TAPS_ALLOWED,
+    TARGETS_ALLOWED,
+)
 from penstock.core.config.catalog import Catalog
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.converter import CONVERTERS
@@ -223,10 +233,6 @@ def _aliases(props: Props) -> Iterator[tuple[str, str, str]]:
                 yield f"{key}.{alias}", f"{key}.{alias}.type", given
 
 
-TAPS_ALLOWED, SINGER_TAP = "penstock.singer.taps.allowed", "singer.tap"
-TARGETS_ALLOWED, SINGER_TARGET = "penstock.singer.targets.allowed", "singer.target"
-SOURCES_ALLOWED, DLT_SOURCE = "penstock.dlt.sources.allowed", "dlt.source"
-PYTHONS_ALLOWED, DLT_PYTHON = "penstock.dlt.pythons.allowed", "dlt.python"
 _EXECUTABLES = "executables"
 
 

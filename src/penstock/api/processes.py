@@ -1,4 +1,4 @@
-"""A leash on a child process: it never outlives the process that started it, however that ends."""
+"""A leash on a child process: it never outlives the process that started it, however that ends. Provisional."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _LEASHED_BESIDE = f'leash=$1; shift; {{ cat "/proc/self/fd/$leash"; {_ENDS} </de
 
 
 def leashed(command: Sequence[str]) -> list[str]:
-    """``command`` on a leash, to be started in a session of its own with a pipe as its standard input.
+    """Return ``command`` on a leash, to be started in a session of its own with a pipe as its standard input.
 
-    Who ends it kills its process group, so that nothing of the leash stays.
+    To end it, kill its process group, so that nothing of the leash stays.
     """
     return ["/bin/sh", "-c", _LEASHED, "leash", *command]
 
 
 def leashed_beside(descriptor: int, command: Sequence[str]) -> list[str]:
-    """The same for a command that reads its standard input: the pipe is this descriptor, which it inherits."""
+    """Return ``command`` on a leash if it reads its standard input: the pipe is ``descriptor``, which it inherits."""
     return ["/bin/sh", "-c", _LEASHED_BESIDE, "leash", str(descriptor), *command]
