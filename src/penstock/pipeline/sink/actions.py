@@ -19,7 +19,7 @@ from penstock.pipeline.sink.batch import FetchedBatch, Partitions
 
 @dataclass(frozen=True, slots=True)
 class ContinueTurn:
-    """Go on with the turn after what was due in it: ``TurnContinued``."""
+    """Continue the turn after what was due in it: ``TurnContinued``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class AbandonPuts:
 
 @dataclass(frozen=True, slots=True)
 class FinishBatch:
-    """End the trace of the records: the task has taken them, or their partitions are gone."""
+    """End the trace of the records: the task has taken them, or their partitions have been taken away."""
 
 
 # -- the task, commits, the worker

@@ -44,7 +44,7 @@ class SinkPartitions:
             self.assign(())
 
     def assign(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """The consumer begins where the task wants, otherwise at the position that was looked up."""
+        """Let the consumer begin where the task wants, otherwise at the position that was looked up."""
         state, opening = self._state, self._state.opening
         for partition in partitions:
             if (offset := state.rewinds.pop(partition, None)) is not None:
@@ -62,8 +62,9 @@ class SinkPartitions:
         self._emit(actions.CloseTask(event.partitions))
 
     def closed(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Without a cooperative assignor the next assignment may give them back, and then they stay paused, as in
-        Java.
+        """Forget partitions that the task has closed.
+
+        Without a cooperative assignor the next assignment may give them back, and then they stay paused, as in Java.
         """
         state = self._state
         self._positions.forget(partitions)
@@ -74,7 +75,10 @@ class SinkPartitions:
     # -- requests of the task
 
     def apply_flow(self, event: events.FlowRequested) -> None:
-        """Partitions that are being opened follow when the consumer has them, those that are being closed never."""
+        """Pause or resume partitions.
+
+        Those that are being opened follow when the consumer has them, those that are being closed never.
+        """
         state = self._state
         there = (event.partitions & state.assigned) - state.opening.keys() - state.closing
         if event.flow is events.Flow.PAUSE:
@@ -95,7 +99,7 @@ class SinkPartitions:
                 del state.rewinds[partition]
 
     def sought(self, partition: TopicPartition, offset: int) -> None:
-        """A later request for the partition stays."""
+        """Follow the consumer to its new position. A later request for the partition stays."""
         if self._state.rewinds.get(partition) == offset:
             del self._state.rewinds[partition]
         self._positions.rewind(partition, offset)

@@ -234,7 +234,7 @@ class SinkLoop:
                 self.runtime.metrics.spent("poll", time.monotonic() - began)
                 assigned = self.machine.state.assigned
                 batch = self.records.batch(messages, next(iter(assigned)) if len(assigned) == 1 else None)
-        except Exception as e:  # an error of a callback within the fetch came first
+        except Exception as e:
             self.handle(events.FailureFound(e))
         self.handle(events.Fetched(batch, drained))
 

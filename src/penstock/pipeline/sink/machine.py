@@ -1,8 +1,8 @@
 """A sink task as a pure machine: events in, actions out. Java: ``WorkerSinkTask``.
 
 The loop (``loop``) calls ``step(event, now)`` for one event after the other and carries out the actions. Nothing here
-reads a clock, calls a consumer or a task, or starts a thread. ``events`` and ``actions`` list them; the scenarios in
-``tests/pipeline/sink/scenarios`` show every phase with every event.
+reads a clock, calls a consumer or a task, or starts a thread. The scenarios in ``tests/pipeline/sink/scenarios`` show
+every phase with every event.
 
 One put runs at a time, and one may be begun behind it. While a put runs elsewhere, records are fetched ahead; all else
 waits for its end: commits, rebalances, rewinds, a pause, a stop. While records are to be put again the consumer is
@@ -39,7 +39,7 @@ RETRY_SECONDS = 0.5
 
 
 class SinkMachine:
-    """Others read ``state``; it changes by ``step`` alone."""
+    """The state machine of a sink task. Others read ``state``; it changes by ``step`` alone."""
 
     def __init__(self, settings: SinkLoopSettings) -> None:
         self.settings = settings
@@ -265,7 +265,7 @@ class SinkMachine:
             case events.PutRefused(error, again):
                 self._put_behind_later(phase)
                 batch = phase.batch if again is None else again
-                if batch is None or not len(batch):  # there is nothing to hold back, and another such put follows
+                if batch is None or not len(batch):  # nothing is held back, and another such put follows
                     self._emit(actions.LogRetry(error, again=state.refused))
                     state.refused = True
                     self._taken(phase)
@@ -279,14 +279,14 @@ class SinkMachine:
                 assert phase.batch is not None
                 self._put_behind_later(phase)
                 state.phase = replace(phase, converting=True, behind=None)
-                self._emit(actions.ConvertBatch(phase.batch))  # one by one, to find which
+                self._emit(actions.ConvertBatch(phase.batch))  # one by one, to find the record that fails
                 return
             case _:
                 assert_never(event)
         self._follow_put()
 
     def _put_behind_later(self, phase: Putting) -> None:
-        """The put behind has done nothing."""
+        """Keep the records of the put behind, which has done nothing."""
         if phase.behind is not None:
             self.state.ahead = (phase.behind, *self.state.ahead)
 
@@ -357,8 +357,9 @@ class SinkMachine:
         self._emit(actions.ReportPaused())
 
     def _failed(self, error: Exception) -> None:
-        """The task fails after the fetch, or after the put that runs. Records that could not be converted within a
-        rebalance do not keep it waiting.
+        """Let the task fail after the fetch, or after the put that runs.
+
+        A rebalance does not wait any longer for records that could not be converted within it.
         """
         state = self.state
         state.failure = state.failure or error

@@ -34,12 +34,12 @@ class SinkPositions:
     # -- positions
 
     def begin(self, starts: Mapping[TopicPartition, int]) -> None:
-        """Partitions were assigned; ``starts`` are the positions that are known."""
+        """Begin with assigned partitions; ``starts`` are the positions that are known."""
         self._state.taken.update(starts)
         self._state.committed.update(starts)
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """Partitions were closed, or nothing more of them is to be committed."""
+        """Forget partitions that were closed, or of which nothing more is to be committed."""
         state = self._state
         for partition in partitions:
             state.taken.pop(partition, None)
@@ -47,7 +47,7 @@ class SinkPositions:
             state.moved.add(partition)
 
     def take(self, batch: FetchedBatch) -> None:
-        """The task has taken all records of this batch.
+        """Advance past all records of this batch, which the task has taken.
 
         A partition whose beginning could not be looked up begins with its first record.
         """
@@ -58,7 +58,7 @@ class SinkPositions:
         state.taken.update(batch.ends)
 
     def rewind(self, partition: TopicPartition, offset: int) -> None:
-        """The partition is read from this offset on."""
+        """Go to this offset, from which the partition is read now."""
         state = self._state
         state.taken[partition] = state.committed[partition] = offset
         state.moved.add(partition)
@@ -79,14 +79,14 @@ class SinkPositions:
             self._emit(BeginCommit(tuple(sorted(self._state.assigned))))
 
     def check_timeout(self, now: float) -> None:
-        """A commit whose answer is late no longer counts as in flight."""
+        """Give up a commit that the brokers have not answered in time."""
         state, timeout = self._state, self._settings.commit_timeout
         if state.commit_sent_at is not None and now >= state.commit_sent_at + timeout:
             state.commit_sent_at = None
             self._emit(ReportCommit(CommitResult.TIMED_OUT, timeout))
 
     def ask(self, partitions: Iterable[TopicPartition], closing: bool) -> None:
-        """Ask the task, but for nothing beyond what it, or the next task of the partition, must read again."""
+        """Ask the task, but only up to the offset from which it, or the next task of a partition, must read again."""
         state = self._state
         for partition, offset in state.rewinds.items():
             if state.taken.get(partition, offset) > offset:
