@@ -96,6 +96,13 @@ def test_the_reference_and_help_describe_it(plugins: Plugins) -> None:
     assert NAME in SettingReference(plugins.catalog).close("penstock.color")
 
 
+def test_readers_get_the_default_of_the_entry(plugins: Plugins) -> None:
+    assert runtime_settings.value_of({}, NAME) == "red"
+    assert runtime_settings.value_of({NAME: "green"}, NAME) == "green"
+    defaults = [runtime_settings.value_of({}, name) for name in ("tasks.max", "errors.log.enable", "errors.tolerance")]
+    assert defaults == ["1", "false", "none"]
+
+
 def test_without_the_entry_nothing_knows_it() -> None:
     plugins = Plugins.discover()
     assert masked({NAME: "green"}) == {NAME: "green"}

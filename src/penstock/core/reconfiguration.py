@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.connector import TASKS_MAX
+from penstock.core.config.runtime_settings import value_of
 from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
 from penstock.core.model.flow import Flow, Output, Until
@@ -169,7 +170,7 @@ class Reconfigurations:
 
 def _tasks_max(config: dict[str, str]) -> int:
     try:
-        return int(parse_type(TASKS_MAX, config.get(TASKS_MAX, "1"), ConfigType.INT))
+        return int(parse_type(TASKS_MAX, value_of(config, TASKS_MAX), ConfigType.INT))
     except ConfigError:
         return 1
 

@@ -22,6 +22,8 @@ from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.returned import even
+from penstock.core.config.connector import TOLERANCE
+from penstock.core.config.runtime_settings import value_of
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import FatalJavaError
 from penstock.pipeline.metrics import Metrics
@@ -113,15 +115,15 @@ class ErrorSettings:
     @classmethod
     def of(cls, config: Mapping[str, str]) -> ErrorSettings:
         def flag(name: str) -> bool:
-            return config.get(name, "false").strip().lower() == "true"
+            return value_of(config, name).strip().lower() == "true"
 
-        def seconds(name: str, default: str) -> float:
-            return float(parse_type(name, config.get(name, default), ConfigType.LONG) / 1000)
+        def seconds(name: str) -> float:
+            return float(parse_type(name, value_of(config, name), ConfigType.LONG) / 1000)
 
         return cls(
-            tolerate=config.get("errors.tolerance", "none").strip().lower() == "all",
-            retry_timeout=seconds("errors.retry.timeout", "0"),
-            retry_delay_max=seconds("errors.retry.delay.max.ms", "60000"),
+            tolerate=value_of(config, TOLERANCE).strip().lower() == "all",
+            retry_timeout=seconds("errors.retry.timeout"),
+            retry_delay_max=seconds("errors.retry.delay.max.ms"),
             log=flag("errors.log.enable"),
             log_messages=flag("errors.log.include.messages"),
         )

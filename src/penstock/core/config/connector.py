@@ -31,6 +31,7 @@ NAME = "name"
 CONNECTOR_CLASS = "connector.class"
 CONNECTOR_VERSION = "connector.plugin.version"
 TASKS_MAX = "tasks.max"
+TASKS_MAX_ENFORCE = "tasks.max.enforce"
 TOLERANCE = "errors.tolerance"
 LABELS = "penstock.labels."
 """Prefix of a connector's labels, by which commands select it; any name may follow."""
@@ -105,7 +106,7 @@ CONNECTOR_SETTINGS = (
         display_name="Tasks max",
     ),
     RuntimeSetting(
-        name="tasks.max.enforce",
+        name=TASKS_MAX_ENFORCE,
         type=ConfigType.BOOLEAN,
         default=True,
         importance=Importance.LOW,

@@ -6,9 +6,9 @@ masks, warnings, the reference and ``penstock help`` then know it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
-from penstock.api.config import ConfigDef, ConfigKey, ConfigValue
+from penstock.api.config import ConfigDef, ConfigKey, ConfigValue, to_text
 from penstock.api.connector import Connector
 from penstock.core.config.catalog import CONNECTORS, Kind
 from penstock.core.config.connector import CHAIN_SETTINGS, CONNECTOR_SETTINGS, ERROR_SETTINGS, LABEL_SETTINGS
@@ -36,6 +36,17 @@ RUNTIME_SETTINGS: tuple[RuntimeSetting, ...] = (
 def settings_of(*kinds: Kind) -> Iterator[RuntimeSetting]:
     """Yield the settings that connectors of all of these kinds have."""
     return (setting for setting in RUNTIME_SETTINGS if set(kinds) <= set(setting.kinds))
+
+
+def value_of(config: Mapping[str, str], name: str) -> str:
+    """Return the value of a setting in a connector's configuration, or its default, as text.
+
+    For a setting whose default depends on no context and is not null.
+    """
+    if name in config:
+        return config[name]
+    setting = next(each for each in RUNTIME_SETTINGS if each.name == name)
+    return to_text(setting.default, setting.type) or ""
 
 
 def runtime_config(*kinds: Kind, context: SettingContext | None = None, given: Collection[str] = ()) -> ConfigDef:

@@ -70,7 +70,7 @@ class ValidateConfig(_Request):
 
 @dataclass(frozen=True, slots=True)
 class ListLoggers(_Request):
-    """List the loggers of this worker whose level is set."""
+    """List the loggers of this worker with their levels."""
 
 
 @dataclass(frozen=True, slots=True)

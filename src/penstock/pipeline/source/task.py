@@ -19,7 +19,8 @@ from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.runtime_hooks import hooks_of
 from penstock.api.source import SourceTask, TransactionContext
-from penstock.core.config.source import TRANSACTION_INTERVAL
+from penstock.core.config.runtime_settings import value_of
+from penstock.core.config.source import TRANSACTION_BOUNDARY, TRANSACTION_INTERVAL
 from penstock.core.model.tasks import TaskId
 from penstock.core.topic_creation.groups import TopicCreation, uses_topic_creation
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
@@ -235,7 +236,7 @@ def _has_one_topic(spec: TaskSpec, producer: Producer) -> bool:
 
 
 def _boundaries(spec: TaskSpec) -> TransactionBoundaries:
-    kind = spec.connector_config.get("transaction.boundary", "poll").strip().lower()
+    kind = value_of(spec.connector_config, TRANSACTION_BOUNDARY).strip().lower()
     given = parse_type(TRANSACTION_INTERVAL, spec.connector_config.get(TRANSACTION_INTERVAL), ConfigType.LONG)
     return TransactionBoundaries(kind, CommitTiming.of(spec).interval if given is None else given / 1000)
 

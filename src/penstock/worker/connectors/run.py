@@ -23,7 +23,8 @@ from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.returned import task_class, task_configs
-from penstock.core.config.connector import TASKS_MAX
+from penstock.core.config.connector import TASKS_MAX, TASKS_MAX_ENFORCE
+from penstock.core.config.runtime_settings import value_of
 from penstock.core.model.actions import GeneratedTasks
 from penstock.core.model.events import (
     Completed,
@@ -337,7 +338,7 @@ class TooManyTasks(ConnectError):
 
 def tasks_max(config: Mapping[str, str]) -> int:
     """Return ``tasks.max`` of a configuration without references. Raises ConfigError."""
-    return int(parse_type(TASKS_MAX, config.get(TASKS_MAX, "1"), ConfigType.INT))
+    return int(parse_type(TASKS_MAX, value_of(config, TASKS_MAX), ConfigType.INT))
 
 
 def check_tasks_max(connector: str, tasks: int, most: int, config: Mapping[str, str]) -> None:
@@ -353,7 +354,7 @@ def check_tasks_max(connector: str, tasks: int, most: int, config: Mapping[str, 
         f"The connector {connector} has generated {tasks} tasks, which is greater than {most}, "
         "the maximum number of tasks it is configured to create. "
     )
-    if config.get("tasks.max.enforce", "true").strip().lower() != "false":
+    if value_of(config, TASKS_MAX_ENFORCE).strip().lower() != "false":
         raise TooManyTasks(message + _DISALLOWED)
     log.warning("%sThis behaviour should be considered a bug.", message)
 
