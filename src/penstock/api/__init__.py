@@ -1,4 +1,4 @@
-"""What the author of a plugin imports: connectors, tasks, converters, transforms, schemas, configuration, errors.
+"""The API for authors of plugins: connectors, tasks, converters, transforms, schemas, configuration, errors.
 
 Every name can be imported from here (``from penstock.api import SinkTask``) or from its own module, whose docstring
 says more. The kit for tests is ``penstock.api.testing``.

@@ -250,7 +250,7 @@ _READERS = {each: _reader(each.record_fields[0]) for each in (*COLUMNS, *SOURCE_
 
 
 def _read(records: Sequence[Any], columns: Iterable[Column]) -> dict[str, list[Any]]:
-    """These columns of records, by their names."""
+    """Read these columns of records; returns them by name."""
     return {column.name: _READERS[column](records) for column in columns}
 
 
@@ -267,7 +267,7 @@ def _by_field(whole: Any, fields: Iterable[tuple[str, str]]) -> dict[str, Sequen
 
 
 def _selected(whole: Any, columns: Iterable[Column], rows: Sequence[int]) -> dict[str, Any]:
-    """These entries of the columns, by their names."""
+    """Return these entries of the columns, by name."""
     pick = _picker(rows)
     found = [(column.name, getattr(whole, column.name)) for column in columns]
     return {name: pick(column) if type(column) is list else selected(column, rows) for name, column in found}

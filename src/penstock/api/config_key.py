@@ -91,7 +91,7 @@ class ConfigKeyInfo:
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One definition. The default is kept parsed, and must pass the validator."""
+    """The definition of a setting. The default is kept parsed, and must pass the validator."""
 
     name: str
     type: ConfigType

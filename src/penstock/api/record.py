@@ -1,4 +1,4 @@
-"""One record, for plugins that don't work with batches.
+"""Single records, for plugins that don't work with batches.
 
 ``SourceRecord`` and ``SinkRecord`` are Java's classes of these names. They are immutable; a transformation returns
 ``record.with_(value=...)``. The runtime itself moves whole batches (see ``batch``) and makes records only for

@@ -39,9 +39,9 @@ class Setting:
 
     documentation: str
     validator: Validator | None = None
-    """By default a required text must not be empty, and a ``Literal`` is one of its values."""
+    """The check of values. By default a required text must not be empty, and a ``Literal`` is one of its values."""
     importance: Importance | None = None
-    """By default HIGH for a required one, MEDIUM for others."""
+    """The importance. By default HIGH for a required setting, MEDIUM for others."""
     name: str | None = None
 
 

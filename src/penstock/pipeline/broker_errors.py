@@ -96,12 +96,12 @@ def keyless_record(topic: str, partition: int) -> str:
 
 
 def is_fenced(error: ck.KafkaError) -> bool:
-    """Whether this producer is fenced: by a newer one with its transactional id, or by a transaction's timeout."""
+    """Return whether a newer producer with its transactional id, or a transaction's timeout, has fenced this one."""
     return error.code() in _FENCED
 
 
 def is_forgotten(error: ck.KafkaError) -> bool:
-    """Whether the brokers know no more of this producer, which has to claim its transactional id once more.
+    """Return whether the brokers have forgotten this producer, which has to claim its transactional id once more.
 
     They forget an id ``transactional.id.expiration.ms`` (seven days) after its last transaction.
     """
@@ -109,5 +109,5 @@ def is_forgotten(error: ck.KafkaError) -> bool:
 
 
 def is_away(error: ck.KafkaError) -> bool:
-    """Whether no broker has answered in time; librdkafka does not call all of these errors retriable."""
+    """Return whether no broker has answered in time; librdkafka does not call all of these errors retriable."""
     return error.code() in NO_ANSWER

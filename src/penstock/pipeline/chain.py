@@ -42,8 +42,8 @@ class Chain:
 
     @classmethod
     def build(cls, config: Mapping[str, str], resolve: Resolve, metrics: MetricsOfPlugins | None = None) -> Chain:
-        """The chain that a connector's configuration describes. Raises ConnectError, caused by the error of a plugin
-        that can't be created or configured; those before it are closed.
+        """Make the chain that a connector's configuration describes. Raises ConnectError, caused by the error of a
+        plugin that can't be created or configured; those before it are closed.
         """
         plugins: list[Transformation | Predicate] = []
         try:
@@ -93,13 +93,13 @@ def aliases(config: Mapping[str, str], name: str) -> list[str]:
 
 
 def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """The settings whose names begin with the prefix, without it."""
+    """Return the settings whose names begin with the prefix, without it."""
     return {name[len(prefix) :]: value for name, value in config.items() if name.startswith(prefix)}
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """For which records a transform counts: those for which a predicate is true, or with ``negate`` false."""
+    """The condition of a transform: it applies to records for which a predicate is true, or with ``negate`` false."""
 
     alias: str
     predicate: Predicate
@@ -122,9 +122,9 @@ class Condition:
 
 
 def condition_of(config: Mapping[str, str], transform: str, resolve: Resolve) -> Condition | None:
-    """That of the transform with this alias, with a predicate of its own, since it may count records. As in Java both
-    settings are taken as they are written: an empty ``predicate`` is an unknown one, and a ``negate`` with a blank is
-    not true.
+    """Return the condition of the transform with this alias, with a predicate of its own, since it may count records.
+    As in Java both settings are taken as they are written: an empty ``predicate`` is an unknown one, and a ``negate``
+    with a blank is not true.
     """
     alias = config.get(f"transforms.{transform}.predicate")
     if alias is None:

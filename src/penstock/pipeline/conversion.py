@@ -42,7 +42,7 @@ _READ_ONCE = (SIMPLE_HEADER_CONVERTER, "org.apache.kafka.connect.storage.StringC
 
 @dataclass(frozen=True, slots=True)
 class JavaSteps:
-    """The same in the JVM, where they exist in Java."""
+    """The converters in the JVM, where they exist in Java."""
 
     key: JavaStepOf | None
     value: JavaStepOf | None
@@ -91,7 +91,7 @@ class Conversion:
         return cls(key, value, header, java)
 
     def to_connect(self, for_java: bool = False) -> list[Step]:
-        """Steps for a batch whose keys, values and headers are bytes as they were read.
+        """Return the steps for a batch whose keys, values and headers are bytes as they were read.
 
         ``for_java``: the batch is for a task in the JVM, so that it is converted there where that can be done.
         """
@@ -132,7 +132,7 @@ class Conversion:
         ]
 
     def in_java(self) -> dict[str, JavaStepOf] | None:
-        """All three in the JVM, if they are Kafka's own: those make the same of the same bytes, however often."""
+        """Return all three in the JVM, if they are Kafka's own, which make the same of the same bytes each time."""
         steps = {"key": self.java.key, "value": self.java.value, "header": self.java.header}
         found = {part: step for part, step in steps.items() if step is not None}
         if len(found) < len(steps) or any(map(only_java, (self.key, self.value, self.header))):
@@ -149,7 +149,9 @@ class Conversion:
         return [at_once, *self.from_connect()]
 
     def from_connect(self) -> list[Step]:
-        """Steps after which keys and values are bytes, and so are the values of headers (whose schema is None then)."""
+        """Return the steps after which keys and values are bytes, and so are the values of headers (whose schema is
+        None then).
+        """
 
         def headers(batch: Batch) -> Batch:
             if in_bytes(batch) or without_headers(batch):

@@ -36,7 +36,7 @@ def queue_of(config: Mapping[str, str], type: str = "sink") -> str | None:
 
 
 def has_context(config: Mapping[str, str], type: str = "sink") -> bool:
-    """Whether dead letters get the headers of ``context_headers``."""
+    """Return whether dead letters get the headers of ``context_headers``."""
     return config.get(f"{QUEUE_SETTINGS[type]}context.headers.enable", "false").strip().lower() == "true"
 
 
@@ -119,7 +119,7 @@ class DeadLetterQueue:
             self._lost = self._lost or error
 
     def arrived(self, seconds: float) -> bool:
-        """Called before offsets are committed: wait for all dead letters; False if some are still on their way after so
+        """Wait for all dead letters; called before offsets are committed. False if some are still on their way after so
         many seconds. Raises ConnectError if one will never arrive.
         """
         left = self._producer.flush(seconds)

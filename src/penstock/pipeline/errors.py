@@ -35,7 +35,7 @@ MEANWHILE_SECONDS = 0.5
 
 
 class PipelineStage(enum.Enum):
-    """Where in the pipeline; names appear in logs and dead letter headers."""
+    """A place in the pipeline; names appear in logs and dead letter headers."""
 
     TASK_POLL = enum.auto()
     TASK_PUT = enum.auto()
@@ -49,7 +49,7 @@ class PipelineStage(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation of the pipeline on a batch; it never changes the batch it is given."""
+    """An operation of the pipeline on a batch; it never changes the batch it is given."""
 
     stage: PipelineStage
     plugin: str
@@ -71,7 +71,7 @@ class PartlyAppliedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RecordFailure:
-    """One record that failed in one step, as it was before that step; ``record`` has one row."""
+    """A record that failed in a step, as it was before that step; ``record`` has one row."""
 
     stage: PipelineStage
     plugin: str
@@ -82,7 +82,7 @@ class RecordFailure:
     """The record as it was read, in bytes, if the reporter of the failure has it; one row."""
 
     def place(self) -> str:
-        """Where it happened, for traces and logs."""
+        """Return where it happened, for traces and logs."""
         what = f"stage {self.stage.name}, class {self.plugin}"
         if self.alias is not None:
             what += f", transformation {self.alias}"
@@ -97,7 +97,7 @@ class RecordFailure:
 
 
 class FailureReporter(Protocol):
-    """Called for every failure, tolerated or not."""
+    """A reporter, which is called for every failure, tolerated or not."""
 
     def __call__(self, failure: RecordFailure) -> None: ...
 
@@ -134,7 +134,7 @@ class StoppedError(ConnectError):
 
 
 Ended = ConnectError | FatalJavaError
-"""What ends the processing of records."""
+"""The errors that end the processing of records."""
 
 
 class ErrorHandler:
@@ -153,7 +153,7 @@ class ErrorHandler:
         self.settings, self.metrics = settings, metrics
         self._wait, self._reporters = wait, reporters
         self.meanwhile: Callable[[], None] | None = None
-        """Called again and again while a record waits for its next attempt: what must not wait with it."""
+        """Called repeatedly while a record waits for its next attempt, for what must not wait with it."""
 
     def run(self, steps: list[Step], batch: Batch) -> Batch:
         """The batch after all steps, without the records that were dropped or skipped.
@@ -167,7 +167,7 @@ class ErrorHandler:
         return batch
 
     def run_until(self, steps: list[Step], batch: Batch) -> tuple[Batch, Ended | None]:
-        """As ``run``, but returns what it would raise, with the records before the one that failed.
+        """Do what ``run`` does, but return what it would raise, with the records before the one that failed.
 
         Failures are reported in the order of the records: from the step that failed on, each half of the batch passes
         all steps before the next half, and nothing after the record that fails the task is processed.
@@ -281,8 +281,8 @@ class ErrorHandler:
 
 
 def _attempted(step: Step, batch: Batch) -> Batch | Exception:
-    """What the step makes of the batch, or raises: returned, so that it does not become the context of what the records
-    raise afterwards, one by one.
+    """Return what the step makes of the batch, or raises: not raised here, so that it does not become the context of
+    what the records raise afterwards, one by one.
     """
     try:
         return even(step.apply(batch))
@@ -307,7 +307,7 @@ class LogReporter:
         return text + (self.record_text(failure.record) if self.settings.log_messages else "") + "."
 
     def record_text(self, record: Batch) -> str:
-        """What the message says of a consumed record; a source's reporter has its own."""
+        """Return the text on a consumed record in the message; a source's reporter has its own."""
         origin = record.origin
         if not isinstance(origin, SinkOrigin):
             return ""

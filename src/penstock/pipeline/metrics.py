@@ -23,7 +23,7 @@ from penstock.pipeline.telemetry.traces import NO_TRACES
 from penstock.pipeline.trace import message_of
 
 STAGES = ("poll", "transform", "convert", "send", "put", "commit")
-"""In which a task spends its time; the rate of a stage is its share of the time."""
+"""The stages in which a task spends its time; the rate of a stage is its share of the time."""
 RATES = (
     *(f"penstock-stage-{stage}-seconds" for stage in STAGES),
     "source-record-poll",
@@ -73,7 +73,7 @@ class Metrics:
             self._values[name] = self._values.get(name, 0.0) + count
 
     def put(self, name: str, value: float | None) -> None:
-        """None: it is not known any more."""
+        """Set a gauge; None: it is not known any more."""
         with self._lock:
             if value is None:
                 self._values.pop(name, None)
@@ -81,12 +81,12 @@ class Metrics:
                 self._values[name] = value
 
     def observe(self, name: str, value: float, unit: str = "") -> None:
-        """Figures ``<name>-max<unit>`` and ``<name>-avg<unit>`` since the start of the task."""
+        """Keep the figures ``<name>-max<unit>`` and ``<name>-avg<unit>`` since the start of the task."""
         with self._lock:
             self._observed.setdefault((name, unit), _Observed()).add(value)
 
     def survived(self, error: BaseException) -> None:
-        """An error that did not end the task, though something is retried or lost."""
+        """Note an error that did not end the task, though something is retried or lost."""
         name = java_class_name(type(error))
         message = f"{name}: {message_of(error)}" if error.args else name
         with self._lock:
@@ -94,22 +94,22 @@ class Metrics:
         self.traces.survived(error)
 
     def spent(self, stage: str, seconds: float) -> None:
-        """One batch has spent so long in this one of STAGES."""
+        """Add the time that one batch has spent in one of STAGES."""
         self.add(f"penstock-stage-{stage}-seconds-total", seconds)
         self.traces.stage(stage, seconds)
 
     def say(self, name: str, what: Any) -> None:
-        """A text, or a list of objects as JSON has them, among the values."""
+        """Set a text, or a list of objects as JSON has them, among the values."""
         with self._lock:
             self._texts[name] = what
 
     def say_once(self, name: str, what: Any) -> None:
-        """One more object in a list that only the next report has."""
+        """Add an object to a list that only the next report has."""
         with self._lock:
             self._news.setdefault(name, []).append(what)
 
     def committed(self, seconds: float, success: bool = True, traced: bool = True) -> None:
-        """One attempt to commit offsets has ended. ``traced``: false for one that had nothing to commit."""
+        """Count an attempt to commit offsets. ``traced``: false for one that had nothing to commit."""
         with self._lock:
             self._commits[success] += 1
         if success:
@@ -118,13 +118,13 @@ class Metrics:
             self.traces.committed(seconds, success)
 
     def tick(self, now: float) -> None:
-        """Called by the loop in each turn; reports when it is time."""
+        """Report when it is time; called by the loop in each turn."""
         if now >= self._next:
             self._next = now + self._every
             self.report(now)
 
     def report(self, now: float) -> None:
-        """Called by the thread of the loop: report all values."""
+        """Report all values; called by the thread of the loop."""
         self.before_report()
         if found := self.plugins():
             self.say("penstock-plugins", found)

@@ -113,7 +113,7 @@ class TaskControl:
     pausing: bool = False
     stopping: bool = False
     resets: int = 0
-    """How often the active topics were reset; the loop reports all topics again when this changes."""
+    """The number of resets of the active topics; the loop reports all topics again when this changes."""
     changed: threading.Event = field(default_factory=threading.Event)
     """Set whenever something changes; loops wait on it instead of sleeping, and clear it."""
     on_stop: Callable[[], None] | None = None

@@ -1,4 +1,4 @@
-"""Which topics a task uses: each is reported to the worker once (KIP-558)."""
+"""The topics that a task uses, each of which is reported to the worker once (KIP-558)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TopicReporter:
         self._resets = control.resets
 
     def unknown(self, topics: Iterable[str]) -> set[str]:
-        """Those of the topics that are not known yet."""
+        """Return those of the topics that are not known yet."""
         if not self._tracking:
             return set()
         if self._resets != self._control.resets:

@@ -16,7 +16,7 @@ _FRAMES = 60
 
 
 def trace(error: BaseException) -> str:
-    """The whole text for an error and its causes; lines are separated by line feeds."""
+    """Return the whole text for an error and its causes; lines are separated by line feeds."""
     chain = causes(error)
     java = next((i for i, e in enumerate(chain) if hasattr(e, "java_trace")), len(chain))
     if java < len(chain):
@@ -30,7 +30,7 @@ def trace(error: BaseException) -> str:
 
 
 def _with_java(chain: list[BaseException], error: BaseException) -> str:
-    """What was raised here, then the error of a Java plugin as Java prints it."""
+    """Return the text of what was raised here, then the error of a Java plugin as Java prints it."""
     lines = []
     for i, e in enumerate(chain):
         lines += [("Caused by: " if i else "") + headline(e), *(f"\t{note}" for note in getattr(e, "__notes__", ()))]
@@ -48,7 +48,7 @@ def headline(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Also of one whose class, a plugin's perhaps, fails to say it."""
+    """Return the message of an error, also of one whose class, a plugin's perhaps, fails to make it."""
     try:
         return str(error)
     except Exception as failure:
@@ -56,7 +56,7 @@ def message_of(error: BaseException) -> str:
 
 
 def _of_file(error: OSError) -> str:
-    """As Java names errors of the file system."""
+    """Return an error of the file system as Java names it."""
     match error:
         case FileNotFoundError():
             return f"java.nio.file.NoSuchFileException: {error.filename}"
@@ -83,7 +83,7 @@ def causes(error: BaseException) -> list[BaseException]:
 
 
 def stack(thread: int) -> str:
-    """Where the thread of this number is now, innermost first."""
+    """Return where the thread of this number is now, innermost first."""
     frame = sys._current_frames().get(thread)
     return "" if frame is None else "\n".join(_lines(traceback.extract_stack(frame))[:_FRAMES]) + "\n"
 

@@ -1,4 +1,4 @@
-"""When source offsets are committed without transactions: at least once, every ``offset.flush.interval.ms``.
+"""The commit of source offsets without transactions: at least once, every ``offset.flush.interval.ms``.
 
 ``CommitPolicy`` is what the loop of a source asks for; ``transactions.ExactlyOnce`` is the policy for exactly once.
 Java: ``WorkerSourceTask``, ``SourceTaskOffsetCommitter``.
@@ -31,7 +31,7 @@ Part = tuple[Batch, Callable[[], None] | None]
 
 
 class Ending(enum.Enum):
-    """How a task has ended."""
+    """The way in which a task has ended."""
 
     STOPPED = enum.auto()
     HALFWAY = enum.auto()
@@ -40,7 +40,7 @@ class Ending(enum.Enum):
 
 
 class CommitPolicy(Protocol):
-    """When records count as sent and their offsets are committed. ``seconds`` and ``now`` are of ``time.monotonic``."""
+    """The policy of when records count as sent and offsets are committed. ``now`` is that of ``time.monotonic``."""
 
     def parts(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Part]:
         """The parts in which a polled batch is sent."""
@@ -49,40 +49,40 @@ class CommitPolicy(Protocol):
         """Send a part: ``before`` as it was polled, ``ready`` as bytes, without the records that were dropped."""
 
     def dropped(self, part: Batch) -> None:
-        """Called after ``send`` with a part of which records were dropped, by a transform or as errors are tolerated,
-        if the task has ``RuntimeHooks.stores_dropped``: their offsets are committed, too. Others commit them with the
+        """Commit the offsets of dropped records, too; called after ``send`` with a part of which a transform dropped
+        records, or errors were tolerated, if the task has ``RuntimeHooks.stores_dropped``. Others commit them with the
         next record of the source partition, as Java does.
         """
 
     def expect(self, topics: set[str]) -> None:
-        """Called before ``send`` with topics that the task has not used before."""
+        """Await records in these topics, which are new to the task; called before ``send``."""
 
     def arrived(self, seconds: float) -> set[str]:
         """The expected topics in which a record has arrived since the last call; waits up to so many seconds."""
 
     def sent(self) -> None:
-        """Called after the last part of each batch."""
+        """End a batch; called after its last part."""
 
     def tick(self, now: float) -> float:
-        """Called often; the result is after how many seconds it must be called again."""
+        """Do what is due; called often. Return after how many seconds it must be called again."""
 
     def idle(self, now: float) -> float:
-        """Called after each poll that has ended without records, in place of ``tick``, with the same result."""
+        """Do what is due after a poll that has ended without records; called in place of ``tick``, same result."""
 
     def unacknowledged(self) -> int:
         """Return the number of records that the producer has and Kafka has not acknowledged."""
 
     def meanwhile(self, now: float) -> None:
-        """Called while a polled record waits for its next attempt: commit what was sent before."""
+        """Commit what was sent before a record that waits for its next attempt; called while it waits."""
 
     def pause(self) -> None:
-        """Called before a pause: commit everything."""
+        """Commit everything; called before a pause."""
 
     def finish(self, how: Ending) -> None:
-        """Called once at the end, unless contact with the worker is lost: commit what arrived."""
+        """Commit what has arrived; called once at the end, unless contact with the worker is lost."""
 
     def close(self) -> None:
-        """Called last, always."""
+        """Release what the policy holds; called last, always."""
 
 
 class AtLeastOnce:
@@ -107,7 +107,7 @@ class AtLeastOnce:
         self._metrics, self._control, self._timing = runtime.metrics, runtime.control, timing
         self._next = time.monotonic() + timing.interval
         self._topics: dict[bytes, set[str]] = {}
-        """Where each source partition (canonical) has sent records since its last offset was written."""
+        """The topics to which each source partition (canonical) has sent records since its last offset was written."""
         self._expected: set[str] = set()
 
     def parts(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Part]:
@@ -129,7 +129,7 @@ class AtLeastOnce:
         self._offsets.sent(part.origin)
 
     def _note(self, ready: Batch) -> None:
-        """These records have been sent."""
+        """Note that these records have been sent."""
         assert isinstance(ready.origin, SourceOrigin)
         self._offsets.sent(ready.origin)
         self._note_topics(ready.origin.partitions, ready.topics)
@@ -191,7 +191,7 @@ class AtLeastOnce:
         self._log.close()
 
     def _commit(self) -> bool:
-        """One attempt; errors are logged, and the offsets wait for the next attempt."""
+        """Attempt a commit once; errors are logged, and the offsets wait for the next attempt."""
         started = time.monotonic()
         taken = self._acknowledged()
         if not self._control.may_write():  # as after a freeze: those of a later run may be written already
@@ -234,8 +234,8 @@ class AtLeastOnce:
 
 
 class RecordByRecord(AtLeastOnce):
-    """For tasks that override ``commit_record(s)``: each acknowledgement is passed on to the task, and a ledger says
-    which offsets may be committed.
+    """The policy for tasks that override ``commit_record(s)``: each acknowledgement is passed on to the task, and a
+    ledger says which offsets may be committed.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class RecordByRecord(AtLeastOnce):
         """The ledger has them."""
 
     def arrived(self, seconds: float) -> set[str]:
-        """Also those of batches that have arrived while others are on their way."""
+        """Return also the topics of batches that have arrived while others are on their way."""
         try:
             found = super().arrived(seconds)
         finally:

@@ -18,7 +18,7 @@ class SourceLogReporter(LogReporter):
     _polled: Batch | None = None
 
     def processed(self, polled: Batch) -> Batch:
-        """The same batch, as ``tracked`` returns it if its records must be distinguished."""
+        """Take a batch before its steps; return it as ``tracked`` does if its records must be told apart."""
         if not (self.settings.log and self.settings.log_messages):
             return polled
         self._polled = tracked(polled)
@@ -28,7 +28,7 @@ class SourceLogReporter(LogReporter):
         return f", where source record is = {record_text(self._as_polled(record).row(0))}"
 
     def _as_polled(self, record: Batch) -> Batch:
-        """Of a record that the brokers refused long after nothing is known but what was sent."""
+        """Return a record as it was polled; one that the brokers refuse much later is returned as it was sent."""
         polled = self._polled
         if polled is None or not isinstance(record.origin, SourceOrigin):
             return record
@@ -38,7 +38,7 @@ class SourceLogReporter(LogReporter):
 
 
 def _row(one: Sequence[Any], all: Sequence[Any]) -> int | None:
-    """Which of all offsets is this one; both are of tracked batches."""
+    """Return the row of one offset among all of them; both are of tracked batches."""
     if isinstance(one, SelectedRows) and isinstance(all, SelectedRows):
         return all.rows.index(one.rows[0]) if one.rows[0] in all.rows else None
     return next((row for row, offset in enumerate(all) if offset is one[0]), None)

@@ -1,4 +1,4 @@
-"""How far a source task is, and what it sends where: figures for its health, measured when it reports."""
+"""Figures of a source task for its health: positions in its source, and what it sends to which topics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SourceFigures:
     _places: Places = field(default_factory=Places)
 
     def measure(self) -> None:
-        """Called before metrics are reported, by the thread of ``poll``."""
+        """Measure all figures; called before metrics are reported, by the thread of ``poll``."""
         producer = self.statistics.read()
         sources = self._sources()
         places = [*sources, *self._targets(producer)]
@@ -44,7 +44,7 @@ class SourceFigures:
             self.metrics.put("penstock-records-behind", sum(known))
 
     def _sources(self) -> list[Place]:
-        """A plugin that can't say where it is does not fail its task."""
+        """Return the positions that the task reports; an error of the plugin does not fail its task."""
         try:
             self.metrics.put("penstock-seconds-behind", _seconds(self.task.seconds_behind()))
             told = [of_source(p.partition, _whole(p.position), _whole(p.end), p.unit) for p in self.task.progress()]
@@ -58,7 +58,7 @@ class SourceFigures:
         return found if len(found) <= MOST_OFFSETS else []
 
     def _positions(self) -> Iterator[Place]:
-        """The numbers in the source offsets of a task that does not say more: their names are the units."""
+        """Yield the numbers in the source offsets of a task that reports no positions; their names are the units."""
         for partition, offset in self.offsets.latest():
             for name, value in (offset or {}).items():
                 if isinstance(value, int) and not isinstance(value, bool):
@@ -73,10 +73,10 @@ class SourceFigures:
 
 
 def _seconds(told: float | None) -> float | None:
-    """A number of whatever class; None for one that is not finite."""
+    """Return a number of any class as ``float``; None for one that is not known or not finite."""
     return None if told is None or not math.isfinite(told) else float(told)
 
 
 def _whole(told: int | None) -> int | None:
-    """The same, as a whole number."""
+    """Return a number of any class as ``int``; None for one that is not known."""
     return None if told is None else int(told)

@@ -1,5 +1,6 @@
-"""Which records have been sent and which acknowledged: of each source partition, the offsets of all records before the
-first that is not acknowledged may be committed. Java: ``SubmittedRecords``, there by record, here by batch.
+"""The records that have been sent, and which of them have been acknowledged: of each source partition, the offsets of
+all records before the first that is not acknowledged may be committed. Java: ``SubmittedRecords``, there by record,
+here by batch.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ SourceOffsetPair = tuple[dict[str, Any], dict[str, Any]]
 
 
 class SubmittedBatch:
-    """One batch in flight, as it was polled. ``ack`` is called once for each row, when Kafka has the record, or its
+    """A batch in flight, as it was polled. ``ack`` is called once for each row, when Kafka has the record, or its
     loss is tolerated, or it was dropped.
     """
 
@@ -63,19 +64,19 @@ class Ledger:
         self._sent: deque[SubmittedBatch] = deque()
 
     def submit(self, submitted: SubmittedBatch) -> None:
-        """Called in the order of sending."""
+        """Add a batch; called in the order of sending."""
         self._sent.append(submitted)
 
     def committable(self) -> list[SourceOffsetPair]:
-        """For each partition the last record before the first that is not acknowledged; each is returned once."""
+        """Return the last record of each partition before the first that is not acknowledged; each is returned once."""
         blocked: set[bytes] = set()
         found: dict[bytes, SourceOffsetPair] = {}
         self._sent = deque([each for each in self._sent if not each.take(blocked, found)])
         return list(found.values())
 
     def settled(self) -> list[SourceOffsetPair]:
-        """As ``committable``, but of the batches before the first that is not complete: they are forgotten. Called
-        often, so that records are not kept until the next commit.
+        """Return what ``committable`` would return of the batches before the first that is not complete, and forget
+        them. Called often, so that records are not kept until the next commit.
         """
         found: dict[bytes, SourceOffsetPair] = {}
         while self._sent and self._sent[0].complete:
@@ -84,7 +85,7 @@ class Ledger:
 
 
 def names_of(partitions: Sequence[dict[str, Any]]) -> list[bytes]:
-    """The canonical form of each; records of one source partition mostly share one ``dict``."""
+    """Return the canonical form of each source partition; records of one source partition mostly share one ``dict``."""
     names: dict[int, bytes] = {}
     for partition in partitions:
         if id(partition) not in names:

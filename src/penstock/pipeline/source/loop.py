@@ -36,7 +36,7 @@ RETRY_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SourceSteps:
-    """What turns a polled batch into bytes, and who reports records that fail on the way."""
+    """The steps that turn a polled batch into bytes, and the reporters of records that fail in them."""
 
     steps: list[Step]
     dead_letters: SourceDeadLetters | None
@@ -55,7 +55,7 @@ class TargetTopics:
     """New topics in which no record has arrived yet."""
 
     def new(self, topics: Iterable[str]) -> set[str]:
-        """Those that were not used before; they are awaited from now on."""
+        """Return the topics that were not used before; they are awaited from now on."""
         new = self.active.unknown(topics) - self.awaited
         self.awaited |= new
         return new
@@ -67,7 +67,7 @@ class TargetTopics:
 
 @dataclass(slots=True)
 class SourceLoop:
-    """What the loop works with; ``run`` is the loop."""
+    """The loop of a source task; ``run`` is the loop itself."""
 
     runtime: TaskRuntime
     task: SourceTask
@@ -122,16 +122,16 @@ class SourceLoop:
             metrics.traces.end()
 
     def finish(self, how: Ending) -> None:
-        """Called when the task has been stopped: commit what has arrived, and report its topics."""
+        """Commit what has arrived and report its topics; called when the task has been stopped."""
         self.commit.finish(how)
         self._report_topics(0.0)
 
     def _polled_out(self) -> bool:
-        """Whether a poll that brought no records has ended: one that was begun elsewhere may be going on."""
+        """Return whether a poll that brought no records has ended: one that was begun elsewhere may still run."""
         return not self.runtime.control.stopping and not self.hooks.begun
 
     def meanwhile(self) -> None:
-        """Called while a record waits for its next attempt: what was sent before is committed meanwhile."""
+        """Commit what was sent before a record that waits for its next attempt; called while it waits."""
         now = time.monotonic()
         self.runtime.metrics.tick(now)
         with self._committing():

@@ -1,5 +1,5 @@
-"""Where a task writes its source offsets: the worker's offsets topic, a topic of the connector's own with a copy to
-the worker's, or the worker itself.
+"""The places to which a task writes its source offsets: the worker's offsets topic, a topic of the connector's own
+with a copy to the worker's, or the worker itself.
 
 Java: ``ConnectorOffsetBackingStore``, ``KafkaOffsetBackingStore`` (KIP-618 for own topics).
 """
@@ -21,21 +21,21 @@ from penstock.pipeline.task import TaskHost
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 60.0
-"""After so long without offsets the producer that writes them is closed."""
+"""The time without offsets after which the producer that writes them is closed."""
 
 
 class OffsetLog(Protocol):
     def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
-        """Store these; raises ConnectError if they were not stored within so many seconds."""
+        """Store offsets; raises ConnectError if they were not stored within so many seconds."""
 
     def idle(self) -> None:
-        """Called instead of ``write`` when an interval has brought no offsets."""
+        """Release what is not needed; called in place of ``write`` when an interval has brought no offsets."""
 
     def close(self) -> None: ...
 
 
 class HostOffsetLog:
-    """In standalone mode: the worker stores them."""
+    """The offsets in standalone mode, which the worker stores."""
 
     def __init__(self, host: TaskHost) -> None:
         self._host = host
@@ -71,7 +71,7 @@ class OffsetCopies:
         self._producer: ck.Producer | None = None
 
     def copy(self, offsets: Sequence[SourceOffset]) -> None:
-        """Called with offsets that are stored in the connector's topic already."""
+        """Copy offsets that are stored in the connector's topic already."""
         if self._topic is None or not offsets:
             return
         if self._producer is None:
@@ -162,6 +162,6 @@ class TopicOffsetLog:
 
 
 def _end(producer: ck.Producer | None) -> None:
-    """What is still on its way then is given up: it must not come after the offsets of the next run."""
+    """Give up what is still on its way after 5 s: it must not arrive after the offsets of the next run."""
     if producer is not None and producer.flush(5):
         producer.purge(blocking=False)

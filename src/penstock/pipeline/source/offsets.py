@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SourceOffset:
-    """One source partition with the offset to store, and both as bytes of the offsets topic. Either may be null, as in
+    """A source partition with the offset to store, and both as bytes of the offsets topic. Either may be null, as in
     Java; a null offset deletes what is stored.
     """
 
@@ -48,7 +48,7 @@ class SourceTaskOffsets:
         self.load(spec.offsets)
 
     def load(self, offsets: CommittedOffsets) -> None:
-        """Called before the task starts, with what has been committed."""
+        """Take the committed offsets; called before the task starts."""
         for partition, offset, key in offsets:
             name = canonical(partition)
             self._committed[name] = partition, offset
@@ -56,7 +56,7 @@ class SourceTaskOffsets:
                 self._keys[name] = base64.b64decode(key)
 
     def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """None, too, for what can't be a source partition; as in Java the task goes on, and the log says so."""
+        """Return the committed offset; None, too, for an invalid source partition, which is logged as in Java."""
         try:
             validate_format(partition)
         except DataError as error:
@@ -69,12 +69,12 @@ class SourceTaskOffsets:
         return [self.offset(partition) for partition in partitions]
 
     def latest(self) -> Iterator[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]:
-        """Source partitions with the last offset of each that was sent, or else committed; the latest first."""
+        """Yield source partitions with the last offset of each that was sent, or else committed; the latest first."""
         yield from reversed(self._pending.values())
         yield from (self._committed[name] for name in reversed(self._committed) if name not in self._pending)
 
     def sent(self, origin: SourceOrigin) -> None:
-        """These records are sent; the last offset of each partition becomes pending."""
+        """Note that records have been sent: the last offset of each partition becomes pending."""
         partitions, offsets = origin.partitions, origin.offsets
         if not len(partitions):
             return
@@ -91,7 +91,7 @@ class SourceTaskOffsets:
         self.urgent = self.urgent or urgent
 
     def take(self, excluded: Collection[bytes] = ()) -> list[SourceOffset]:
-        """The pending offsets, to be stored now. Those of ``excluded`` source partitions (canonical) stay pending.
+        """Take the pending offsets, to be stored now. Those of ``excluded`` source partitions (canonical) stay pending.
 
         Raises DataError for one that can't be stored.
         """
@@ -110,6 +110,6 @@ class SourceTaskOffsets:
         self.urgent = self.urgent and bool(self._pending)
 
     def give_back(self, taken: Iterable[SourceOffset]) -> None:
-        """These could not be stored: they are pending again, unless a later offset is."""
+        """Note that offsets could not be stored: they are pending again, unless a later one is."""
         for each in taken:
             self._pending.setdefault(canonical(each.partition), (each.partition, each.offset))

@@ -65,7 +65,7 @@ log = logging.getLogger(__name__)
 
 MAX_REQUEST_SIZE, MAX_BLOCK_MS = "max.request.size", "max.block.ms"
 CLUSTER_SECONDS = 10.0
-"""For brokers to say of which cluster they are."""
+"""The time to wait for the ID of a cluster."""
 TOTALS = ("source-record-poll-total", "source-record-write-total", "source-record-active-count")
 
 
@@ -78,7 +78,7 @@ class SourceContext:
     transaction: TransactionContext | None
     plugin_metrics: PluginMetrics
     metrics: Metrics
-    """Of the run: for tasks of our own whose records are sent elsewhere."""
+    """The metrics of the run, for tasks of our own whose records are sent elsewhere."""
 
 
 def run_source_task(
@@ -174,7 +174,7 @@ def _commit_policy(
     must_deliver: str | None,
     timing: CommitTiming,
 ) -> tuple[CommitPolicy, Sender]:
-    """The policy that the settings ask for, and the sender it uses."""
+    """Make the policy that the settings ask for, and the sender that it uses."""
     if spec.exactly_once:
         if spec.offsets_topic is None:
             raise ConnectError(f"Task {runtime.id} can't be exactly once: no offsets topic was given to it")
@@ -194,7 +194,7 @@ def _commit_policy(
 
 
 def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: LossPolicy) -> Sender:
-    """The sender of the task's records, its producer made: transactional with exactly once."""
+    """Make the sender of the task's records; its producer is transactional with exactly once."""
     client_id = f"connector-producer-{runtime.id}"
     if spec.exactly_once:
         transactional_id = f"{spec.group_id}-{runtime.id}"
@@ -220,14 +220,14 @@ def _sender(spec: TaskSpec, runtime: TaskRuntime, task: SourceTask, losses: Loss
 
 
 def _copies(spec: TaskSpec, id: TaskId, sender: Sender) -> OffsetCopies:
-    """To the worker's offsets topic, if the connector has one of its own."""
+    """Make the copies to the worker's offsets topic; they do nothing unless the connector has a topic of its own."""
     producer = _worker_producer(spec, id)
     return OffsetCopies(producer, spec.global_offsets_topic, lambda: _has_one_topic(spec, sender.producer))
 
 
 def _has_one_topic(spec: TaskSpec, producer: Producer) -> bool:
-    """Whether the connector's own offsets topic is the worker's, though their brokers have been given by different
-    addresses. Raises KafkaException.
+    """Return whether the connector's own offsets topic is the worker's, though their brokers have been given by
+    different addresses. Raises KafkaException.
     """
     topic = spec.offsets_topic
     if topic is None or topic != spec.global_offsets_topic or not spec.kafka_cluster_id:
@@ -242,7 +242,7 @@ def _boundaries(spec: TaskSpec) -> TransactionBoundaries:
 
 
 def _dead_letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceDeadLetters | None:
-    """The connector's dead letter queue, if it has one; its topic is created if it does not exist."""
+    """Make the connector's dead letter queue, if it has one; its topic is created if it does not exist."""
     if queue_of(spec.connector_config, "source") is None:
         return None
     admin = make_admin(spec.worker_config, spec.connector_config, client_id=f"connector-dlq-adminclient-{id}")

@@ -23,7 +23,7 @@ from penstock.pipeline.broker_errors import broker_error
 log = logging.getLogger(__name__)
 
 WAIT_SECONDS = 10
-"""How long to wait for the brokers' answer; without one they are asked again, unless the task is stopped."""
+"""The time to wait for the brokers' answer; without one they are asked again, unless the task is stopped."""
 
 _FORBIDDEN = (ck.KafkaError.CLUSTER_AUTHORIZATION_FAILED, ck.KafkaError.TOPIC_AUTHORIZATION_FAILED)
 _UNKNOWN = (ck.KafkaError.UNKNOWN_TOPIC_OR_PART, ck.KafkaError._UNKNOWN_TOPIC)
@@ -34,7 +34,7 @@ Principal = Callable[[], str]
 
 
 def creates_topics(worker: Mapping[str, str]) -> bool:
-    """Whether a worker with these settings creates topics by the rules of connectors."""
+    """Return whether a worker with these settings creates topics by the rules of connectors."""
     return worker.get("topic.creation.enable", "true").strip().lower() == "true"
 
 
@@ -53,7 +53,7 @@ class TopicCreator:
         self._checked: set[str] = set()
 
     def ensure(self, topics: Iterable[str]) -> None:
-        """Called with the topics of every batch.
+        """Create those of the topics that a rule wants; called with the topics of every batch.
 
         Raises ConnectError for a topic that should be created and can't be, RetriableError while the brokers don't
         answer.
@@ -87,7 +87,7 @@ class TopicCreator:
 
 
 def exists(admin: AdminClient, topic: str, principal: Principal | None = None) -> bool:
-    """Whether the topic exists; asking does not create it."""
+    """Return whether the topic exists; asking does not create it."""
     future = admin.describe_topics(ck.TopicCollection([topic]), request_timeout=WAIT_SECONDS)[topic]
     try:
         answer(future, WAIT_SECONDS)
@@ -139,14 +139,14 @@ def _cause(error: ck.KafkaException) -> Exception:
 
 
 def _refusal(error: ck.KafkaException, principal: Principal | None, right: str, topic: str) -> Exception:
-    """The broker's refusal, with the principal and the right that it lacks if they are known."""
+    """Return the broker's refusal, with the principal and the right that it lacks if they are known."""
     cause = _cause(error)
     missing = None if principal is None else missing_right(_code(error), principal(), right, topic)
     return cause if missing is None else type(cause)(missing)
 
 
 def _described(settings: TopicSettings) -> str:
-    """A new topic as Java prints it."""
+    """Return a new topic as Java prints it."""
 
     def number(value: int) -> str:
         return "default" if value == -1 else str(value)

@@ -1,4 +1,4 @@
-"""Where the transactions of a source task end: ``transaction.boundary`` (KIP-618).
+"""The ends of a source task's transactions: ``transaction.boundary`` (KIP-618).
 
 Java: ``WorkerTransactionContext``.
 """
@@ -35,7 +35,7 @@ class TransactionBoundaries:
         self._abort_after: dict[int, SourceRecord] = {}
         self._batch: Batch | None = None
         self._ends: list[tuple[int, bool]] = []
-        """Where transactions end within that batch."""
+        """The rows after which transactions end within that batch, and whether they are aborted."""
 
     # -- called by the task
 
@@ -65,25 +65,25 @@ class TransactionBoundaries:
         self._last = time.monotonic()
 
     def due(self, now: float) -> bool:
-        """Whether an interval is over; begins the next one."""
+        """Return whether an interval is over; begins the next one then."""
         if self.kind != "interval" or now < self._last + self._interval:
             return False
         self._last = now
         return True
 
     def remaining(self, now: float) -> float:
-        """Seconds to the end of the interval."""
+        """Return the seconds to the end of the interval."""
         return self._last + self._interval - now if self.kind == "interval" else 3600.0
 
     def take_batch_request(self) -> TransactionEnd | None:
-        """How the task wants the transaction to end after the whole batch; each request is answered once."""
+        """Return how the task wants the transaction to end after the whole batch; each request is returned once."""
         with self._lock:
             commit, abort = self._commit_batch, self._abort_batch
             self._commit_batch = self._abort_batch = False
         return _end(commit, abort, "The task asked to commit and to abort the same transaction")
 
     def take_record_requests(self, polled: Sequence[SourceRecord] | Batch) -> list[tuple[int, TransactionEnd]]:
-        """After how many of these records a transaction ends, and how.
+        """Return after how many of these records a transaction ends, and how.
 
         Requests for records that are not among them stay. Raises ConnectError for a request that names a record while
         the task polled a batch of columns, in which no record can be recognised.

@@ -1,4 +1,4 @@
-"""What a task with exactly once raises when its transaction can't go on: lost if another run may go on, failed else."""
+"""The errors of a task whose transaction can't go on: it is lost if another run can continue, and else has failed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ _TIMED_OUT = (
 
 
 def unsent(task: TaskId, error: ck.KafkaError) -> ConnectError:
-    """The error for a transaction that can't be ended, or a record that can't be sent in it."""
+    """Return the error for a transaction that can't be ended, or a record that can't be sent in it."""
     return failure(task, error, f"Failed to flush offsets and/or records for task {task}")
 
 
 def failure(task: TaskId, error: ck.KafkaError, otherwise: str) -> ConnectError:
-    """Another run, or the same one once the brokers answer again, continues after a TaskFencedError.
+    """Return the error for a step of a transaction. Another run, or the same one once the brokers answer again,
+    continues after a TaskFencedError.
 
     Java's producer has no limit of time in Connect; librdkafka's gives up when the transaction's time is over, by which
     the brokers, when they are back, have aborted it. Where they have forgotten the transactional id, nothing of the

@@ -42,12 +42,12 @@ from penstock.values.repeated import distinct
 log = logging.getLogger(__name__)
 
 BEGIN_SECONDS = 60
-"""How long to wait at the start for brokers that don't answer; Java's default of ``max.block.ms``."""
+"""The time to wait at the start for brokers that don't answer; Java's default of ``max.block.ms``."""
 BEGIN_AGAIN_SECONDS = 0.1
 IDLE_SECONDS = 3600.0
-"""Until the next tick while there is nothing that must be committed."""
+"""The time to the next tick while there is nothing that must be committed."""
 ABORT_SECONDS = 30.0
-"""How long to wait for the records of a transaction before it is aborted, and then for the abort."""
+"""The time to wait for the records of a transaction before it is aborted, and then for the abort."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +83,16 @@ class ExactlyOnce:
         self._committing: set[str] = set()
         """Awaited topics of the transaction that is being committed."""
         self._arrived: set[str] = set()
-        """Those of transactions that have been committed, until they are reported."""
+        """The topics of transactions that have been committed, until they are reported."""
         self._tracked: list[TrackedBatch] = []
         self._thread = ThreadPoolExecutor(1, f"commit-{runtime.id}")
         self._running: Future[None] | None = None
         self._written: list[SourceOffset] = []
-        """In the open transaction."""
+        """The offsets written in the open transaction."""
         self._started = 0.0
 
     def begin(self) -> bool:
-        """Called once before the task starts: fences older producers of this task. False if it was stopped meanwhile.
+        """Fence older producers of this task; called once, before the task starts. False if it was stopped meanwhile.
 
         Raises TaskFencedError if no broker has answered by the end of ``BEGIN_SECONDS``.
         """
@@ -159,8 +159,8 @@ class ExactlyOnce:
         self._awaited |= topics
 
     def arrived(self, seconds: float) -> set[str]:
-        """Those of a transaction once it has been committed, and all of them once the producer is empty, since it does
-        not report single records; that of a busy task hardly ever is.
+        """Return the topics of a transaction once it has been committed, and all of them once the producer is empty,
+        since it does not report single records; that of a busy task hardly ever is.
         """
         if self._running is None and self._sender.flush(seconds):
             self._sender.check()
@@ -278,7 +278,7 @@ class ExactlyOnce:
         self._commit()
 
     def _abort(self) -> ck.KafkaError | None:
-        """The error if that fails, which is logged: no other transaction can be begun then."""
+        """Abort the transaction; return and log the error if that fails: no other transaction can be begun then."""
         self._open, self._size = False, 0
         self._offsets.give_back(self._written)
         self._written = []
@@ -310,7 +310,7 @@ class ExactlyOnce:
             self._settle()
 
     def _take_offsets(self) -> list[Put]:
-        """The offsets that are to be written in the open transaction now."""
+        """Take the offsets that are to be written in the open transaction now."""
         offsets = self._offsets.take()
         self._written += offsets
         return [(self._topic, each.key, each.value) for each in offsets]
@@ -376,7 +376,7 @@ class ExactlyOnce:
 
 
 def _called(function: Callable[[], None]) -> Future[None]:
-    """A call in this thread."""
+    """Call a function in this thread; return its result as a future."""
     call: Future[None] = Future()
     try:
         function()

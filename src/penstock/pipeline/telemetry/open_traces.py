@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 def open_traces(spec: TaskSpec) -> NoTraces:
-    """Those of a run of a task, as its worker's settings say."""
+    """Open the traces of a run of a task, as its worker's settings say."""
     if not is_on(spec.worker_config, TRACES):
         return NO_TRACES
     try:

@@ -1,4 +1,4 @@
-"""What leaves for a collector of OpenTelemetry: exporters and the resource, by the variables ``OTEL_*``.
+"""Exporters to a collector of OpenTelemetry, and the resource, by the variables ``OTEL_*``.
 
 Imported only where telemetry is switched on; needs the extra ``opentelemetry``.
 """
@@ -29,7 +29,7 @@ _EXPORTERS = {
 
 
 def resource(instance: str | None = None) -> Resource:
-    """Of the service ``penstock``, unless ``OTEL_SERVICE_NAME`` or ``OTEL_RESOURCE_ATTRIBUTES`` name another."""
+    """Return the resource of the service ``penstock``, or of the one that the variables ``OTEL_*`` name."""
     own = {SERVICE_NAME: SERVICE, SERVICE_VERSION: version("penstock")}
     own |= {} if instance is None else {SERVICE_INSTANCE_ID: instance}
     return Resource.create(own).merge(OTELResourceDetector().detect())

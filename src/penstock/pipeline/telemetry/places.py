@@ -1,4 +1,4 @@
-"""Where a task reads and writes: position, end and rate of each partition of a topic, or part of a source.
+"""The places where a task reads and writes: position, end and rate of each partition of a topic, or part of a source.
 
 Measured when a task reports, every few seconds, from what its clients know; nothing is counted per record.
 """
@@ -49,7 +49,7 @@ class Places:
     _before: dict[tuple[Any, ...], deque[tuple[float, int]]] = field(default_factory=dict)
 
     def described(self, now: float, places: Iterable[Place]) -> list[dict[str, Any]]:
-        """As JSON, what is furthest behind first."""
+        """Return the places as JSON, what is furthest behind first."""
         keyed = {(place.direction, *place.where.values(), place.unit): place for place in places}
         self._before = {key: self._before.get(key, deque()) for key in keyed}
         found = [

@@ -16,9 +16,9 @@ Elsewhere = Callable[[], float | None]
 class PluginCall:
     method: str
     since: float
-    """Of ``time.monotonic``."""
+    """The time of its beginning, by ``time.monotonic``."""
     thread: int | None
-    """None: it is in another process."""
+    """The thread of the call; None: it is in another process."""
     reported: bool = False
 
 
@@ -36,7 +36,7 @@ class PluginCalls:
     """Calls elsewhere, by their methods: since when each was when it was reported."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     on_return: Callable[[], None] = lambda: None
-    """Called when a call returns that was reported as stalled: from its thread, or if it is elsewhere by ``report``."""
+    """Called when a call that was reported as stalled returns: by its thread, or if it is elsewhere by ``report``."""
 
     @contextmanager
     def entered(self, method: str) -> Iterator[None]:

@@ -21,7 +21,7 @@ Tags = tuple[tuple[str, str], ...]
 
 
 def plain(name: str) -> str:
-    """As Prometheus takes it."""
+    """Return a name in the form that Prometheus takes."""
     return _NOT_PLAIN.sub("_", name)
 
 
@@ -34,14 +34,14 @@ class _Metric:
 
 @dataclass(slots=True)
 class MetricsOfPlugins:
-    """Of one task or connector. ``tags`` are those of all its plugins."""
+    """The metrics of the plugins of one task or connector. ``tags`` are those of all its plugins."""
 
     tags: Mapping[str, str]
     _metrics: dict[tuple[str, Tags], _Metric] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, **tags: str) -> MetricsOfPlugin:
-        """Those of one plugin, which these tags say beside the common ones."""
+        """Return the metrics of one plugin, which have these tags beside the common ones."""
         return MetricsOfPlugin(self, {**self.tags, **tags})
 
     def tell(self, plugin: object, **tags: str) -> None:
@@ -75,7 +75,7 @@ class MetricsOfPlugins:
 
 
 def _value(metric: _Metric) -> float | None:
-    """None also for what is no finite number, of which JSON knows nothing."""
+    """Return the value; None also for what is no finite number, which JSON does not have."""
     try:
         value = float(metric.value())
         return value if math.isfinite(value) else None

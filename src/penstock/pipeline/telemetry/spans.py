@@ -31,13 +31,13 @@ from penstock.pipeline.telemetry.traces import HEADER, HEADERS, MOST, NoTraces, 
 from penstock.settings.redaction import Redaction
 
 CLOSE_S = 2.0
-"""How long the end of a task waits for the collector."""
+"""The time for which the end of a task waits for the collector."""
 _STAGES: dict[str, dict[str, str | None]] = {
     "source": {"commit": None},
     "sink": {"poll": None, "commit": "flush"},
     "query": dict.fromkeys(STAGES),  # its stages are shares of its time, and it has spans of its own
 }
-"""By kind of task: the stages of ``Metrics`` that have another name in a trace; None for those that are left out."""
+"""The stages of ``Metrics`` that have another name in a trace, by kind of task; None for those that are left out."""
 _W3C = TraceContextTextMapPropagator()
 
 
@@ -55,11 +55,11 @@ class Spans(NoTraces):
     tracer: Tracer
     redaction: Redaction
     batch: Span | None = None
-    """That of the batch being processed."""
+    """The span of the batch being processed."""
     last: SpanContext | None = None
-    """That of the last batch that was finished; a commit belongs to it."""
+    """The context of the last batch that was finished; a commit belongs to it."""
     others: list[Span] = field(default_factory=list)
-    """Those in the other traces of the batch."""
+    """The spans in the other traces of the batch."""
     began: int = 0
 
     @classmethod
@@ -172,7 +172,7 @@ class Spans(NoTraces):
         self.idle()
 
     def _record(self, span: Span, error: BaseException) -> None:
-        """These attributes override those that OpenTelemetry takes from the error, which may contain secrets."""
+        """Record an error; these attributes override OpenTelemetry's own, which may contain secrets."""
         clean = self.redaction.clean
         trace = clean("".join(traceback.format_exception(error)))
         span.record_exception(error, {"exception.message": clean(str(error)), "exception.stacktrace": trace})

@@ -1,4 +1,4 @@
-"""How long a task spends in each of its stages, of whole batches: where its time goes, and which stage is slowest.
+"""The time that a task spends in each of its stages, by whole batches: it shows which stage is slowest.
 
 The loops count ``poll``, ``put`` and ``commit``, the sender ``send``, and ``timed`` the steps between. What a task
 waits for while there is nothing to do does not count.
@@ -23,7 +23,7 @@ _STAGES = {
 
 
 def timed(steps: list[Step], metrics: Metrics, calls: PluginCalls | None = None) -> list[Step]:
-    """The same steps, their time counted. ``calls``: where each attempt counts as a call of its plugin."""
+    """Return the steps with their time counted. ``calls``: where each attempt counts as a call of its plugin."""
     calls = calls or PluginCalls()
     return [_timed(step, _STAGES[step.stage], metrics, calls) if step.stage in _STAGES else step for step in steps]
 

@@ -19,7 +19,7 @@ LINEAGE = "penstock.openlineage.enabled"
 REPORTED = "penstock-topics"
 MOST_TOPICS, MOST_FIELDS, DEEPEST = 1000, 1000, 8
 MOST_SCHEMAS = 10
-"""Of a topic, in one run of a task. Each is reported only once, as records of two schemas may alternate."""
+"""The schemas of a topic, in one run of a task. Each is reported only once, as records of two schemas may alternate."""
 
 
 def noting(spec: TaskSpec, metrics: Metrics) -> list[Step]:

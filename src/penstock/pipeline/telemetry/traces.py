@@ -58,7 +58,7 @@ class NoTraces:
         """The batch is done, or has failed with this error."""
 
     def close(self) -> None:
-        """Called last: sends what was not sent yet, within a short time."""
+        """Send what was not sent yet, within a short time; called last."""
 
 
 NO_TRACES = NoTraces()

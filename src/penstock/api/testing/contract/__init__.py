@@ -1,4 +1,4 @@
-"""What the runtime relies on, as tests that any connector can be put to.
+"""Tests of what the runtime relies on, for any connector.
 
 Subclass ``SourceContract`` or ``SinkContract`` in a test module, and say what to run; pytest collects the tests. What a
 test needs and the subclass does not have (an outage, a change of schema) makes it be skipped, with that reason.

@@ -20,7 +20,7 @@ from penstock.api.testing import MemoryOffsets, MemorySourceContext, Offsets
 HANGS_S = 30.0
 """A ``poll`` that has not returned so long after ``stop`` hangs."""
 EMPTY_POLLS = 3
-"""In succession: then the source has nothing more."""
+"""The number of empty polls in succession after which the source has nothing more."""
 _MAX_CUTS = 12
 _MAX_IDLE_S = 0.2
 

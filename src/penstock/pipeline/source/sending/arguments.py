@@ -1,4 +1,4 @@
-"""What ``Producer.produce`` is called with: the columns of a converted batch."""
+"""The arguments of ``Producer.produce``: the columns of a converted batch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from penstock.values.repeated import only_nulls
 
 
 def arguments_of(batch: Batch, delivered: Sequence[Any] | None) -> list[list[Any]]:
-    """Those after the topic, in the order of ``produce`` and no more than needed. ``delivered``: a callback or None for
-    each record. Raises DataError for a partition or timestamp that Kafka has not.
+    """Return the arguments after the topic, in the order of ``produce`` and no more than needed. ``delivered``: a
+    callback or None for each record. Raises DataError for a partition or timestamp that Kafka does not have.
     """
     n = len(batch)
     arguments: list[list[Any]] = [batch.values, batch.keys]
@@ -29,14 +29,14 @@ def arguments_of(batch: Batch, delivered: Sequence[Any] | None) -> list[list[Any
 
 
 def _partitions(column: Sequence[int | None]) -> list[int]:
-    """Partitions for the producer, where -1 lets it choose, which a record says by None only."""
+    """Return partitions for the producer, where -1 lets it choose, which a record says by None only."""
     if (least := min((each for each in column if each is not None), default=0)) < 0:
         raise DataError(f"Invalid partition: {least}. Partition number should always be non-negative or null.")
     return [-1 if partition is None else partition for partition in column]
 
 
 def _headers(rows: list[tuple[Header, ...]]) -> list[list[tuple[str, Any]]]:
-    """As pairs of name and bytes; neighbours with the same headers, such as ``traceparent`` alone, share one list."""
+    """Return headers as pairs of name and bytes; neighbours with the same headers share one list."""
     pairs: list[list[tuple[str, Any]]] = []
     before: tuple[Header, ...] | None = None
     for row in rows:
@@ -46,7 +46,7 @@ def _headers(rows: list[tuple[Header, ...]]) -> list[list[tuple[str, Any]]]:
 
 
 def _timestamps(column: list[int | None]) -> list[int]:
-    """Timestamps for the producer, where 0 means now: the first millisecond of 1970 becomes the second."""
+    """Return timestamps for the producer, where 0 means now: the first millisecond of 1970 becomes the second."""
     if len(column) > 1 and column[0] == column[-1] and column.count(column[0]) == len(column):
         return _timestamps(column[:1]) * len(column)  # of one poll
     times = [0 if t is None or t == -1 else t or 1 for t in column]

@@ -31,12 +31,12 @@ SAMPLE = 100
 
 
 def wants_acknowledgements(task: type[SourceTask]) -> bool:
-    """Whether this class overrides ``commit_record`` or ``commit_records``."""
+    """Return whether this class overrides ``commit_record`` or ``commit_records``."""
     return task.commit_record is not SourceTask.commit_record or task.commit_records is not SourceTask.commit_records
 
 
 def tracked(batch: Batch) -> Batch:
-    """The same batch, with a source offset object for each record alone, which identifies it after transforms."""
+    """Return the batch with a source offset object of its own for each record, which identifies it after transforms."""
     origin = batch.origin
     assert isinstance(origin, SourceOrigin)
     if isinstance(origin.offsets, SelectedRows):
@@ -155,7 +155,7 @@ class SampledBatch(TrackedBatch):
 
 
 def _by_place(ready: Batch) -> dict[tuple[str, int | None], Sequence[int]]:
-    """Of each partition the places of its records."""
+    """Return the places of the records of each partition."""
     n, topics, partitions = len(ready), ready.topics, ready.partitions
     if n and topics.count(topics[0]) == n == partitions.count(partitions[0]):
         return {(topics[0], partitions[0]): range(n)}
@@ -166,12 +166,12 @@ def _by_place(ready: Batch) -> dict[tuple[str, int | None], Sequence[int]]:
 
 
 def _sample(places: Sequence[int]) -> list[int]:
-    """Every so many, and the last."""
+    """Return every hundredth place, and the last."""
     return [*range(0, len(places) - 1, SAMPLE), len(places) - 1]
 
 
 def _rows(before: Batch, ready: Batch) -> list[int]:
-    """The row that each record had before."""
+    """Return the row that each record had before."""
     if ready.origin is before.origin:
         return list(range(len(before)))
     assert isinstance(before.origin, SourceOrigin)

@@ -18,16 +18,18 @@ MAX_BLOCK = 60.0
 
 
 class MissingPartitions:
-    """Of one producer. ``wait``: called again and again meanwhile, takes a moment, and may raise what ends the wait."""
+    """The partitions that one producer does not know. ``wait`` is called repeatedly meanwhile, and may end the wait by
+    an error.
+    """
 
     def __init__(self, producer: ck.Producer, max_block: float, wait: Callable[[], None]) -> None:
         self._producer, self._max_block, self._wait = producer, max_block, wait
         self._found: dict[tuple[str, int], int] = {}
-        """Those that did not appear, with the number of those that their topic has."""
+        """The partitions that did not appear, with the number of partitions that their topic has."""
 
     def appears(self, error: ck.KafkaError, topic: str, partition: int | None) -> bool:
-        """Whether ``produce`` failed as it did not know a partition that its topic has by now. Waits for
-        ``max.block.ms``; for the same partition only once.
+        """Return whether ``produce`` failed for a partition that it did not know, and that its topic has by now. Waits
+        for ``max.block.ms``; for the same partition only once.
         """
         if error.code() != ck.KafkaError._UNKNOWN_PARTITION or partition is None:
             return False
@@ -44,7 +46,7 @@ class MissingPartitions:
             self._wait()
 
     def cause(self, error: ck.KafkaError, topic: str, partition: int | None) -> KafkaError | None:
-        """Java's error for a partition that did not appear; None if this one is something else."""
+        """Return Java's error for a partition that did not appear; None if this one is something else."""
         known = None if partition is None else self._found.get((topic, partition))
         if error.code() != ck.KafkaError._UNKNOWN_PARTITION or known is None:
             return None

@@ -32,11 +32,12 @@ from penstock.values.repeated import distinct
 log = logging.getLogger(__name__)
 
 Delivered = Callable[[ck.KafkaError | None, Any], None]
-"""Called with an error or None, and the message, which is None if the producer refused the record."""
+"""Callback for a record: it gets an error or None, and the message, which is None if the producer refused the record.
+"""
 Put = tuple[str, bytes | None, bytes | None]
 """The arguments of ``Sender.put``: topic, key and value."""
 STATISTICS_SECONDS, LONG_STATISTICS_SECONDS = 1.0, 5.0
-"""For policies that ask what is in flight, and for figures only."""
+"""The interval of statistics for policies that ask what is in flight, and for figures only."""
 _IN_FLIGHT = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
 _BATCH_REFUSED = (ck.KafkaError.INVALID_RECORD, ck.KafkaError._INVALID_DIFFERENT_RECORD)
 REASON_SECONDS = 2.0
@@ -53,13 +54,13 @@ class ContactLostError(ConnectError):
 
 @dataclass(frozen=True, slots=True)
 class LossPolicy:
-    """Which records may be lost (``errors.tolerance``), and the message of the task's failure if one must not be."""
+    """The records that may be lost (``errors.tolerance``), and the failure of the task if one is lost that may not."""
 
     tolerant: bool = False
     must_deliver: str | None = None
     """A topic whose records must arrive even if other losses are tolerated."""
     failure: Callable[[ck.KafkaError], ConnectError] = lambda _: ConnectError(UNSENT)
-    """What a record that can't be sent raises."""
+    """Makes the error that is raised for a record that can't be sent."""
 
     def tolerates(self, topic: str | None) -> bool:
         return self.tolerant and topic != self.must_deliver
@@ -97,7 +98,7 @@ class Sender:
         """Topics of records that did not arrive, and never will."""
         self.limits = limits
         self.taken = 0
-        """How many records of the last batch the producer has, from the first on."""
+        """The number of records of the last batch that the producer has, from the first on."""
         self.statistics = ClientStatistics("producer", client_id)
         self._told = 0.0
         self._max_request_size = request.max_size
@@ -105,7 +106,7 @@ class Sender:
         self._missing = MissingPartitions(self.producer, request.max_block, self._wait)
 
     def failed(self, error: ck.KafkaError | None, message: ck.Message) -> None:
-        """Called by the producer for a record that did not arrive."""
+        """Note that a record did not arrive; called by the producer."""
         if error is None or error.code() in (ck.KafkaError._PURGE_QUEUE, ck.KafkaError._PURGE_INFLIGHT):
             return
         topic = message.topic() or ""
@@ -123,7 +124,7 @@ class Sender:
             self._reason_known = reason is not None or error.code() not in _BATCH_REFUSED
 
     def _reason(self, error: ck.KafkaError, message: ck.Message) -> str | None:
-        """The broker's own reason, if it can be known: librdkafka fails all records of a refused batch alike."""
+        """Return the broker's own reason, if it can be known: librdkafka fails all records of a refused batch alike."""
         topic, partition = message.topic(), message.partition()
         if error.code() != ck.KafkaError.INVALID_RECORD or topic is None or partition is None:
             return None
@@ -310,7 +311,7 @@ class Sender:
         self.check()
 
     def on_statistics(self, statistics: str) -> None:
-        """Called by the producer now and then; every ``STATISTICS_SECONDS`` where ``in_flight`` is asked for."""
+        """Keep statistics; called by the producer, every ``STATISTICS_SECONDS`` where ``in_flight`` is used."""
         self.statistics.text, self._told = statistics, time.monotonic()
 
     def in_flight(self) -> set[str]:
@@ -343,8 +344,8 @@ class Sender:
         return len(self.producer) == 0
 
     def close(self) -> None:
-        """Called last: what has not arrived is given up. It must not come after what the next run sends, and the
-        process of this one may go on with other tasks.
+        """Give up what has not arrived; called last. It must not arrive after what the next run sends, and the process
+        of this one may continue with other tasks.
         """
         if len(self.producer):
             self.producer.purge(blocking=False)  # a thread of librdkafka may be looking up a name

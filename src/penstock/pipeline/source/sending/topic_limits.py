@@ -1,4 +1,4 @@
-"""What the topics of a source task accept: ``max.message.bytes``, and no record without a key if they are compacted.
+"""The limits of the topics of a source task: ``max.message.bytes``, and no record without a key if they are compacted.
 
 A broker refuses a batch that is larger than the topic's ``max.message.bytes``. Java's producer splits such a batch and
 sends its halves; librdkafka fails all its records. So a batch for a topic that takes less than a full one is split
@@ -20,9 +20,9 @@ from penstock.kafka.admin import TopicLimit, topic_limits
 log = logging.getLogger(__name__)
 
 SECONDS = 5.0
-"""How long to wait for the brokers' answer; without one a topic is taken to have no limit that matters."""
+"""The time to wait for the brokers' answer; without one a topic is assumed to have no limit that matters."""
 RETRY_SECONDS = 1.0
-"""After how long a topic that did not exist is looked up again."""
+"""The time after which a topic that did not exist is looked up again."""
 
 
 class TopicLimits:
@@ -37,7 +37,7 @@ class TopicLimits:
         self._compacted: set[str] = set()
 
     def look_up(self, topics: set[str]) -> None:
-        """Called with the topics of every batch, before it is sent; asks the brokers for new ones only."""
+        """Look up new topics; called with the topics of every batch, before it is sent."""
         new = topics - self._known
         if not new or time.monotonic() < self._retry_at:
             return
@@ -57,11 +57,11 @@ class TopicLimits:
         return topic in self._compacted
 
     def apply_to(self, topics: set[str]) -> bool:
-        """Whether a batch for these topics may have to be split."""
+        """Return whether a batch for these topics may have to be split."""
         return bool(self._low) and not self._low.keys().isdisjoint(topics)
 
     def ends(self, batch: Batch) -> list[int]:
-        """The row after the last one of each part of the batch, such that each part can be sent as a whole."""
+        """Return the row after the last one of each part of the batch, such that each part can be sent as a whole."""
         ends, sizes = [], dict.fromkeys(self._low, 0)
         for i, (topic, size) in enumerate(zip(batch.topics, serialized_sizes(batch), strict=True)):
             if topic not in self._low:
@@ -74,7 +74,7 @@ class TopicLimits:
 
 
 def serialized_sizes(batch: Batch) -> list[int]:
-    """The size of each record alone in a record batch, as Java estimates it."""
+    """Return the size of each record alone in a record batch, as Java estimates it."""
     return list(map(_size, batch.keys, batch.values, batch.headers))
 
 
