@@ -91,7 +91,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
     "org.apache.kafka.connect.runtime.errors": (
         "penstock.pipeline.errors",
         "penstock.pipeline.dead_letters",
-        "penstock.pipeline.source.dead_letters",
+        "penstock.pipeline.source.failed_records",
     ),
     "org.apache.kafka.connect.runtime.isolation": ("penstock.plugins", "penstock.hosts"),
     "org.apache.kafka.connect.runtime.rest": ("penstock.http",),

@@ -14,7 +14,7 @@ from penstock.api.schema import INT32, STRING
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, PipelineStage, RecordFailure, Step
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.source.failure_log import SourceLogReporter
+from penstock.pipeline.source.failed_records import SourceLogReporter
 from support.kafka.client import Kafka
 from support.tasks.runs import JSON, TaskRun, eventually
 from support.tasks.scripted_source import record, scripted

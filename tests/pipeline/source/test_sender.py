@@ -12,12 +12,12 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, DataError
 from penstock.core.model.tasks import TaskId
+from penstock.pipeline.broker_errors import unsent
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.sending.sender import MAX_BLOCK, LossPolicy, RequestLimits, Sender
 from penstock.pipeline.source.sending.topic_limits import TopicLimits
-from penstock.pipeline.source.transaction_errors import unsent
 from penstock.pipeline.task import TaskControl, TaskFencedError
 from support.tasks.runs import MemoryHost
 from support.waiting import SECONDS, until

@@ -19,7 +19,7 @@ from penstock.pipeline.dead_letters import context_headers
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, PipelineStage, RecordFailure
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.commit import tracked
-from penstock.pipeline.source.dead_letters import SourceDeadLetters
+from penstock.pipeline.source.failed_records import SourceDeadLetters
 from support.kafka.client import Kafka
 from support.tasks.runs import JSON, TaskRun, eventually, new_name, resolve
 from support.tasks.runs import STRING as STRINGS

@@ -14,7 +14,7 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
 from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, RecordByRecord
-from penstock.pipeline.source.failure_log import SourceLogReporter
+from penstock.pipeline.source.failed_records import SourceLogReporter
 from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceTaskOffsets

@@ -22,8 +22,7 @@ from penstock.api.source import SourceTask
 from penstock.pipeline.errors import Step, StoppedError
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import CommitPolicy, Ending
-from penstock.pipeline.source.dead_letters import SourceDeadLetters
-from penstock.pipeline.source.failure_log import SourceLogReporter
+from penstock.pipeline.source.failed_records import SourceDeadLetters, SourceLogReporter
 from penstock.pipeline.source.sending.delivery_tracking import tracked
 from penstock.pipeline.source.topic_creation import TopicCreator
 from penstock.pipeline.topics import TopicReporter

@@ -28,6 +28,7 @@ from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
 from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
 from penstock.kafka.security.settings import Security
+from penstock.pipeline.broker_errors import unsent
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.dead_letters import make_queue, queue_of
@@ -35,8 +36,7 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporte
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
 from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, Ending, RecordByRecord
-from penstock.pipeline.source.dead_letters import SourceDeadLetters
-from penstock.pipeline.source.failure_log import SourceLogReporter
+from penstock.pipeline.source.failed_records import SourceDeadLetters, SourceLogReporter
 from penstock.pipeline.source.figures import SourceFigures
 from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offset_log import HostOffsetLog, OffsetCopies, OffsetLog, TopicOffsetLog
@@ -52,7 +52,6 @@ from penstock.pipeline.source.sending.sender import (
 from penstock.pipeline.source.sending.topic_limits import TopicLimits
 from penstock.pipeline.source.topic_creation import TopicCreator, creates_topics
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
-from penstock.pipeline.source.transaction_errors import unsent
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
 from penstock.pipeline.telemetry.open_traces import open_traces

@@ -23,7 +23,7 @@ from penstock.api.record import SourceRecord
 from penstock.api.runtime_hooks import hooks_of
 from penstock.api.source import SourceTask
 from penstock.kafka.clients import init_transactions
-from penstock.pipeline.broker_errors import broker_error, is_away
+from penstock.pipeline.broker_errors import broker_error, is_away, transaction_failure, unsent
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import Ending, Part
 from penstock.pipeline.source.offset_log import OffsetCopies
@@ -36,7 +36,6 @@ from penstock.pipeline.source.sending.delivery_tracking import (
 )
 from penstock.pipeline.source.sending.sender import ContactLostError, Delivered, Put, Sender
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries, TransactionEnd
-from penstock.pipeline.source.transaction_errors import failure, unsent
 from penstock.values.repeated import distinct
 
 log = logging.getLogger(__name__)
@@ -106,7 +105,7 @@ class ExactlyOnce:
                 late = is_away(e.args[0]) and time.monotonic() < give_up
                 if not (late or e.args[0].retriable()):
                     otherwise = "Failed to initialize the transactional producer"
-                    raise failure(self._id, e.args[0], otherwise) from broker_error(e.args[0])
+                    raise transaction_failure(self._id, e.args[0], otherwise) from broker_error(e.args[0])
                 if self._control.halted.wait(BEGIN_AGAIN_SECONDS):
                     return False
 

@@ -1,8 +1,12 @@
-"""The limits of the topics of a source task: ``max.message.bytes``, and no record without a key if they are compacted.
+"""Limits of the topics of a source task: ``max.message.bytes``, no record without a key if they are compacted, and the
+partitions they have.
 
 A broker refuses a batch that is larger than the topic's ``max.message.bytes``. Java's producer splits such a batch and
 sends its halves; librdkafka fails all its records. So a batch for a topic that takes less than a full one is split
 before it is sent (``sender``).
+
+A producer may not know partitions that have been added since it asked, minutes ago: they are waited for, as by Java's
+producer (``KafkaProducer.waitOnMetadata``).
 """
 
 from __future__ import annotations
@@ -10,12 +14,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
+import confluent_kafka as ck
 from confluent_kafka.admin import AdminClient
 
 from penstock.api.batch import Batch
+from penstock.api.errors import KafkaError
 from penstock.api.record import Header
 from penstock.kafka.admin import TopicLimit, topic_limits
+from penstock.pipeline.broker_errors import broker_error
 
 log = logging.getLogger(__name__)
 
@@ -86,3 +94,47 @@ def _size(key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> 
     bodies = sum(len(part) for part in parts if part is not None)
     # Java: RECORD_BATCH_OVERHEAD and MAX_RECORD_OVERHEAD; lengths are zigzag varints.
     return 61 + 21 + bodies + sum(max(1, ((2 * n if n >= 0 else 1).bit_length() + 6) // 7) for n in lengths)
+
+
+MAX_BLOCK = 60.0
+"""Java's default of ``max.block.ms``, in seconds."""
+
+
+class MissingPartitions:
+    """The partitions that one producer does not know. ``wait`` is called repeatedly meanwhile, and may end the wait by
+    an error.
+    """
+
+    def __init__(self, producer: ck.Producer, max_block: float, wait: Callable[[], None]) -> None:
+        self._producer, self._max_block, self._wait = producer, max_block, wait
+        self._found: dict[tuple[str, int], int] = {}
+        """The partitions that did not appear, with the number of partitions that their topic has."""
+
+    def appears(self, error: ck.KafkaError, topic: str, partition: int | None) -> bool:
+        """Return whether ``produce`` failed for a partition that it did not know, and that its topic has by now. Waits
+        for ``max.block.ms``; for the same partition only once.
+        """
+        if error.code() != ck.KafkaError._UNKNOWN_PARTITION or partition is None:
+            return False
+        give_up = time.monotonic() + (0.0 if (topic, partition) in self._found else self._max_block)
+        while True:
+            with suppress(ck.KafkaException):  # no broker answers
+                known = len(self._producer.list_topics(topic, timeout=1.0).topics[topic].partitions)
+                if partition < known:
+                    self._found.pop((topic, partition), None)
+                    return True
+                self._found[topic, partition] = known
+            if time.monotonic() >= give_up:
+                return False
+            self._wait()
+
+    def cause(self, error: ck.KafkaError, topic: str, partition: int | None) -> KafkaError | None:
+        """Return Java's error for a partition that did not appear; None if this one is something else."""
+        known = None if partition is None else self._found.get((topic, partition))
+        if error.code() != ck.KafkaError._UNKNOWN_PARTITION or known is None:
+            return None
+        return broker_error(
+            ck.KafkaError(ck.KafkaError._TIMED_OUT),
+            reason=f"Partition {partition} of topic {topic} with partition count {known} is not present in metadata "
+            f"after {self._max_block * 1000:.0f} ms.",
+        )

@@ -1,25 +1,29 @@
-"""The dead letter queue of a source: records that its transforms or converters could not process
-(``penstock.errors.deadletterqueue.*``; Java has no such queue).
+"""Records of a source that fail: its error log, which shows them as they were polled, and its dead letter queue.
 
-A dead letter is sent like any record of its task, in place of the failed one and with its source offset: in the same
-transaction, or acknowledged before the offset is stored. It is the record as the task returned it; key and value are
-written by JsonConverter with their schemas, or as plain JSON if they don't match their schemas.
+The queue (``penstock.errors.deadletterqueue.*``; Java has none for sources) gets records that the source's transforms
+or converters could not process. A dead letter is sent like any record of its task, in place of the failed one and with
+its source offset: in the same transaction, or acknowledged before the offset is stored. It is the record as the task
+returned it; key and value are written by JsonConverter with their schemas, or as plain JSON if they don't match their
+schemas. Java: ``LogReporter.Source``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.columns import SelectedRows
 from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.converters import JsonConverter, SimpleHeaderConverter
 from penstock.pipeline.dead_letters import context_headers, has_context, queue_of
-from penstock.pipeline.errors import PipelineStage, RecordFailure
+from penstock.pipeline.errors import LogReporter, PipelineStage, RecordFailure
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.source.sending.delivery_tracking import tracked
+from penstock.pipeline.transforms.record_text import record_text
 
 _STAGES = (
     PipelineStage.TRANSFORMATION,
@@ -115,3 +119,35 @@ def _json(value: Any) -> str:
 
 def _text(value: Any) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes | bytearray) else str(value)
+
+
+class SourceLogReporter(LogReporter):
+    """A reporter of failures. It gets each batch before its steps, if its messages include records."""
+
+    _polled: Batch | None = None
+
+    def processed(self, polled: Batch) -> Batch:
+        """Take a batch before its steps; return it as ``tracked`` does if its records must be told apart."""
+        if not (self.settings.log and self.settings.log_messages):
+            return polled
+        self._polled = tracked(polled)
+        return self._polled
+
+    def record_text(self, record: Batch) -> str:
+        return f", where source record is = {record_text(self._as_polled(record).row(0))}"
+
+    def _as_polled(self, record: Batch) -> Batch:
+        """Return a record as it was polled; one that the brokers refuse much later is returned as it was sent."""
+        polled = self._polled
+        if polled is None or not isinstance(record.origin, SourceOrigin):
+            return record
+        assert isinstance(polled.origin, SourceOrigin)
+        row = _row(record.origin.offsets, polled.origin.offsets)
+        return record if row is None else polled.select((row,))
+
+
+def _row(one: Sequence[Any], all: Sequence[Any]) -> int | None:
+    """Return the row of one offset among all of them; both are of tracked batches."""
+    if isinstance(one, SelectedRows) and isinstance(all, SelectedRows):
+        return all.rows.index(one.rows[0]) if one.rows[0] in all.rows else None
+    return next((row for row, offset in enumerate(all) if offset is one[0]), None)
