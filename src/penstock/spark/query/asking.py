@@ -33,17 +33,17 @@ class AbortedError(RetriableError):
 
 
 class HangingError(TaskFencedError):
-    """A client does not come back from a request. This run of the task is lost; the next has clients of its own."""
+    """A client does not return from a request. This run of the task is lost; the next has clients of its own."""
 
 
 def failed(what: str, error: BrokerError) -> ConnectError:
-    """The error to raise, from ``broker_error``: a RetriableError if the brokers may recover."""
+    """Return the error to raise from ``broker_error``: a RetriableError if the brokers may recover."""
     return (RetriableError if may_pass(error) else ConnectError)(what)
 
 
 def asked(what: str, ask: Callable[[], T], aborted: Callable[[], bool], longest: float = math.inf) -> T:
-    """The answer to ``ask``, called again for SECONDS after errors that may pass, but for those after which a
-    transaction has to be aborted. ``what`` ends a sentence.
+    """Return the answer to ``ask``, which is repeated for SECONDS after errors that may pass, except those after which
+    a transaction has to be aborted. ``what`` ends a sentence.
 
     ``longest``: seconds after which a call of ``ask`` that has not come back is given up.
 

@@ -1,4 +1,4 @@
-"""A folder in any of Hadoop's file systems, with the one thing that they do in different ways: publish a file.
+"""Folders in any of Hadoop's file systems, which differ in how a file is published.
 
 To publish is to make a file appear with all of its content, unless there is one already. A link does so on local
 disks, a conditional PUT in object stores, a rename in HDFS and its kin.
@@ -26,27 +26,27 @@ _CONDITIONAL = "fs.option.create.conditional.overwrite"
 
 
 class Folder(Protocol):
-    """Paths are relative to the folder. Methods raise what the file system raises."""
+    """A folder; paths are relative to it. Methods raise what the file system raises."""
 
     def full(self, path: str) -> str: ...
 
     def children(self, path: str) -> list[str]:
-        """The names in it; none if it does not exist."""
+        """Return the names in a folder; none if it does not exist."""
 
     def data_files(self, path: str) -> list[str]:
-        """The paths of the files in it and below it, from there, without hidden ones."""
+        """Return the paths of all files below a folder, relative to it, without hidden ones."""
 
     def read(self, path: str) -> str | None:
-        """The content of a file; None if it does not exist."""
+        """Return the content of a file, or None if it does not exist."""
 
     def publish(self, path: str, text: str) -> bool:
-        """False if the file exists already; of several processes that publish it only one succeeds."""
+        """Create a file with this text; False if it exists already. Of several processes only one succeeds."""
 
     def move(self, source: str, target: str) -> None:
-        """Nothing is to be done if another process has moved it."""
+        """Move a file, unless another process has moved it."""
 
     def delete(self, path: str) -> None:
-        """With all that is below it, if it exists."""
+        """Delete a file or folder with everything below it, if it exists."""
 
 
 def folder_of(session: SparkSession, path: str) -> HadoopFolder:
@@ -110,7 +110,7 @@ class HadoopFolder:
         self._files.delete(self._at(path), True)
 
     def publish_by_link(self, path: str, text: str) -> bool:
-        """On local disks, where Hadoop's rename replaces a file."""
+        """Publish on local disks, where Hadoop's rename replaces a file."""
         file = Path(str(self._at(path).toUri().getPath()))
         file.parent.mkdir(parents=True, exist_ok=True)
         draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
@@ -127,7 +127,7 @@ class HadoopFolder:
         return True
 
     def publish_by_create(self, path: str, text: str) -> bool:
-        """In object stores, which put a file only if there is none, and have it whole or not at all."""
+        """Publish in object stores, which can create a file only if it is missing, and store it whole or not at all."""
         file = self._at(path)
         try:
             builder = self._files.createFile(file).overwrite(False).recursive().opt(_CONDITIONAL, "true")
@@ -141,7 +141,7 @@ class HadoopFolder:
         return True
 
     def publish_by_rename(self, path: str, text: str) -> bool:
-        """In file systems whose rename is one step and replaces no file."""
+        """Publish in file systems whose rename is atomic and replaces no file."""
         file, draft = self._at(path), self._at(f"{path}.{secrets.token_hex(4)}.draft")
         self._fill(self._files.create(draft, True), text)
         try:

@@ -1,4 +1,4 @@
-"""Query tasks in Spark's driver, each in a thread: to the worker they are tasks like those in processes of their own.
+"""Query tasks in Spark's driver, each in a thread; the worker sees tasks like those in processes of their own.
 
 They are admitted over the same channel and exchange the same messages. What differs is their end: a query that has
 lost its worker must not end the driver's process, so only its thread ends.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _REPORTED_BY_TASKS = ("py4j.clientserver", "SQLQueryContextLogger")
-"""Python's loggers that get every exception before it is raised."""
+"""Loggers that get every exception of Py4J and PySpark before it is raised."""
 _CHOSEN = {
     "spark.sql.adaptive.enabled": "false",  # streams can't
     "spark.sql.session.timeZone": "UTC",
@@ -54,18 +54,18 @@ _CHOSEN = {
 
 
 _STOPPED = re.compile(r"SparkContext (was shut ?down|has been shut ?down)|stopped SparkContext")
-"""Not the mere name, which is in Java's stack of every failed job."""
+"""Messages of a stopped application; its mere name is in Java's stack of every failed job."""
 INTERRUPT_SECONDS = 0.5
 SAMPLES = 2
-"""Previews at a time."""
+"""Maximum of previews at a time."""
 
 
 class _JavaEndedError(Exception):
-    """Why a query has ended that lost its connection to Spark's Java."""
+    """A query has lost its connection to Spark's Java; the message says how that ended."""
 
 
 class Queries:
-    """Called by the driver, which has one."""
+    """The query tasks and previews of a driver, which has one such object."""
 
     def __init__(self, context: SparkContext, java_ended: Callable[[], str | None]) -> None:
         """``java_ended`` says how Spark's Java has ended; None if it has not."""
@@ -204,7 +204,7 @@ class Queries:
         return None
 
     def _new_session(self, jars: Iterable[str]) -> SparkSession:
-        """A session of the task's own, with views and settings of its own."""
+        """Make a session for a task, with views and settings of its own."""
         with self._lock:
             if self._session is None:
                 self._session = self._begin(jars)
@@ -232,12 +232,12 @@ class Queries:
 
 
 def says_stopped(error: BaseException) -> bool:
-    """Whether Spark says that it takes no jobs any more."""
+    """Return whether Spark reports that it accepts no jobs any more."""
     return bool(_STOPPED.search(str(error)))
 
 
 def _may_be_lost(error: BaseException) -> bool:
-    """Whether it may be that of a query whose Java has ended, or ends.
+    """Return whether an error may come from the end of Spark's Java.
 
     Py4J raises a plain error if the connection broke while it waited for an answer.
     """

@@ -31,7 +31,7 @@ KEY_BYTES, SIZE_BYTES = 32, 4
 SECONDS = 10.0
 """How long a connection may take for TLS and its key."""
 PLACES = 256
-"""Connections at most at a time; of more, the oldest is given up."""
+"""Maximum of connections at a time; the oldest of more is closed."""
 RETRY_SECONDS = 0.1
 ATTEMPTS = 3
 KEPT = 16
@@ -40,7 +40,7 @@ KEPT = 16
 
 @dataclass(frozen=True, slots=True)
 class SafeReference:
-    """Where contents are. Java reads the same, ``penstock.jdbc.Reference``."""
+    """The place of contents. Java has the same class, ``penstock.jdbc.Reference``."""
 
     host: str
     port: int
@@ -48,13 +48,13 @@ class SafeReference:
     key: bytes
 
     def contents(self) -> bytes:
-        """Raises OSError if there is no such safe any more, or nothing of this key in it."""
+        """Fetch the contents. Raises OSError if the safe is closed, or has nothing of this key."""
         connection, contents = self.connected()
         connection.close()
         return contents
 
     def connected(self) -> tuple[socket.socket, bytes]:
-        """The contents, and a connection on which nothing more comes: the safe hangs up when the run is over."""
+        """Fetch the contents; return them with the connection, which the safe closes when the run is over."""
         for attempt in range(ATTEMPTS):
             try:
                 return self._connected()
@@ -88,7 +88,7 @@ class SafeSpec:
 
     @contextmanager
     def during_the_run(self) -> Iterator[TaskSpec]:
-        """While this lasts, this process ends when the run of the query does, or its driver."""
+        """Yield the spec; inside, this process ends when the run of the query does, or its driver."""
         connection, contents = self.reference.connected()
         with connection, ends_with(connection):
             yield _read(contents)
@@ -141,7 +141,7 @@ class Safe:
         return SafeReference(self._host, self._listening.getsockname()[1], self._identity.fingerprint, key)
 
     def keep_spec(self, spec: TaskSpec) -> SafeSpec:
-        """Called in the task's thread, when its converters and transforms have been made."""
+        """Keep a spec; called in the task's thread, when its converters and transforms have been made."""
         jvm = TaskJvm.present()
         return SafeSpec(self.keep(msgspec.json.encode(spec)), jars=jvm is not None and jvm.opened)
 
@@ -181,13 +181,13 @@ class Safe:
 
 
 def texts(values: list[str]) -> bytes:
-    """Texts as Java's half reads them: their number, and of each its size and UTF-8."""
+    """Encode texts for Java's half: their number, and of each its size and UTF-8."""
     encoded = [value.encode() for value in values]
     return len(encoded).to_bytes(4) + b"".join(len(each).to_bytes(4) + each for each in encoded)
 
 
 def _exactly(connection: ssl.SSLSocket, size: int) -> bytes:
-    """Raises OSError if the connection ends, or if it takes too long."""
+    """Read ``size`` bytes. Raises OSError if the connection ends, or if it takes too long."""
     data, deadline = bytearray(), time.monotonic() + SECONDS
     while len(data) < size:
         connection.settimeout(max(0.01, deadline - time.monotonic()))
@@ -210,7 +210,7 @@ def _hang_up(connection: socket.socket) -> None:
 
 @contextmanager
 def plugins_for(safe: SafeSpec, spec: TaskSpec) -> Iterator[tuple[TaskSpec, Resolve]]:
-    """The spec as it holds on this machine, and what finds its classes. ``spec`` is what ``safe`` has.
+    """Yield the spec as it holds on this machine, and the resolver of its classes. ``spec`` is that of ``safe``.
 
     Inside, plugins of jars find the connector's JVM on this machine, with a session for this partition alone.
     """

@@ -60,7 +60,7 @@ class JdbcJava:
         return made
 
     def sql_error(self, error: BaseException) -> Any | None:
-        """The SQLException in an error of Java's; None if there is none."""
+        """Return the SQLException in an error of Java's, or None."""
         java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
         while java is not None and not is_instance_of(self._gateway, java, "java.sql.SQLException"):
             java = java.getCause()
@@ -79,7 +79,7 @@ class JdbcJava:
 
 
 def lacks_driver(error_text: str, connection: Connection) -> ConnectError | None:
-    """The error to raise if Java's says that there is no driver."""
+    """Return the error to raise if Java reports that there is no driver."""
     return ConnectError(missing_driver(connection.driver)) if _LACKS in error_text else None
 
 

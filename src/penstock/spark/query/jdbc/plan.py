@@ -60,7 +60,7 @@ class PassPlan:
         return offset >= self.done.get(place, 0) and (starts is None or offset >= starts.get(place, offset + 1))
 
     def row_type(self) -> t.StructType:
-        """A row has a struct for each shape, all of which are null but its own."""
+        """Return the type of rows: a struct for each shape, all of which are null but the row's own."""
         structs = [t.StructField(f"s{i}", struct_type(shape)) for i, shape in enumerate(self.shapes)]
         return t.StructType([*HEAD, *structs])
 

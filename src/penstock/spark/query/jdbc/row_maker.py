@@ -1,4 +1,4 @@
-"""Batches of records to Arrow batches of rows for tables: each row with the number of its shape."""
+"""Conversion of records to Arrow batches of rows for tables, each row with the number of its shape."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TableRowMaker:
         self.new: set[RowShape] = set()
 
     def rows(self, batch: Batch, errors: ErrorHandler) -> pa.RecordBatch | None:
-        """The rows of a batch up to its stops; ``errors`` handles records that have no place in a table."""
+        """Return the rows of a batch up to its stops; ``errors`` handles records that have no place in a table."""
         if not len(batch):
             return None
         try:
@@ -59,7 +59,7 @@ class TableRowMaker:
         return batch
 
     def _numbered(self, batch: Batch) -> list[int]:
-        """The number of each record's shape. Raises DataError if a record has none."""
+        """Return the number of each record's shape. Raises DataError if a record has none."""
         values: Any = [True] * len(batch) if isinstance(batch.value_column, Table) else None
         keys: Any = [True] * len(batch) if isinstance(batch.key_column, Table) else None
         valued = values or [value is not None for value in batch.values]
@@ -92,7 +92,7 @@ class TableRowMaker:
         return number
 
     def _known(self, batch: Batch) -> tuple[Batch, list[int]]:
-        """The records up to the stops, with the numbers of their shapes."""
+        """Return the records up to the stops, with the numbers of their shapes."""
         numbers = self._numbered(batch)
         if _NEW not in numbers:
             return batch, numbers
@@ -122,7 +122,7 @@ class TableRowMaker:
         return pa.RecordBatch.from_arrays([*head, *structs], schema=self._schema)
 
     def _struct(self, batch: Batch, numbers: Sequence[int], number: int) -> pa.Array:
-        """The structs of one shape: null in the rows of others."""
+        """Return the structs of one shape: null in the rows of others."""
         kind = self._schema.field(f"s{number}").type
         rows = [i for i, each in enumerate(numbers) if each == number]
         if not rows:

@@ -65,7 +65,7 @@ class TableRows:
         self.totals.add(PassTotals(pipeline.totals(), Stops(list(maker.new), dict(maker.stops))))
 
     def _wanted(self, arrow: pa.RecordBatch, stops: Mapping[Partition, int]) -> pa.RecordBatch:
-        """Without the records that are done, and those of partitions in which this pass has stopped."""
+        """Leave out records that are written already, and those of partitions in which this pass has stopped."""
         plan = self.plan
         if plan.starts is None and not plan.done and not stops:
             return arrow
@@ -86,7 +86,7 @@ class RefusedRows:
 
     spec: SafeSpec
     refused: Mapping[Partition, Mapping[int, str]]
-    """By partition and offset what the database has said."""
+    """Messages of the database by partition and offset."""
     totals: Accumulator[PassTotals]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -115,5 +115,5 @@ class RefusedRows:
         return self.refused.get((origin.topics[row], origin.partitions[row]), {}).get(origin.offsets[row])
 
     def _refuse(self, batch: Batch) -> Batch:
-        """Every record; those of a batch one by one, since each has its own message."""
+        """Refuse every record; those of a batch one by one, since each has its own message."""
         raise DataError(self._said(batch, 0) or "The database refuses this row")

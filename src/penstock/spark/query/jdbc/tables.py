@@ -1,4 +1,4 @@
-"""The tables of a sink: they exist and have the columns of a shape, or are created or altered, or the task fails."""
+"""The tables of a sink, which are created or altered until they have the columns of its records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.spark.query.jdbc.java import JavaError, JdbcJava
 
 
 class SinkTables:
-    """``forget`` what is known of the database after an error: somebody may have changed it."""
+    """Tables of a sink's database, with a cache of their columns; call ``forget`` after an error."""
 
     def __init__(self, java: JdbcJava, settings: JdbcSinkSettings) -> None:
         self._java, self._settings = java, settings
@@ -31,7 +31,7 @@ class SinkTables:
         self._ready.clear()
 
     def prepare(self, shape: RowShape) -> None:
-        """See that the table has the columns. Raises ConnectError if it can't have them, and Java's errors."""
+        """Make sure that the table has the columns. Raises ConnectError if that is impossible, and Java's errors."""
         if shape in self._ready:
             return
         name = self._dialect.table_name(shape.table)
@@ -44,11 +44,11 @@ class SinkTables:
         self._ready.add(shape)
 
     def known(self, shape: RowShape) -> RowShape:
-        """The shape with the columns of its table, which is prepared."""
+        """Return the shape with the columns of its table, which is prepared."""
         return shape.in_table(self._columns[self._dialect.table_name(shape.table)])
 
     def copy(self, shape: RowShape) -> str | None:
-        """The COPY for rows of a shape that is ``known``; None if they have to be inserted."""
+        """Return the COPY for rows of a shape that is ``known``, or None if they have to be inserted."""
         if not self._settings.copies or shape.delete:
             return None
         name = self._dialect.table_name(shape.table)
@@ -57,7 +57,7 @@ class SinkTables:
         return self._dialect.copy(name, shape.columns, self._types[name])
 
     def _known_types(self, name: TableName) -> dict[str, str]:
-        """Empty where the catalog is not PostgreSQL's own, though the protocol is."""
+        """Return the types of columns; none where the catalog is not PostgreSQL's, though the protocol is."""
         with self._database() as database:
             try:
                 found = list(database.values(self._dialect.column_types, self._java.list([self._dialect.table(name)])))
@@ -66,7 +66,7 @@ class SinkTables:
         return dict(zip(found[::2], found[1::2], strict=True))
 
     def ledger(self, statements: LedgerStatements, sink: str) -> dict[str, int]:
-        """By epoch, the number of the last batch that the database has of a sink; the table is created if missing."""
+        """Return the number of the last batch of a sink in the database, by epoch; create the table if missing."""
         with self._database() as database:
             try:
                 values = list(database.values(statements.known, self._java.list([sink])))
@@ -108,7 +108,7 @@ class SinkTables:
         return self._execute_if_new(database, self._dialect.create(name, shape.columns), name)
 
     def _execute_if_new(self, database: Any, sql: str, name: TableName) -> dict[str, str]:
-        """Another connector may have created the table meanwhile."""
+        """Create the table, unless another connector has created it meanwhile."""
         try:
             database.execute(sql)
         except JavaError:

@@ -84,7 +84,7 @@ class KafkaReader:
         self._session, self._options = session, options
 
     def stream(self, start: Mapping[Partition, int], most: int) -> DataFrame:
-        """All records from ``start`` on; ``most`` in a batch."""
+        """Return a stream of all records from ``start`` on; ``most`` is the maximum of a batch."""
         return (
             self._session.readStream.format("kafka")
             .options(**self._options)
@@ -95,7 +95,7 @@ class KafkaReader:
         )
 
     def batch(self, span: Span) -> DataFrame:
-        """Exactly these records."""
+        """Return exactly the records of ``span``."""
         return (
             self._session.read.format("kafka")
             .options(**self._options)
@@ -143,7 +143,7 @@ class Topics:
         return asked("the topics to read were listed", ask, self._aborted)
 
     def starts(self, partitions: list[Partition], committed: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Where to start: at the committed offset if it is in range, otherwise as ``auto.offset.reset`` says.
+        """Return where to start: at the committed offset if it is in range, otherwise as ``auto.offset.reset`` says.
 
         Raises ConnectError if that is ``none``.
         """
@@ -153,7 +153,7 @@ class Topics:
         }
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """The ends of the partitions whose leaders answer within a second."""
+        """Return the ends of the partitions whose leaders answer within a second."""
         found = {}
         with contextlib.suppress(KafkaException):
             for partition in partitions:
@@ -161,7 +161,7 @@ class Topics:
         return found
 
     def _ranges(self, partitions: list[Partition]) -> dict[Partition, tuple[int, int]]:
-        """The first offset of each partition and the one after its last record; all are asked for at once."""
+        """Return the first offset of each partition and the one after its last record, by one request for all."""
         whose = "the topics"
 
         def at(where: int) -> dict[Partition, int]:

@@ -57,7 +57,7 @@ class BatchTotals:
         return totals
 
     def errors(self) -> BatchTotals:
-        """Return those of errors and dead letters alone."""
+        """Return only the totals of errors and dead letters."""
         of_errors = {*ERRORS, LAST_ERROR, LAST_ERROR + _TIME}
         counts, times, texts = (
             {name: value for name, value in values.items() if name in of_errors}

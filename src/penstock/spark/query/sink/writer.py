@@ -45,7 +45,7 @@ Never null: Spark asks its Arrow writer after each row how large the batch has b
 takes longer with each row of it; in the end most of the time.
 """
 PROBED = 100
-"""How many records are searched for their columns first; if none of them has a value, all are."""
+"""Records that are searched for their columns first; all are if none of them has a value."""
 
 
 class PipelineError(ConnectError):
@@ -121,7 +121,7 @@ class BatchWriter:
             return self._totals.value
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
-        """The columns of the first values; None if there are no values."""
+        """Return the columns of the first values, or None if there are no values."""
         rows = Rows(self._spec, None, self._totals, self._keys)
         found = records.mapInArrow(rows, f"{SCHEMA_COLUMN} STRING").collect()
         return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
@@ -138,7 +138,7 @@ class BatchWriter:
 
 
 def keys_of(settings: SinkSettings, columns: t.StructType | None) -> Keys | None:
-    """By what rows are changed, if they are. Raises ConfigError if the declared columns lack it."""
+    """Return the keys by which rows are changed, or None. Raises ConfigError if the declared columns lack it."""
     if settings.keys is None:
         return None
     if columns is not None and (lacking := [name for name in settings.keys if name not in columns.names]):

@@ -1,4 +1,4 @@
-"""In which order Arrow batches of several partitions are taken: as they come, or one partition after the other."""
+"""The order in which Arrow batches of several partitions are taken: of arrival, or one partition after the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 AHEAD = 2
-"""Arrow batches that wait to be taken; in order, of the partition whose turn it is."""
+"""Maximum of Arrow batches that wait to be taken; in order, of the partition whose turn it is."""
 MAX_BYTES = 64 << 20
 """Maximum of bytes that wait of partitions whose turn it is not."""
 
@@ -21,10 +21,10 @@ class Arriving(Protocol):
     """One partition of the batch that was begun last."""
 
     def put(self, rows: pa.RecordBatch, seconds: float) -> bool:
-        """False if there is no place for these rows for so long, or if another batch has been begun."""
+        """Add rows; False if there is no room within ``seconds``, or if another batch has been begun."""
 
     def ended(self) -> None:
-        """All of its rows have been put."""
+        """Called when all rows of the partition have been put."""
 
 
 class Arrivals(Protocol):
@@ -39,10 +39,10 @@ class Arrivals(Protocol):
     def partition(self, number: int) -> Arriving: ...
 
     def finish(self, end: object, seconds: float) -> bool:
-        """Put what is taken after all rows of the batch; False if there is no place for so long."""
+        """Put the object that is taken after all rows of the batch; False if there is no room within ``seconds``."""
 
     def take(self, seconds: float) -> Any:
-        """None if nothing comes for so long."""
+        """Return the next item, or None if none arrives within ``seconds``."""
 
 
 class AsTheyCome:

@@ -21,9 +21,9 @@ from penstock.spark.query.folder import HadoopFolder
 log = logging.getLogger(__name__)
 
 MAX_NAME_BYTES = 255
-"""Bytes of a name in most file systems."""
+"""Maximum of bytes of a name in most file systems."""
 OWNER = "penstock-owner"
-"""The file that says whose the checkpoint is."""
+"""The file that names the owner of the checkpoint."""
 BEGUN, DONE = "offsets", "commits"
 """Spark's names of its two logs, folders with one file for each batch."""
 
@@ -39,7 +39,7 @@ def folder_name(connector: str) -> str:
 
 
 def owner_of(cluster: str, group: str) -> str:
-    """The cluster whose connector it is: the id of its Kafka and the worker group, if any."""
+    """Return the name of a connector's cluster: the id of its Kafka and the worker group, if any."""
     return f"Kafka cluster {cluster or '?'}, group {group or '?'}"
 
 

@@ -84,7 +84,7 @@ class InExecutors:
 
 
 class Counts:
-    """Makes what partitions report figures of their connector's task."""
+    """Adds the reports of partitions to the metrics of their connector's task."""
 
     def __init__(self, metrics: Metrics, topics: TopicReporter) -> None:
         self._metrics, self._topics = metrics, topics
@@ -98,7 +98,7 @@ class Counts:
         self._schemas: list[Any] = []
 
     def add(self, report: PartitionReport) -> None:
-        """Raises PipelineError for a partition that has failed."""
+        """Add a report. Raises PipelineError if its partition has failed."""
         metrics = self._metrics
         self._busy += report.seconds
         self._records += report.values.get("source-record-poll-total", 0.0)
@@ -120,7 +120,7 @@ class Counts:
             raise PipelineError(report.failure)
 
     def batch(self, seconds: float) -> None:
-        """All partitions of a batch have been added, which took so long."""
+        """Finish a batch that took ``seconds``; the reports of all its partitions have been added."""
         for stage, spent in shares(self._stages, self._busy, seconds, rest="send").items():
             self._metrics.add(f"penstock-stage-{stage}-seconds-total", spent)
         self._metrics.observe("poll-batch", seconds * 1000, "-time-ms")
@@ -128,7 +128,7 @@ class Counts:
         self._stages, self._busy, self._records = {}, 0.0, 0.0
 
     def _note(self, schemas: list[Any]) -> None:
-        """Every partition says which schemas it has; a task says each once."""
+        """Report schemas of a partition that the task has not reported yet."""
         for each in schemas:
             if each not in self._schemas:
                 self._schemas.append(each)

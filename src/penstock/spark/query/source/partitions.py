@@ -34,7 +34,7 @@ class _Partition:
 
 
 class Partitions:
-    """Called by the threads of the partitions. ``differing`` has a sentence for each that has changed."""
+    """The partitions of a batch, for their threads. ``differing`` has a sentence for each that has changed."""
 
     def __init__(self) -> None:
         self.differing: list[str] = []
@@ -43,7 +43,7 @@ class Partitions:
 
     @property
     def rows(self) -> int:
-        """How many have been taken."""
+        """The number of rows that have been taken."""
         with self._lock:
             return sum(each.rows for each in self._partitions.values())
 
@@ -66,7 +66,7 @@ class Attempt:
         self._seen = self._rows = 0
 
     def is_new(self, batch: pa.RecordBatch) -> bool:
-        """Whether this Arrow batch is to be taken, which counts it. Raises OSError if it is another than before."""
+        """Return whether an Arrow batch is new, and count it. Raises OSError if an earlier attempt's differs."""
         digest, taken = hashlib.blake2b(batch.serialize(), digest_size=16).digest(), self._partition.taken
         known = self._seen < len(taken)
         if known and taken[self._seen] != digest:
@@ -79,7 +79,7 @@ class Attempt:
         return not known
 
     def ends(self, rows: int) -> bool:
-        """Called at its end: whether these are all its rows. Raises OSError if there were more before."""
+        """Return at the end whether ``rows`` have come. Raises OSError if an earlier attempt had more."""
         if self._rows == rows and self._seen < len(self._partition.taken):
             raise self._differs()
         return self._rows == rows

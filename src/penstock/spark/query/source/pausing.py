@@ -1,4 +1,4 @@
-"""When a source query pauses."""
+"""Pauses of a source query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.pipeline.task import TaskControl
 
 
 class BetweenBatches(TaskControl):
-    """Puts a pause off until the batch that has been begun is in the topic: no transaction is left open."""
+    """Delays a pause until the batch that has been begun is in the topic, so that no transaction is left open."""
 
     def __init__(self, pausing: bool = False) -> None:
         super().__init__(pausing)

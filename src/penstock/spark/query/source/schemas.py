@@ -1,4 +1,4 @@
-"""From the columns of a Spark table to Connect's data: the way back of ``columns``."""
+"""Conversion of a Spark table's columns to Connect's data, the reverse of ``columns``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PRIMITIVES: dict[type[t.DataType], s.Schema] = {
 
 
 def connect_schema(kind: t.DataType, name: str, nullable: bool = False) -> s.Schema:
-    """The schema of values of this type. Raises DataError, with the column's name, for a type that Connect has not."""
+    """Return the schema for a type. Raises DataError, with the column's name, for types that Connect does not have."""
     match kind:
         case t.StructType():
             fields = [(each.name, connect_schema(each.dataType, f"{name}.{each.name}", each.nullable)) for each in kind]
@@ -68,7 +68,7 @@ class Records:
         self.key_schema = None if not key else fields[0][1] if len(key) == 1 else s.struct(*fields)
 
     def of(self, rows: pa.RecordBatch) -> tuple[list[Any] | Table, Table]:
-        """The keys and the values of one row at least."""
+        """Return the keys and the values of at least one row."""
         columns = [column.to_pylist(maps_as_pydicts="strict") for column in rows.columns]
         values = Table(rows.schema.names, columns)
         match self._key:

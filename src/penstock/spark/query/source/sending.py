@@ -38,7 +38,7 @@ from penstock.spark.query.safe import SafeSpec, plugins_for
 from penstock.spark.query.sink.rows.plan import lost_host
 
 Records = Callable[[pa.RecordBatch], Batch]
-"""Makes records of one row at least; can be pickled."""
+"""A picklable function that makes records of at least one row."""
 FAILURE = "failure"
 """The column of a partition's answer, one row: the trace of what ended it, or null if all its records have arrived."""
 
@@ -51,7 +51,7 @@ class PartitionReport:
     values: Mapping[str, Any] = field(default_factory=dict)
     """Its metrics."""
     topics: tuple[str, ...] = ()
-    """In which a record has arrived."""
+    """Topics in which a record has arrived."""
     failure: str | None = None
     """The trace of what ended it, if its records can't be sent; Spark does not try again."""
 
@@ -202,7 +202,7 @@ class _Host:
         pass
 
     def store_offsets(self, offsets: SourceOffsets) -> None:
-        """The connector's task does."""
+        """Do nothing: the connector's task stores its offsets."""
 
     def metrics(self, values: dict[str, Any]) -> None:
         schemas = [*self.values.get(REPORTED, ()), *values.get(REPORTED, ())]

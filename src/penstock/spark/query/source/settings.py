@@ -135,7 +135,7 @@ def source_partition(connector: str) -> dict[str, Any]:
 
 
 def batch_of(offset: Mapping[str, Any] | None) -> int | None:
-    """The number in a source offset, -1 before the first batch. Raises ConnectError for what is none."""
+    """Return the number in a source offset, -1 before the first batch. Raises ConnectError for a malformed one."""
     if offset is None:
         return None
     batch = offset.get(BATCH)
@@ -145,7 +145,7 @@ def batch_of(offset: Mapping[str, Any] | None) -> int | None:
 
 
 def check_offset(connector: str, partition: Mapping[str, Any] | None, offset: Mapping[str, Any] | None) -> None:
-    """Raises ConnectError for what can't be an offset of this connector."""
+    """Raise ConnectError for an offset that this connector can't have."""
     if partition != source_partition(connector):
         raise ConnectError(f"The source partition of this connector is {source_partition(connector)}, not {partition}")
     batch_of(offset)

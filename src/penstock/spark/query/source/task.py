@@ -79,7 +79,7 @@ def run_source_query(
 
 
 class _OverError(Exception):
-    """Lets Spark take a batch for failed: the task has ended before it was committed."""
+    """The task has ended before a batch was committed; Spark then takes the batch for failed."""
 
 
 class QuerySource(SourceTask):
@@ -176,7 +176,7 @@ class QuerySource(SourceTask):
             self._transfer.close()
 
     def end(self) -> None:
-        """Called last: returns when the query is over."""
+        """End the task; called last. Returns when the query is over."""
         self.stop()
         if self._query is not None:
             with contextlib.suppress(Exception):

@@ -1,4 +1,4 @@
-"""How the rows of a batch get to their topics. ``executors`` has the other way than the one here."""
+"""Transfer of a batch's rows to their topics: the protocol, and by way of the task. ``executors`` has the other way."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchEnd:
-    """After the last row of a batch."""
+    """The end of a batch, after its last row."""
 
     number: int
 
 
 class Transfer(Protocol):
-    """``take`` is called by the task's thread, ``run`` by Spark's, for one batch after the other."""
+    """Transfer of rows. ``take`` is called by the task's thread, ``run`` by Spark's, for one batch after the other."""
 
     sent_by: str
     """Where the records are sent: by the ``driver`` or by the ``executors``."""
 
     def run(self, rows: DataFrame, records: Records, number: int) -> None:
-        """Bring these rows on their way; returns when all have been taken or sent.
+        """Transfer rows; returns when all have been taken or sent.
 
         Raises BatchLostError if the batch has to begin again, and Spark's errors.
         """
 
     def take(self, seconds: float) -> Batch | BatchEnd | None:
-        """Records for the task to send, or the end of the batch, once all of it has been taken or sent.
+        """Return records for the task to send, or the end of the batch, once all of it has been taken or sent.
 
         None if nothing comes for so long. Raises ConnectError if records can't be sent.
         """
@@ -45,7 +45,7 @@ class Transfer(Protocol):
 
 
 class ToTask:
-    """The task takes the rows and sends them: exactly once needs one producer for all rows of a batch."""
+    """Transfer by the task, which sends the rows: exactly once needs one producer for all rows of a batch."""
 
     sent_by = "driver"
 

@@ -36,7 +36,7 @@ SENT = "sent"
 KEY_SECONDS = 10.0
 """How long a connection may take for TLS, and then to send its key."""
 STRANGERS = 256
-"""Connections at most that have not sent it; of more, the oldest is given up."""
+"""Maximum of connections that have not sent their key; the oldest of more is closed."""
 BUFFER = 1 << 18
 """Bytes; with Python's own 8 KiB, TLS would cut and put together many more records."""
 RETRY_SECONDS = 0.1
@@ -114,7 +114,7 @@ class Receiver:
         return Send((self._host, self._listening.getsockname()[1]), self._identity.fingerprint, self._key)
 
     def take(self, seconds: float) -> Any:
-        """The next Arrow batch, or what ``finish`` was given; None if nothing comes for so long."""
+        """Return the next Arrow batch, or the object of ``finish``; None if neither arrives within ``seconds``."""
         return self._arrivals.take(seconds)
 
     def finish(self, sent: int, end: object) -> None:
@@ -129,7 +129,7 @@ class Receiver:
             pass
 
     def check(self) -> None:
-        """Raises BatchLostError if Spark has sent a partition twice with different rows."""
+        """Raise BatchLostError if Spark has sent a partition twice with different rows."""
         if self._partitions.differing:
             raise BatchLostError(self._partitions.differing[0])
 
@@ -176,7 +176,7 @@ class Receiver:
             threading.Thread(target=self._receive, args=(secured,), name="rows", daemon=True).start()
 
     def _receive(self, connection: ssl.SSLSocket) -> None:
-        """One partition. A connection that breaks is its sender's failure, which Spark reports.
+        """Receive one partition. A connection that breaks is its sender's failure, which Spark reports.
 
         What does not begin with the key of the batch is no partition of it, and is ignored.
         """
@@ -235,6 +235,6 @@ def _exactly(connection: socket.socket, size: int, deadline: float) -> bytes:
 
 
 def _hang_up(connection: socket.socket) -> None:
-    """Called by any thread: ``ssl.SSLSocket.shutdown`` is not made for that."""
+    """Shut a connection down, from any thread, for which ``ssl.SSLSocket.shutdown`` is not made."""
     with suppress(OSError):
         socket.socket.shutdown(connection, socket.SHUT_RDWR)

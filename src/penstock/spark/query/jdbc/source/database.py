@@ -20,15 +20,15 @@ from penstock.spark.query.jdbc.java import JavaError, JdbcJava, lacks_driver
 log = logging.getLogger(__name__)
 
 _PERMANENT = re.compile("28.*|3D.*|42.*")
-"""SQLSTATEs of what will not get better: a wrong password, no such database, wrong SQL."""
+"""SQLSTATEs of permanent errors: a wrong password, a missing database, wrong SQL."""
 
 
 class DatabaseError(Exception):
-    """The database can't be reached, or is out of order."""
+    """The database can't be reached, or does not work."""
 
 
 class NoTableError(Exception):
-    """The table is not there any more."""
+    """The table does not exist any more."""
 
 
 class Database:
@@ -51,7 +51,7 @@ class Database:
         return parameters
 
     def described(self, extent: Extent, table: SourceTable, column: SourceColumn, kind: str) -> Extent:
-        """With what the database's statistics know of the values; ``kind``: N or T."""
+        """Complete the extent by the database's statistics of the values; ``kind``: N or T."""
         dialect = self._connection.dialect
         schema, name, label, sql = map(_literal, (table.schema, table.name, column.label, table.sql(dialect)))
         type = "numeric" if kind == "N" else "timestamptz" if column.type_name == "timestamptz" else "timestamp"
@@ -69,7 +69,7 @@ class Database:
         return self._ask("texts", sql)
 
     def now(self) -> int:
-        """The database's time, in nanoseconds since 1970."""
+        """Return the database's time, in nanoseconds since 1970."""
         (found,) = self._ask("row", self._connection.dialect.now, self._java.list([]), "T")
         return value_of(found)
 
@@ -83,7 +83,7 @@ class Database:
             self._catalog = None
 
     def _ask(self, method: str, *arguments: Any) -> list[Any]:
-        """Raises DatabaseError, NoTableError, or ConnectError for what will not get better."""
+        """Run a query. Raises DatabaseError, NoTableError, and ConnectError for permanent errors."""
         try:
             if self._catalog is None:
                 self._catalog = self._java.entry.catalog(self._java.connections, self._connection.zone)

@@ -32,7 +32,7 @@ _UNREADABLE = "penstock: column "
 
 @dataclass(frozen=True, slots=True)
 class RangesEnd:
-    """Taken after the last row of some ranges; ``last``: of all."""
+    """The end of some ranges, taken after their last row; ``last``: of all ranges."""
 
     last: bool
 

@@ -39,7 +39,7 @@ class ReadShape:
         return Columns([field.name for field in self.fields], columns)
 
     def positions(self, rows: pa.RecordBatch) -> RowPositions:
-        """The place of each row, as the statement orders them."""
+        """Return the position of each row, in the order of the statement."""
         at, nothing = len(self.fields), [None] * rows.num_rows
         numbers: Sequence[int | None] = nothing
         if self.by_number:
@@ -95,7 +95,7 @@ class BatchOffsets:
 def offsets_of(
     positions: RowPositions, shape: ReadShape, before: TablePosition, group: TablePosition | None
 ) -> BatchOffsets:
-    """``before`` and ``group``: ``behind`` and ``group`` of the previous batch."""
+    """Return the offsets of a batch; ``before`` and ``group`` are ``behind`` and ``group`` of the previous one."""
     if shape.by_number:
         return BatchOffsets(RowOffsets(positions), positions[-1], len(positions), None)
     if not shape.by_time:

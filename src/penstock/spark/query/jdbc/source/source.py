@@ -125,7 +125,7 @@ class ReadSource:
         return Statements(tuple(selects), labels, shape, at, tuple(positions))
 
     def _selects(self, window: Window, column: SourceColumn | None) -> Sequence[Any] | None:
-        """The ranges; None if there is nothing. ``column``: by which they are split."""
+        """Return the ranges, or None if there are no rows. ``column``: the one by which they are split."""
         if self._table is None or window.axis is None:
             return window.selects([])
         extent = self._extent(window)
@@ -145,7 +145,7 @@ class ReadSource:
         return replace(window, upto=extent.high).selects(self._cuts(extent))
 
     def _extent(self, window: Window) -> Extent | None:
-        """None if there are no rows. Their number may be less if one range holds them."""
+        """Return the extent of the rows, or None if there are none. If one range holds them, the count may be low."""
         table, after = self._sql_name(), self.position.number
         if not window.times and window.number is not None and after is not None:
             # Most often an index answers this at once, and counting the rows would take longer than to read them.
@@ -158,7 +158,7 @@ class ReadSource:
         return Extent.of(self._database.row(window.extent(table), window.kinds))
 
     def _splits(self, extent: Extent) -> bool:
-        """Not with a suffix: a LIMIT of the first range would leave out what is before the second."""
+        """Return whether rows are read in ranges: not with a suffix, since a LIMIT in the first would skip rows."""
         return not self._settings.suffix and extent.rows > self._settings.rows
 
     def _cuts(self, extent: Extent, unit: int = 1) -> list[int]:
@@ -177,7 +177,7 @@ class ReadSource:
         return now
 
     def _number(self, columns: Sequence[SourceColumn]) -> str | None:
-        """The incrementing column's name. Raises ConnectError if there is none."""
+        """Return the incrementing column's name. Raises ConnectError if there is none."""
         if not self._settings.by_number:
             return None
         mapped = None if self._table is None else columns_for(self._table, self._settings.number_mapping)
@@ -248,7 +248,7 @@ class ReadSource:
 
 
 def _found(columns: Sequence[SourceColumn], name: str, source: ReadSource) -> str:
-    """The name as the database spells it; of a query, with the table in front of it that joins need."""
+    """Return the name as the database spells it; of a query, with the table in front of it that joins need."""
     prefix, dot, last = name.rpartition(".") if source.is_query else ("", "", name)
     labels = [column.label for column in columns]
     found = [last] if last in labels else [label for label in labels if label.casefold() == last.casefold()]

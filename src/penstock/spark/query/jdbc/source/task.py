@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 0.5
-"""How long the loop waits at most before it looks whether a table is due."""
+"""Maximum of seconds that the loop waits before it looks whether a table is due."""
 
 
 def run_jdbc_source(
@@ -54,7 +54,7 @@ def run_jdbc_source(
     resolve: Resolve,
     entered: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run the task until it is stopped; as ``run_source_query``."""
+    """Run the task until it is stopped, see ``run_source_query``."""
     connector = {**spec.connector_config, BOUNDARY: "connector"}
     with Safe(str(session.sparkContext.getConf().get("spark.driver.host"))) as safe:
         task = JdbcSource(spec, session, safe, entered)
@@ -137,7 +137,7 @@ class JdbcSource(SourceTask):
         return max(0.0, min([*(due - now for due in waiting), IDLE_SECONDS]))
 
     def progress(self) -> list[SourceProgress]:
-        """How far each table has been read; where it ends would be a query of its own."""
+        """Return how far each table has been read; finding its end would take another query."""
         return [
             SourceProgress(source.partition, position, None, unit)
             for source in self._sources.values()
@@ -154,7 +154,7 @@ class JdbcSource(SourceTask):
             self._receiver.close()
 
     def end(self) -> None:
-        """Called last: returns when nothing is read any more."""
+        """End the task; called last. Returns when nothing is read any more."""
         self.stop()
         if self._reading is not None:
             self._reading.cancel()
@@ -239,7 +239,7 @@ class JdbcSource(SourceTask):
         return batch
 
     def _finish(self) -> None:
-        """All rows of the read have been taken."""
+        """Finish a read whose rows have all been taken."""
         source = self._source
         assert source is not None
         assert self._reading is not None
