@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any, get_args
+
+import pytest
 
 from penstock import observe
-from penstock.core.model.events import Completed, ConnectorFailed, ConnectorRunning
+from penstock.core.model.events import Completed, ConnectorChange, ConnectorFailed, ConnectorRunning
 from penstock.core.model.tasks import (
     OffsetsReported,
     SparkDied,
+    TaskChange,
     TaskEvent,
     TaskFailed,
     TaskId,
     TaskMetrics,
+    TaskReport,
     TaskRunning,
     TopicSeen,
 )
 from penstock.settings.providers import ConfigTransformer, FileConfigProvider
-from penstock.settings.redaction import MAX_REMEMBERED, Redaction
+from penstock.settings.redaction import MAX_REMEMBERED, UNCLEANED, Redaction
 
 CANARY = "canary-7f3a"
 
@@ -79,6 +84,18 @@ def test_events_are_cleaned_but_for_names_and_data() -> None:
     assert [clean(event) for event in unchanged] == [*unchanged]
     assert clean(ConnectorFailed(CANARY, 1, CANARY)) == ConnectorFailed(CANARY, 1, "[hidden]")
     assert clean(SparkDied(CANARY)) == SparkDied("[hidden]")
+
+
+@pytest.mark.parametrize("kind", [*get_args(TaskChange | TaskReport | ConnectorChange), SparkDied])
+def test_every_text_of_every_event_is_cleaned_unless_it_is_declared(kind: Any) -> None:
+    """Of connectors, of tasks and of Spark: those are the events with texts of plugins and drivers."""
+    given: dict[str, Any] = {"id": TaskId("c", 0), "run": 1, "name": "c", "offsets": (), "values": {"text": CANARY}}
+    texts = {each.name for each in fields(kind) if each.type in ("str", "str | None")} - given.keys()
+    given = {each.name: given.get(each.name, CANARY) for each in fields(kind) if each.type != "bool"}
+    found = learned().clean_event(kind(**given))
+    kept = {name for base, names in UNCLEANED.items() if issubclass(kind, base) for name in names}
+    assert {name for name in texts if CANARY in getattr(found, name)} == texts & kept
+    assert CANARY not in str(getattr(found, "values", ""))
 
 
 def test_log_lines() -> None:
