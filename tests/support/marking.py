@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-STARTING = frozenset({"bootstrap", "registry_url"})
-"""The fixtures of this folder that start a JVM. Those of others are marked where their tests are."""
+STARTING = frozenset({"bootstrap", "registry_url", "jvm", "jvm_spec"})
+"""The fixtures that start a JVM or a broker, by whatever other fixture they are used."""
 _JAVAS = frozenset({"java", "spark-submit"})
 _running: list[str] = []
 """The node ids of the test that runs, if it is not marked; then of what it has started."""
