@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install browser databases demo test fast coverage soak soak-queries kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
+.PHONY: help install browser databases demo test fast coverage soak-short soak soak-queries kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 # Tests wait about half of their time for leases, sessions and retries: three for the two processors of CI.
@@ -29,9 +29,9 @@ databases:  ## install PostgreSQL and MariaDB, which tests of databases need, by
 demo: $(STAMP)  ## run a broker, a worker and connectors with real data, on this machine
 	$(BIN)/penstock demo
 
-test: $(STAMP)  ## run all tests, in JOBS=3 processes, each with its own Kafka broker and Spark
+test: $(STAMP)  ## run all tests but the soaks, in JOBS=3 processes, each with its own Kafka broker and Spark
 	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m support.spark.class_data
-	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not soak"
 
 fast: $(STAMP)  ## run the tests that need neither Kafka nor a JVM, in less than a minute
 	$(BIN)/pytest -n logical --dist loadfile -m "not integration and not slow"
@@ -39,11 +39,14 @@ fast: $(STAMP)  ## run the tests that need neither Kafka nor a JVM, in less than
 coverage: $(STAMP)  ## measure which lines of src the tests reach, in all processes (build/coverage); ARGS="tests/core" runs those
 	@rm -rf build/coverage && mkdir -p build/coverage
 	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m support.spark.class_data
-	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not soak" $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report --skip-covered --sort=cover > build/coverage/report.txt
 	@tail -1 build/coverage/report.txt; echo "The report by line is build/coverage/html/index.html."
+
+soak-short: $(STAMP)  ## run the tests of the soaks themselves, with a few kills each, which make test leaves out
+	$(BIN)/pytest -m soak
 
 soak: $(STAMP)  ## 15 minutes: workers, Sparks and tasks are killed while connectors change, and other faults if asked for; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak churn $(ARGS)

@@ -1,4 +1,6 @@
-"""Half a minute of the soak, twenty faults, some kills: the long runs are ``make soak`` and ``make kill-test``."""
+"""Twenty faults of all kinds, in ``make test``; half a minute of the soak and some kills, in ``make soak-short``. The
+long runs are ``make soak`` and ``make kill-test``.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +27,7 @@ BOUND = 900.0
 """A machine that runs all tests may be much slower than one that has nothing else to do."""
 
 
+@pytest.mark.soak
 def test_connectors_are_as_asked_for_though_workers_are_killed(bootstrap: str, tmp_path: Path) -> None:
     plan = Plan(seed=1, number=3, between=8.0, processes=("worker",))
     outcome = churning.run(churning.Soak(plan=plan, connectors=12, bound=BOUND), bootstrap, tmp_path, print)
@@ -46,6 +49,7 @@ def test_numbers_arrive_once_and_in_order_whatever_is_killed_frozen_or_cut_off(t
     assert outcome.figures["numbers lost"] == 0
 
 
+@pytest.mark.soak
 def test_numbers_arrive_once_and_in_order_though_the_broker_is_frozen_for_40_seconds(tmp_path: Path) -> None:
     plan = Plan(seed=1, number=1, kinds=("broker-freeze",), between=2.0, broker=(40.0, 41.0))
     with FaultyBroker(tmp_path / "broker") as broker:
@@ -55,6 +59,7 @@ def test_numbers_arrive_once_and_in_order_though_the_broker_is_frozen_for_40_sec
     assert outcome.figures["numbers lost"] == 0
 
 
+@pytest.mark.soak
 def test_numbers_arrive_at_least_once_though_workers_sparks_and_tasks_are_killed(
     bootstrap: str, tmp_path: Path
 ) -> None:
@@ -65,6 +70,7 @@ def test_numbers_arrive_at_least_once_though_workers_sparks_and_tasks_are_killed
     assert outcome.figures["numbers lost"] == 0
 
 
+@pytest.mark.soak
 def test_numbers_reach_a_file_and_a_table_though_workers_sparks_and_tasks_are_killed(
     bootstrap: str, tmp_path: Path
 ) -> None:
@@ -78,6 +84,7 @@ def test_numbers_reach_a_file_and_a_table_though_workers_sparks_and_tasks_are_ki
     assert outcome.figures["missing in the rows"] == 0
 
 
+@pytest.mark.soak
 def test_rows_reach_tables_once_though_spark_and_the_worker_are_killed(bootstrap: str, tmp_path: Path) -> None:
     if binaries() is None:
         missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
