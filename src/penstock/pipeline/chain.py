@@ -179,17 +179,17 @@ def _one_by_one(transform: Transformation, condition: Condition | None) -> Calla
     again about those behind one that fails.
     """
 
-    asked = condition if condition is not None and condition.takes_records else None
+    record_condition = condition if condition is not None and condition.takes_records else None
 
     def apply(batch: Batch) -> Batch:
-        hits = [True] * len(batch) if condition is None or asked is not None else condition.test_batch(batch)
+        hits = [True] * len(batch) if condition is None or record_condition is not None else condition.test_batch(batch)
         if not any(hits):
             return batch
         out: list[Any] = []
         for row, record in enumerate(batch.rows()):
             try:
-                if asked is not None:
-                    hits[row] = asked.test(record)
+                if record_condition is not None:
+                    hits[row] = record_condition.test(record)
                 changed = transform.apply(record) if hits[row] else record
             except Exception as e:
                 if len(batch) == 1:

@@ -16,7 +16,7 @@ from penstock.pipeline.errors import PipelineStage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.figures import SourceFigures
 from penstock.pipeline.source.offsets import SourceTaskOffsets
-from penstock.pipeline.telemetry.places import MOST, Places, of_source, of_topic
+from penstock.pipeline.telemetry.places import MAX_PLACES, Places, of_source, of_topic
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 from penstock.pipeline.telemetry.stages import timed
 from penstock.spark.messages.task import FROM_TASK, MetricsReport
@@ -94,8 +94,8 @@ def test_rates_and_lag_of_places() -> None:
         "unit": "records",
         "per_second": None,
     }
-    many = places.described(70.0, [of_topic("from", "t", i, 0, i) for i in range(MOST + 50)])
-    assert (len(many), many[0]["behind"], many[-1]["behind"]) == (MOST, MOST + 49, 50)
+    many = places.described(70.0, [of_topic("from", "t", i, 0, i) for i in range(MAX_PLACES + 50)])
+    assert (len(many), many[0]["behind"], many[-1]["behind"]) == (MAX_PLACES, MAX_PLACES + 49, 50)
 
 
 def test_what_librdkafka_says_by_javas_names() -> None:

@@ -21,7 +21,7 @@ from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry import otlp
 from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.spans import CLOSE_S, parents
-from penstock.pipeline.telemetry.traces import LONGEST, MOST, NO_TRACES, current_ids, traceparents
+from penstock.pipeline.telemetry.traces import MAX_HEADER_LENGTH, MAX_TRACES, NO_TRACES, current_ids, traceparents
 from support.kafka.client import Kafka
 from support.otlp import Collector, attributes
 from support.tasks.recording_sink import recording, values
@@ -246,11 +246,11 @@ def test_headers_only_where_they_are_switched_on(collector: Collector) -> None:
 
 
 def test_traces_of_one_batch_are_bounded() -> None:
-    found = parents(traceparents([(traceparent(i),) for i in range(1, 3 * MOST)]))
-    assert [each.trace_id for each in found] == list(range(1, MOST + 1))
+    found = parents(traceparents([(traceparent(i),) for i in range(1, 3 * MAX_TRACES)]))
+    assert [each.trace_id for each in found] == list(range(1, MAX_TRACES + 1))
     same = [(traceparent(1),), (), (traceparent(1),)] * 1000
     assert len(list(traceparents(same))) == 1
-    assert list(traceparents([(("traceparent", b"0" * (LONGEST + 1)),)])) == []
+    assert list(traceparents([(("traceparent", b"0" * (MAX_HEADER_LENGTH + 1)),)])) == []
 
 
 def test_a_collector_that_is_down_does_not_keep_the_task(monkeypatch: pytest.MonkeyPatch) -> None:

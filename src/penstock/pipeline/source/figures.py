@@ -17,7 +17,7 @@ from penstock.pipeline.telemetry.places import Place, Places, of_source, of_topi
 
 log = logging.getLogger(__name__)
 
-MOST_OFFSETS = 20
+MAX_OFFSETS = 20
 """A task with more numbers in its source offsets shows none of them: each is a time series of its own."""
 TRANSACTIONS = "__transaction_state"
 """A topic that a transactional producer knows, and does not write to."""
@@ -25,6 +25,8 @@ TRANSACTIONS = "__transaction_state"
 
 @dataclass(slots=True)
 class SourceFigures:
+    """The figures of a source task, measured whenever it reports."""
+
     task: SourceTask
     offsets: SourceTaskOffsets
     statistics: ClientStatistics
@@ -47,15 +49,15 @@ class SourceFigures:
         """Return the positions that the task reports; an error of the plugin does not fail its task."""
         try:
             self.metrics.put("penstock-seconds-behind", _seconds(self.task.seconds_behind()))
-            told = [of_source(p.partition, _whole(p.position), _whole(p.end), p.unit) for p in self.task.progress()]
+            reported = [of_source(p.partition, _whole(p.position), _whole(p.end), p.unit) for p in self.task.progress()]
         except Exception:
-            log.debug("The task can't say how far it is", exc_info=True)
-            told = []
-        return told or self._few_positions()
+            log.debug("The task could not report its progress", exc_info=True)
+            reported = []
+        return reported or self._few_positions()
 
     def _few_positions(self) -> list[Place]:
-        found = list(islice(self._positions(), MOST_OFFSETS + 1))
-        return found if len(found) <= MOST_OFFSETS else []
+        found = list(islice(self._positions(), MAX_OFFSETS + 1))
+        return found if len(found) <= MAX_OFFSETS else []
 
     def _positions(self) -> Iterator[Place]:
         """Yield the numbers in the source offsets of a task that reports no positions; their names are the units."""
@@ -72,11 +74,11 @@ class SourceFigures:
         ]
 
 
-def _seconds(told: float | None) -> float | None:
+def _seconds(reported: float | None) -> float | None:
     """Return a number of any class as ``float``; None for one that is not known or not finite."""
-    return None if told is None or not math.isfinite(told) else float(told)
+    return None if reported is None or not math.isfinite(reported) else float(reported)
 
 
-def _whole(told: int | None) -> int | None:
+def _whole(reported: int | None) -> int | None:
     """Return a number of any class as ``int``; None for one that is not known."""
-    return None if told is None else int(told)
+    return None if reported is None else int(reported)

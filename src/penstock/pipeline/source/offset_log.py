@@ -25,13 +25,16 @@ IDLE_SECONDS = 60.0
 
 
 class OffsetLog(Protocol):
+    """A place to which source offsets are written without transactions."""
+
     def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
         """Store offsets; raises ConnectError if they were not stored within so many seconds."""
 
     def idle(self) -> None:
         """Release what is not needed; called in place of ``write`` when an interval has brought no offsets."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release what the log holds; called last."""
 
 
 class HostOffsetLog:

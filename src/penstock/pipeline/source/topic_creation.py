@@ -108,8 +108,8 @@ def create(admin: AdminClient, settings: TopicSettings, principal: Principal | N
     configs = {name: java_text(value) for name, value in settings.configs.items()}
     new = NewTopic(settings.name, settings.partitions, settings.replication_factor, config=configs)
     try:
-        asked = admin.create_topics([new], operation_timeout=WAIT_SECONDS, request_timeout=WAIT_SECONDS)
-        answer(asked[settings.name], WAIT_SECONDS)
+        created = admin.create_topics([new], operation_timeout=WAIT_SECONDS, request_timeout=WAIT_SECONDS)
+        answer(created[settings.name], WAIT_SECONDS)
     except ck.KafkaException as e:
         if _code(e) == ck.KafkaError.TOPIC_ALREADY_EXISTS:
             return False

@@ -16,6 +16,8 @@ from penstock.api.record import SourceRecord
 
 
 class TransactionEnd(enum.Enum):
+    """The end of a transaction, as the task wants it."""
+
     COMMIT = enum.auto()
     ABORT = enum.auto()
 
@@ -111,11 +113,11 @@ class TransactionBoundaries:
 
 
 def _ends(rows: Sequence[tuple[int, bool]]) -> list[tuple[int, TransactionEnd]]:
-    asked: dict[int, set[bool]] = {}
+    requested: dict[int, set[bool]] = {}
     for row, abort in rows:
-        asked.setdefault(row, set()).add(abort)
+        requested.setdefault(row, set()).add(abort)
     both = "The task asked to commit and to abort after the same record"
-    ends = [(row + 1, _end(False in aborts, True in aborts, both)) for row, aborts in sorted(asked.items())]
+    ends = [(row + 1, _end(False in aborts, True in aborts, both)) for row, aborts in sorted(requested.items())]
     return [(after, end) for after, end in ends if end is not None]
 
 

@@ -176,7 +176,7 @@ class ExactlyOnce:
                 if self._boundaries.due(time.monotonic()):
                     self._commit()
             case _:
-                self._commit_as_asked()
+                self._commit_as_requested()
 
     def tick(self, now: float) -> float:
         if not self._busy:
@@ -186,7 +186,7 @@ class ExactlyOnce:
             if self._uncommitted and self._boundaries.due(now):
                 self._commit()
             if self._boundaries.kind == "connector":
-                self._commit_as_asked()
+                self._commit_as_requested()
         if self._running is not None:
             return 0.01
         return self._boundaries.remaining(now) if self._uncommitted else IDLE_SECONDS
@@ -215,7 +215,7 @@ class ExactlyOnce:
         return len(self._sender.producer) if self._busy else self._sender.unacknowledged()
 
     def meanwhile(self, now: float) -> None:
-        if self._boundaries.kind != "connector":  # which may have asked for an end after the record that waits
+        if self._boundaries.kind != "connector":  # which may have requested an end after the record that waits
             self.tick(now)
 
     def pause(self) -> None:
@@ -241,11 +241,11 @@ class ExactlyOnce:
 
     def _finish(self) -> None:
         if self._boundaries.kind == "connector":
-            self._commit_as_asked()
+            self._commit_as_requested()
         else:
             self._commit()
 
-    def _commit_as_asked(self) -> None:
+    def _commit_as_requested(self) -> None:
         match self._boundaries.take_batch_request():
             case TransactionEnd.COMMIT:
                 self._commit()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-MOST = 200
+MAX_PLACES = 200
 """Places of one task that are reported: those that are furthest behind."""
 WINDOW_S = 30.0
 
@@ -65,7 +65,7 @@ class Places:
             for key, place in keyed.items()
         ]
         found.sort(key=lambda each: (-(each["behind"] or 0), -(each["per_second"] or 0.0)))
-        return found[:MOST]
+        return found[:MAX_PLACES]
 
     def _rate(self, key: tuple[Any, ...], now: float, count: int | None) -> float | None:
         if count is None:

@@ -14,7 +14,7 @@ from penstock.api.plugin_metrics import NO_TAGS, Monitorable
 
 log = logging.getLogger(__name__)
 
-MOST = 1000
+MAX_METRICS = 1000
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_]")
 Tags = tuple[tuple[str, str], ...]
@@ -54,8 +54,8 @@ class MetricsOfPlugins:
         with self._lock:
             if (name, tags) in self._metrics:
                 raise ValueError(f"There is a metric {metric.name} with the tags {dict(tags)} already")
-            if len(self._metrics) >= MOST:
-                raise ValueError(f"There are {MOST} metrics of plugins already, the most that a task may have")
+            if len(self._metrics) >= MAX_METRICS:
+                raise ValueError(f"There are {MAX_METRICS} metrics of plugins already, the most that a task may have")
             self._metrics[name, tags] = metric
 
     def remove(self, name: str, tags: Tags) -> None:
@@ -64,7 +64,7 @@ class MetricsOfPlugins:
                 raise ValueError(f"There is no metric {name} with the tags {dict(tags)}")
 
     def read(self) -> list[dict[str, Any]]:
-        """``name``, ``description``, ``tags``, ``value``; a metric whose value can't be had is left out."""
+        """``name``, ``description``, ``tags``, ``value``; a metric whose value can't be read is left out."""
         with self._lock:
             known = list(self._metrics.items())
         return [
@@ -80,7 +80,7 @@ def _value(metric: _Metric) -> float | None:
         value = float(metric.value())
         return value if math.isfinite(value) else None
     except Exception:
-        log.debug("The value of a plugin's metric %s can't be had", metric.name, exc_info=True)
+        log.debug("The value of a plugin's metric %s can't be read", metric.name, exc_info=True)
         return None
 
 

@@ -27,7 +27,7 @@ from penstock.hosts.jvm.tasks.steps import in_jvm
 from penstock.pipeline.metrics import STAGES
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry import otlp
-from penstock.pipeline.telemetry.traces import HEADER, HEADERS, MOST, NoTraces, current_ids, is_on, traceparents
+from penstock.pipeline.telemetry.traces import HEADER, HEADERS, MAX_TRACES, NoTraces, current_ids, is_on, traceparents
 from penstock.settings.redaction import Redaction
 
 CLOSE_S = 2.0
@@ -197,8 +197,8 @@ def _has_one(row: Iterable[Any]) -> bool:
 
 
 def parents(headers: Iterable[str]) -> list[SpanContext]:
-    """The valid ones of different ``traceparent`` headers, at most ``MOST``."""
+    """The valid ones of different ``traceparent`` headers, at most ``MAX_TRACES``."""
     spans = (
         trace.get_current_span(_W3C.extract({HEADER: text}, context.Context())).get_span_context() for text in headers
     )
-    return list(islice((span for span in spans if span.is_valid), MOST))
+    return list(islice((span for span in spans if span.is_valid), MAX_TRACES))

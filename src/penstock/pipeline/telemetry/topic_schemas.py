@@ -17,19 +17,21 @@ from penstock.pipeline.telemetry.traces import is_on
 
 LINEAGE = "penstock.openlineage.enabled"
 REPORTED = "penstock-topics"
-MOST_TOPICS, MOST_FIELDS, DEEPEST = 1000, 1000, 8
-MOST_SCHEMAS = 10
+MAX_TOPICS, MAX_FIELDS, MAX_DEPTH = 1000, 1000, 8
+MAX_SCHEMAS = 10
 """The schemas of a topic, in one run of a task. Each is reported only once, as records of two schemas may alternate."""
 
 
 def noting(spec: TaskSpec, metrics: Metrics) -> list[Step]:
-    """The step between transforms and converters that does this, if the worker sends events."""
+    """Return the step between transforms and converters that notes schemas, if the worker sends lineage events."""
     if not is_on(spec.worker_config, LINEAGE):
         return []
     return [Step(PipelineStage.KAFKA_CONSUME, f"{__name__}.{TopicSchemas.__qualname__}", TopicSchemas(metrics).note)]
 
 
 class TopicSchemas:
+    """The schemas of the topics of a task; ``note`` is a step that reports new ones."""
+
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._known: dict[str, list[Schema]] = {}
@@ -49,10 +51,10 @@ class TopicSchemas:
     def _note(self, topic: str, schema: Schema | None) -> None:
         known = self._known.get(topic)
         if known is None:
-            if len(self._known) >= MOST_TOPICS:
+            if len(self._known) >= MAX_TOPICS:
                 return
             known = self._known[topic] = []
-        elif schema is None or schema in known or len(known) >= MOST_SCHEMAS:
+        elif schema is None or schema in known or len(known) >= MAX_SCHEMAS:
             return
         if schema is not None:
             known.append(schema)
@@ -60,12 +62,12 @@ class TopicSchemas:
 
 
 def fields(schema: Schema | None, depth: int = 0) -> list[dict[str, Any]]:
-    """The fields of a struct; empty for other values."""
-    if schema is None or schema.type is not SchemaType.STRUCT or depth >= DEEPEST:
+    """Return the fields of a struct; empty for other values."""
+    if schema is None or schema.type is not SchemaType.STRUCT or depth >= MAX_DEPTH:
         return []
     return [
         {"name": each.name, "type": _type(each.schema), "fields": fields(_element(each.schema), depth + 1)}
-        for each in schema.fields[:MOST_FIELDS]
+        for each in schema.fields[:MAX_FIELDS]
     ]
 
 
@@ -74,5 +76,5 @@ def _element(schema: Schema) -> Schema | None:
 
 
 def _type(schema: Schema) -> str:
-    """The name of the type in Connect, or of a logical type (``org.apache.kafka.connect.data.Timestamp``)."""
+    """Return the name of the type in Connect, or of a logical type (``org.apache.kafka.connect.data.Timestamp``)."""
     return schema.name if schema.name and schema.type is not SchemaType.STRUCT else schema.type.value

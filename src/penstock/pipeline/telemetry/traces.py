@@ -15,9 +15,9 @@ from penstock.api.batch import Batch
 
 TRACES, HEADERS = "penstock.telemetry.traces", "penstock.telemetry.headers"
 HEADER = "traceparent"
-MOST = 128
+MAX_TRACES = 128
 """Traces of one batch that are continued; OpenTelemetry's limit for the links of a span."""
-LONGEST = 512
+MAX_HEADER_LENGTH = 512
 """Letters of a header; W3C's has 55, and later versions may have some more."""
 
 current_ids: ContextVar[Mapping[str, str]] = ContextVar("current_ids", default={})  # noqa: B039 - never changed
@@ -66,14 +66,14 @@ NO_TRACES = NoTraces()
 
 def traceparents(rows: Sequence[Any]) -> Iterator[str]:
     """The different headers ``traceparent`` among those of each record, in the order they appear. Longer ones than
-    ``LONGEST`` are none.
+    ``MAX_HEADER_LENGTH`` are none.
 
     Neighbours with the same headers, as the records of one batch have them, are read once.
     """
     found = set()
     for row, _ in groupby(rows) if any(rows) else ():
         for header in row or ():
-            if header[0] == HEADER and (text := _text(header[-1])) not in found and len(text) <= LONGEST:
+            if header[0] == HEADER and (text := _text(header[-1])) not in found and len(text) <= MAX_HEADER_LENGTH:
                 found.add(text)
                 yield text
 

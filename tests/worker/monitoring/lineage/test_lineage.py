@@ -30,7 +30,7 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.telemetry.topic_schemas import MOST_SCHEMAS, REPORTED, TopicSchemas
+from penstock.pipeline.telemetry.topic_schemas import MAX_SCHEMAS, REPORTED, TopicSchemas
 from penstock.worker.monitoring.lineage import sender
 from penstock.worker.monitoring.lineage.runs import LineageConnector, LineageRuns
 from penstock.worker.monitoring.lineage.sender import JobPlace, Lineage
@@ -233,11 +233,11 @@ def test_each_schema_of_a_topic_is_reported_once_and_not_too_many() -> None:
     for _ in range(3):
         for schema in (one, None, other):
             topics.note(Batch.of("t", [{}], value_schema=schema))
-    for i in range(2 * MOST_SCHEMAS):
+    for i in range(2 * MAX_SCHEMAS):
         topics.note(Batch.of("u", [{}], value_schema=struct((f"f{i}", INT64))))
     metrics.tick(time.monotonic() + 1)
     found = [(each["topic"], each["fields"][0]["name"]) for each in reports[0][REPORTED]]
-    assert found == [("t", "a"), ("t", "b"), *(("u", f"f{i}") for i in range(MOST_SCHEMAS))]
+    assert found == [("t", "a"), ("t", "b"), *(("u", f"f{i}") for i in range(MAX_SCHEMAS))]
 
 
 def test_the_runs_of_a_deleted_connector_are_forgotten() -> None:

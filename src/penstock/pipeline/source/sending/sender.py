@@ -40,7 +40,7 @@ STATISTICS_SECONDS, LONG_STATISTICS_SECONDS = 1.0, 5.0
 _IN_FLIGHT = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
 _BATCH_REFUSED = (ck.KafkaError.INVALID_RECORD, ck.KafkaError._INVALID_DIFFERENT_RECORD)
 REASON_SECONDS = 2.0
-LEAST_LIMIT = 1000
+MIN_MESSAGE_MAX_BYTES = 1000
 """librdkafka's smallest ``message.max.bytes``."""
 TASK_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
 """The sending class that Java's log and headers name."""
@@ -99,7 +99,7 @@ class Sender:
         self.taken = 0
         """The number of records of the last batch that the producer has, from the first on."""
         self.statistics = ClientStatistics("producer", client_id)
-        self._told = 0.0
+        self._statistics_at = 0.0
         self._max_request_size = request.max_size
         self.producer = make_producer({"on_delivery": self.failed, "stats_cb": self.on_statistics})
         self._missing = MissingPartitions(self.producer, request.max_block, self._wait)
@@ -180,7 +180,7 @@ class Sender:
 
     def _send_all(self, batch: Batch, delivered: Sequence[Delivered | None] | None, ahead: Sequence[Put]) -> None:
         self.taken = 0
-        if self._max_request_size < LEAST_LIMIT:
+        if self._max_request_size < MIN_MESSAGE_MAX_BYTES:
             batch, delivered = self._small_enough(batch, delivered)
         topics = distinct(batch.topics)
         self.limits.look_up(topics)
@@ -295,7 +295,7 @@ class Sender:
     def _check_usable(self, error: ck.KafkaError) -> None:
         """Raises why the producer takes no record any more, if this error says that much and no more."""
         match error.code():
-            case ck.KafkaError._FATAL:  # it has told the reason of an earlier record, or is about to
+            case ck.KafkaError._FATAL:  # it has reported the reason of an earlier record, or is about to
                 give_up = time.monotonic() + REASON_SECONDS
                 while self._failure is None and time.monotonic() < give_up:
                     self.poll(0.1)
@@ -311,12 +311,12 @@ class Sender:
 
     def on_statistics(self, statistics: str) -> None:
         """Keep statistics; called by the producer, every ``STATISTICS_SECONDS`` where ``in_flight`` is used."""
-        self.statistics.text, self._told = statistics, time.monotonic()
+        self.statistics.text, self._statistics_at = statistics, time.monotonic()
 
     def in_flight(self) -> set[str]:
         """The topics with records in flight that were sent before this call. May wait for librdkafka's statistics."""
         asked = time.monotonic()
-        while self._told <= asked and len(self.producer):
+        while self._statistics_at <= asked and len(self.producer):
             self.poll(0.1)
             self._check_contact()
         topics = json.loads(self.statistics.text).get("topics", {}) if len(self.producer) else {}

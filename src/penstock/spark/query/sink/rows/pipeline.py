@@ -29,7 +29,7 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.stages import timed
-from penstock.pipeline.telemetry.traces import MOST, TRACES, is_on, traceparents
+from penstock.pipeline.telemetry.traces import MAX_TRACES, TRACES, is_on, traceparents
 from penstock.pipeline.trace import trace
 from penstock.spark.query.safe import SafeSpec, plugins_for
 from penstock.spark.query.sink.rows.held_letters import HeldFailures, HeldProducer
@@ -99,7 +99,7 @@ class Pipeline:
     topics: set[str] = field(default_factory=set)
     """Topics of the records that were converted."""
     parents: set[str] = field(default_factory=set)
-    """These headers, at most ``MOST``."""
+    """These headers, at most ``MAX_TRACES``."""
     latest: int = 0
     """The latest timestamp."""
     began: float = field(default_factory=time.monotonic)
@@ -131,8 +131,8 @@ class Pipeline:
         self.metrics.add("sink-record-read-total", len(raw))
         self.latest = max(self.latest, max(filter(None, raw.timestamps), default=0))
         self.letters.raw = raw
-        if self.traced and len(self.parents) < MOST:
-            self.parents.update(islice(traceparents(raw.headers), MOST - len(self.parents)))
+        if self.traced and len(self.parents) < MAX_TRACES:
+            self.parents.update(islice(traceparents(raw.headers), MAX_TRACES - len(self.parents)))
         batch = self.errors.run(self.converters, raw)
         self.topics.update(batch.topics)
         return self.errors.run(self.transforms, batch)
