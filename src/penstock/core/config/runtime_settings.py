@@ -7,6 +7,7 @@ masks, warnings, the reference and ``penstock help`` then know it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 
 from penstock.api.config import ConfigDef, ConfigKey, ConfigValue, to_text
 from penstock.api.connector import Connector
@@ -90,7 +91,12 @@ def deprecated_settings() -> dict[str, str]:
 
 def secret_settings() -> frozenset[str]:
     """Return the names of settings whose values are masked."""
-    return frozenset(setting.name for setting in RUNTIME_SETTINGS if setting.is_secret)
+    return _secrets(RUNTIME_SETTINGS)
+
+
+@lru_cache(maxsize=1)
+def _secrets(settings: tuple[RuntimeSetting, ...]) -> frozenset[str]:
+    return frozenset(setting.name for setting in settings if setting.is_secret)
 
 
 def without_effect(props: Props, kind: Kind, context: SettingContext) -> dict[str, str]:

@@ -60,7 +60,7 @@ class InContext:
     of: Callable[[SettingContext], Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuntimeSetting:
     """One setting of connectors. Everything about it is said here, and nowhere else.
 
