@@ -42,7 +42,7 @@ PACKAGES = ("penstock.api", "penstock.kafka", "penstock.pipeline", "penstock.con
 ALONE = "PENSTOCK_FORK_WITHOUT_PLUGINS"
 """Set in the environment: plugins are left to the tasks."""
 FORK_WITH = "PENSTOCK_FORK_WITH"
-"""The same: more modules to import, separated by commas."""
+"""Set in the environment: more modules to import, separated by commas."""
 
 _CLASS = re.compile(r"^ *\d+ +(?P<size>\d+) +\d+ +\d+ +(?P<free>\d+)$", re.MULTILINE)
 """A line of CPython's table of its small blocks: class, size, pools, blocks in use, blocks available."""

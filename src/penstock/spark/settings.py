@@ -105,9 +105,7 @@ class HostSettings:
     spark: Mapping[str, str] = field(default_factory=dict)
     """The ``spark.*`` keys of the worker's properties."""
     query_spark: Mapping[str, str] = field(default_factory=dict)
-    """The same of ``penstock.query.spark.*``, which begin with ``spark.`` here: for queries, before those of
-    ``spark``.
-    """
+    """The keys of ``penstock.query.spark.*``, which begin with ``spark.`` here; for queries they override ``spark``."""
     worker_id: str = "worker"
     lease: float = 10.0
     """``penstock.task.lease.ms``: a task ends, and its worker gives it up, after so long without a heartbeat.
