@@ -36,6 +36,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("mypy")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_passes_its_tests_and_is_found(penstock: Any, tmp_path: Path, cache: Path, kind: str) -> None:
     said = penstock("new", kind, f"my-{kind}", "--in", str(tmp_path))

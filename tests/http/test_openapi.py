@@ -70,6 +70,7 @@ NO_SCHEMA_KNOWS = [positive_data_acceptance]
 """Which classes there are, and which settings they have; and that ``a/b`` is refused only if there is none."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation", [each for each in OPERATIONS if each not in NOT_HERE])
 def test_replies_match_the_document(cluster: Any, operation: str, mode: GenerationMode) -> None:

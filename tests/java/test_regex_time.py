@@ -20,6 +20,8 @@ from penstock.java.regex import compiler as regex_compiler
 from penstock.pipeline.transforms.predicates import TopicNameMatches
 from penstock.pipeline.transforms.routers import RegexRouter
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parents[1] / "pipeline" / "converters" / "golden" / "answers.jsonl.gz"
 ENDLESS = r"(?:a|aa|(a)\1?)+(?:x|[yz]$)"
 NAME = "a" * 240

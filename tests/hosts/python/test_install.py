@@ -21,6 +21,8 @@ from penstock.hosts.python.install import InstallError, install
 from penstock.hosts.python.process import PluginProcess
 from penstock.plugins import Plugins
 
+pytestmark = pytest.mark.slow
+
 
 def test_install_update_and_remove_are_seen_without_a_restart(tmp_path: Path) -> None:
     folder = tmp_path / "plugins"

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import marking
+from support.kafka.client import Kafka
+from support.marking import starts_java
+
+
+def test_an_unmarked_test_that_starts_a_jvm_fails(tmp_path: Path) -> None:
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\n")
+    java.chmod(0o755)
+    subprocess.run([java, "-version"], check=True)
+    marking.end()
+    marking._running[:] = ["this test"]
+    subprocess.run([java, "Main"], check=True)
+    with pytest.raises(pytest.fail.Exception, match=r"this test starts a JVM .* has to be marked `integration`"):
+        marking.end()
+
+
+def test_a_test_that_uses_a_broker_is_marked(request: pytest.FixtureRequest, kafka: Kafka) -> None:
+    assert request.node.get_closest_marker("integration")
+
+
+@pytest.mark.parametrize(
+    ("command", "starts"),
+    [
+        (["/usr/bin/java", "-cp", "a.jar", "Main"], True),
+        (["/bin/sh", "-c", '"$@"', "sh", "/opt/jdk/bin/java", "Main"], True),
+        (["/usr/bin/java", "-XshowSettings:properties", "-version"], False),
+        (["python3", "-m", "java.numbers"], False),
+    ],
+)
+def test_commands_that_start_a_jvm(command: list[str], starts: bool) -> None:
+    assert starts_java(command) is starts
