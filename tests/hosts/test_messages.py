@@ -9,8 +9,20 @@ import msgspec
 import pytest
 
 from penstock.hosts.jvm.build import SOURCES
-from penstock.hosts.jvm.messages import BatchInput, FromJvm, JavaRequest, ToJvm
-from penstock.hosts.jvm.session import reply_type
+from penstock.hosts.jvm.messages import (
+    ENVELOPES_FROM_JVM,
+    FROM_JVM,
+    BatchInput,
+    FromJvm,
+    JavaRequest,
+    ProvidedConfig,
+    ReadProvidedConfig,
+    ReplyFromJvm,
+    ToJvm,
+)
+from penstock.hosts.jvm.session import reply_of, reply_type
+from penstock.wire.calls import RemoteReply
+from penstock.wire.messages import MessageError
 
 Table = dict[str, set[str]]
 
@@ -52,6 +64,27 @@ def test_java_replies_what_python_expects() -> None:
     expected = {str(each.__struct_config__.tag): reply_fields(each) for each in get_args(ToJvm)}
     lists = {"metrics", "connector.validate", "definition.validate", "policy.validate", "source.commitRecords"}
     assert java_table("REPLIES") == {name: found for name, found in expected.items() if found and name not in lists}
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (b'{"type":"log","logger":"l","texts":"t"}', "invalid message log of the JVM host: .*`texts`"),
+        (b'{"type":"sink.ending"}', "the JVM host has no message 'sink.ending'"),
+    ],
+)
+def test_an_unknown_message_or_field_of_java_is_an_error_that_names_it(message: bytes, said: str) -> None:
+    with pytest.raises(MessageError, match=said):
+        FROM_JVM.decode(message)
+
+
+def test_half_a_surrogate_pair_of_java_is_a_question_mark() -> None:
+    """As Jackson writes what a plugin logs, throws or returns."""
+    reply = rb'{"type":"reply","number":1,"result":{"data":{"cut \ud83d":"\ud83d\ude00"},"ttl":null}}'
+    envelope = ENVELOPES_FROM_JVM.decode(reply)
+    assert isinstance(envelope, ReplyFromJvm)
+    found = reply_of(ReadProvidedConfig("p", None), RemoteReply(envelope.result))
+    assert found.result == ProvidedConfig({"cut ?": "😀"}, None)
 
 
 def test_every_message_names_its_meaning() -> None:

@@ -37,7 +37,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from penstock.wire.messages import Message
+from penstock.wire.messages import Message, MessageCodec
 
 R = TypeVar("R")
 
@@ -862,3 +862,7 @@ class FailureFromJvm(Message, tag="failure", frozen=True):
 
 
 EnvelopeFromJvm = CallFromJvm | ReplyFromJvm | FailureFromJvm
+
+ENVELOPES_TO_JVM = MessageCodec[Any]("the JVM host", CallToJvm | ReplyToJvm | FailureToJvm)
+ENVELOPES_FROM_JVM = MessageCodec[EnvelopeFromJvm]("the JVM host", EnvelopeFromJvm, replace_surrogates=True)
+FROM_JVM = MessageCodec[FromJvm]("the JVM host", FromJvm)

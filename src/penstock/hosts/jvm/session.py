@@ -19,12 +19,13 @@ import msgspec
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.errors import java_error
 from penstock.hosts.jvm.messages import (
+    ENVELOPES_FROM_JVM,
+    ENVELOPES_TO_JVM,
+    FROM_JVM,
     CallFromJvm,
     CallToJvm,
-    EnvelopeFromJvm,
     FailureFromJvm,
     FailureToJvm,
-    FromJvm,
     JavaLogLine,
     JavaRequest,
     OpenSession,
@@ -34,7 +35,7 @@ from penstock.hosts.jvm.messages import (
 )
 from penstock.wire.calls import CallPeer, Envelope, PendingCall, RemoteCall, RemoteFailure, RemoteReply
 from penstock.wire.framing import Bytes, FrameConnection
-from penstock.wire.messages import MessageCodec, MessageError
+from penstock.wire.messages import MessageError
 
 log = logging.getLogger(__name__)
 
@@ -54,9 +55,6 @@ _LEVELS = {
     600: 5,
 }
 """Python's levels by those of log4j."""
-_ENVELOPES = MessageCodec[EnvelopeFromJvm]("the JVM host", EnvelopeFromJvm, replace_surrogates=True)
-_MESSAGES = MessageCodec[FromJvm]("the JVM host", FromJvm)
-_SENT = MessageCodec[Any]("the JVM host", CallToJvm | ReplyToJvm | FailureToJvm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +169,13 @@ class _JvmProtocol:
                 sent = ReplyToJvm(number, message)
             case RemoteFailure(message, payload, number):
                 sent = FailureToJvm(number, message)
-        self._frames.write(_SENT.encode(sent), payload)
+        self._frames.write(ENVELOPES_TO_JVM.encode(sent), payload)
 
     def receive(self) -> Envelope:
         """See ``CallProtocol``."""
         body, payload = self._frames.read()
         try:
-            envelope = _ENVELOPES.decode(body)
+            envelope = ENVELOPES_FROM_JVM.decode(body)
         except MessageError as error:
             log.error("The session of %s ends, since its JVM has sent an invalid message: %s", self._name, error)
             raise
@@ -191,7 +189,7 @@ class _JvmProtocol:
 
     def answer(self, call: RemoteCall) -> RemoteReply:
         """See ``CallProtocol``."""
-        message = _MESSAGES.decode(bytes(call.message))
+        message = FROM_JVM.decode(bytes(call.message))
         if isinstance(message, JavaLogLine):
             relay(message)
             return RemoteReply(None)
