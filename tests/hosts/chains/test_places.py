@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from hosts.chains.running import TRANSFORMS, bytes_of, handled, here, resolve_all, run
+from hosts.chains.running import TRANSFORMS, Result, bytes_of, handled, here, resolve_all, run
+from hosts.chains.test_random import SMALLER_TABLES
 from penstock.api.batch import Batch
 from penstock.api.record import Header
 from penstock.api.schema import FLOAT64, INT32, INT64, STRING, TIMESTAMP, array, struct
+from penstock.embedded.java import java
 from penstock.hosts.jvm.tasks.remote_batch import remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 from penstock.pipeline.conversion import Conversion
@@ -108,12 +111,20 @@ def test_chains_give_the_same_bytes_wherever_their_steps_run(
     jvm: TaskJvm, config: dict[str, str], schemaless: bool, places: list[bool]
 ) -> None:
     batch = records(7, schemaless)
-    java = run(config, batch, lambda each: remote(jvm, each))
-    event(java if isinstance(java, str) else "bytes")
-    assert run(config, batch, here) == java
-    assert run(config, remote(jvm, batch), at_once=True) == java
+    javas = comparable(run(config, batch, lambda each: remote(jvm, each)))
+    event(javas if isinstance(javas, str) else "bytes")
+    assert comparable(run(config, batch, here)) == javas
+    assert comparable(run(config, remote(jvm, batch), at_once=True)) == javas
     turns = iter(places)
-    assert run(config, batch, lambda each: remote(jvm, each) if next(turns) else here(each)) == java
+    assert comparable(run(config, batch, lambda each: remote(jvm, each) if next(turns) else here(each))) == javas
+
+
+def comparable(result: Result) -> Any:
+    """The outcome, with JSON parsed where the order of the members of maps depends on the version of Java."""
+    if isinstance(result, str) or java().version < SMALLER_TABLES:
+        return result
+    topics, partitions, keys, values, *rest = result
+    return topics, partitions, *([each and orjson.loads(each) for each in column] for column in (keys, values)), *rest
 
 
 def test_neighbours_whose_headers_are_converted_at_once_share_them(jvm: TaskJvm) -> None:
