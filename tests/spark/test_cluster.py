@@ -16,8 +16,8 @@ import pytest
 from hosts.python.plugins import source_wheel
 from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId, TaskRunning, TaskWaiting, TopicSeen
 from penstock.embedded.ports import free_port
+from penstock.hosts.python.environment import FOLDER, pack
 from penstock.hosts.python.install import install
-from penstock.hosts.python.packed import FOLDER, pack
 from penstock.hosts.python.tasks import EnvironmentSourceTask
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.settings import HostSettings

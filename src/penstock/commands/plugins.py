@@ -85,9 +85,8 @@ def pack(
     plugin_path: Into = None,
 ) -> None:
     """Pack all environments into an archive for the executors of a Spark cluster."""
-    from penstock.hosts.python.environment import environments
-    from penstock.hosts.python.packed import FOLDER
-    from penstock.hosts.python.packed import pack as write
+    from penstock.hosts.python.environment import FOLDER, environments
+    from penstock.hosts.python.environment import pack as write
 
     folder = _existing(plugin_path)
     found = environments([str(folder)])

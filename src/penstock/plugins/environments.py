@@ -11,8 +11,8 @@ from pathlib import Path
 from penstock.core.config.catalog import Kind, PluginClass
 from penstock.hosts.python.connector import Plugin, connector_class
 from penstock.hosts.python.environment import Environment, environments, signature
-from penstock.hosts.python.limits import Limits
-from penstock.hosts.python.questions import Questions
+from penstock.hosts.python.limits import PluginLimits
+from penstock.hosts.python.questions import EnvironmentQuestions
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class Environments:
         self._lock = threading.Lock()
         self._seen: object = None
         self._classes: tuple[PluginClass, ...] = ()
-        self._questions: dict[Path, Questions] = {}
+        self._questions: dict[Path, EnvironmentQuestions] = {}
 
     def classes(self) -> tuple[PluginClass, ...]:
         """Return the current plugin classes: the same object as long as nothing has changed."""
@@ -58,8 +58,10 @@ class Environments:
         self._classes = tuple(plugin for each in found for plugin in self._classes_of(each))
 
     def _classes_of(self, found: Environment) -> list[PluginClass]:
-        limits = Limits.of({}, self._config)
-        questions = self._questions.setdefault(found.folder, Questions(found.folder, f"plugin {found.name}", limits))
+        limits = PluginLimits.of({}, self._config)
+        questions = self._questions.setdefault(
+            found.folder, EnvironmentQuestions(found.folder, f"plugin {found.name}", limits)
+        )
         classes = []
         for said in found.connectors:
             cls = connector_class(Plugin(found, said, questions, self._config))

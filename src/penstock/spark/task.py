@@ -25,7 +25,7 @@ import msgspec
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.shipped import is_shipping, unpack
 from penstock.hosts.python import process
-from penstock.hosts.python.limits import Limits
+from penstock.hosts.python.limits import PluginLimits
 from penstock.hosts.python.tasks import in_place
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.task import (
@@ -221,7 +221,7 @@ def class_of(spec: TaskSpec) -> Any:
     found = named(spec.task_class)
     if spec.environment is None:
         return found
-    limits = Limits.of(spec.connector_config, spec.worker_config)
+    limits = PluginLimits.of(spec.connector_config, spec.worker_config)
     return in_place(found, spec.environment, f"task {spec.connector}-{spec.task}", limits)
 
 

@@ -13,7 +13,7 @@ import itertools
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -231,12 +231,17 @@ class CallPeer:
                 for lane in self._lanes.values():
                     lane.put(None)
 
-    def run_lane(self, lane: str) -> None:
-        """Run the calls of a lane on the present thread, until the other side is gone. To be called before ``run``."""
+    def run_lane(self, lane: str, begin: Callable[[], object] | None = None) -> None:
+        """Run the calls of a lane on the present thread, until the other side is gone. To be called before ``run``.
+
+        ``begin`` is called once the lane takes calls, and may have another thread ``run``.
+        """
         with self._lock:
             inbox = self._lanes[lane] = queue.SimpleQueue()
             if self.gone.is_set():
                 inbox.put(None)
+        if begin is not None:
+            begin()
         self._work(inbox)
 
     def serve(self, call: RemoteCall) -> None:

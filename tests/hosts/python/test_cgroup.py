@@ -14,12 +14,11 @@ import pytest
 
 from hosts.python.test_tasks import source
 from penstock.api.errors import ConnectError
-from penstock.hosts.python import cgroup
-from penstock.hosts.python.cgroup import NAME, Group, NoGroupsError, delegated, group_for, sweep
-from penstock.hosts.python.limits import Limits
+from penstock.hosts.python import limits
+from penstock.hosts.python.limits import NAME, Group, NoGroupsError, PluginLimits, delegated, group_for, sweep
 from penstock.plugins import Plugins
 
-MEMORY = Limits(memory=256 << 20)
+MEMORY = PluginLimits(memory=256 << 20)
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,8 @@ def used(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Tree:
             os.setxattr(tree.service, "user.delegate", b"1")
         except OSError as error:
             pytest.skip(f"this folder can't have systemd's mark: {error}")
-    monkeypatch.setattr(cgroup, "ROOT", tree.root)
-    monkeypatch.setattr(cgroup, "MEMBERSHIP", tree.membership)
+    monkeypatch.setattr(limits, "ROOT", tree.root)
+    monkeypatch.setattr(limits, "MEMBERSHIP", tree.membership)
     return tree
 
 
@@ -71,7 +70,7 @@ def read(group: Group) -> dict[str, str]:
 def test_groups_are_made_beside_the_workers(tree: Tree) -> None:
     parent = tree.delegated()
     assert parent == tree.service
-    first, second = (Group.make(parent, Limits(memory=1 << 26, cpu=3, percent=150)) for _ in range(2))
+    first, second = (Group.make(parent, PluginLimits(memory=1 << 26, cpu=3, percent=150)) for _ in range(2))
     assert first.folder.parent == second.folder.parent == parent
     assert first.folder != second.folder
     assert (parent / "cgroup.subtree_control").read_text() == "+memory +cpu"
@@ -84,7 +83,7 @@ def test_groups_are_made_beside_the_workers(tree: Tree) -> None:
 
 
 def test_a_group_has_only_the_limits_that_are_given(tree: Tree) -> None:
-    assert set(read(Group.make(tree.service, Limits(percent=1)))) == {"cpu.max"}
+    assert set(read(Group.make(tree.service, PluginLimits(percent=1)))) == {"cpu.max"}
     assert (tree.service / "cgroup.subtree_control").read_text() == "+cpu"
 
 
@@ -112,7 +111,7 @@ def test_why_there_are_none(tree: Tree, tmp_path: Path) -> None:
 def test_a_controller_that_is_not_delegated(tree: Tree) -> None:
     (tree.service / "cgroup.controllers").write_text("memory pids\n")
     with pytest.raises(NoGroupsError, match=r"penstock\.service has no controller cpu"):
-        Group.make(tree.service, Limits(memory=1 << 26, percent=50))
+        Group.make(tree.service, PluginLimits(memory=1 << 26, percent=50))
     assert list(tree.service.glob(f"{NAME}*")) == []
 
 
@@ -140,19 +139,19 @@ def test_groups_of_killed_processes_are_removed(tree: Tree) -> None:
 
 
 def test_without_groups_only_what_needs_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cgroup, "ROOT", tmp_path)
-    assert group_for(Limits(memory=1 << 26, cpu=1)) is None
-    assert group_for(Limits()) is None
+    monkeypatch.setattr(limits, "ROOT", tmp_path)
+    assert group_for(PluginLimits(memory=1 << 26, cpu=1)) is None
+    assert group_for(PluginLimits()) is None
     with pytest.raises(ConnectError, match=r"max\.cpu\.percent=50 has no effect on this machine: cgroup version 2"):
-        group_for(Limits(percent=50))
+        group_for(PluginLimits(percent=50))
 
 
 def test_a_task_that_needs_a_group_fails_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plugins: Plugins
 ) -> None:
-    monkeypatch.setattr(cgroup, "ROOT", tmp_path)
+    monkeypatch.setattr(limits, "ROOT", tmp_path)
     with pytest.raises(ConnectError, match=r"penstock\.plugin\.max\.cpu\.percent=50 has no effect on this machine"):
-        source(plugins, Limits(percent=50))
+        source(plugins, PluginLimits(percent=50))
     assert len(source(plugins, MEMORY).poll()) == 2, "setrlimit holds memory"
 
 
@@ -189,7 +188,7 @@ def test_real_memory_beyond_the_limit_fails_this_task_alone(parent: Path, plugin
 
 
 def test_a_real_share_of_a_processor(parent: Path, plugins: Plugins) -> None:
-    task = source(plugins, Limits(percent=50))
+    task = source(plugins, PluginLimits(percent=50))
     (folder,) = parent.glob(f"{NAME}*")
     assert (folder / "cpu.max").read_text().split() == ["50000", "100000"]
     assert (folder / "cgroup.procs").read_text().split() == [str(task._process.pid)]

@@ -16,6 +16,7 @@ from penstock.api.errors import ConnectError
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model.events import ConnectorEnded, ConnectorRunning
 from penstock.core.model.state import STARTED
+from penstock.hosts.python.messages import AddPluginMetric, ReadPluginMetric
 from penstock.hosts.python.metrics import ForeignMetrics
 from penstock.hosts.python.process import PluginProcess
 from penstock.java.text import java_class_name
@@ -164,7 +165,7 @@ def test_metrics_of_a_process_that_has_ended_are_left_out(plugins: Plugins) -> N
     """Those of all connectors are read together."""
     metrics = MetricsOfPlugins({"connector": "n"})
     process = PluginProcess(plugins.connector(CONFIG).plugin.environment.folder, "test")  # type: ignore[attr-defined]
-    ForeignMetrics("connector", metrics.of, process.call).answers()["metrics.add"]("a", "", 0, {})
+    ForeignMetrics("connector", metrics.of, process.call).answer(AddPluginMetric("a", "", 0, {}))
     process.close()
     assert metrics.read() == []
 
@@ -176,7 +177,7 @@ def test_metrics_that_are_not_told_in_time_are_not_asked_for_soon(plugins: Plugi
     made._metrics.call = lambda *args, **options: (asked.append(args), call(*args, **options))[1]
     assert [metric["name"] for metric in made.context.metrics.read()] == ["starts"]
     assert made.context.metrics.read() == []
-    assert asked == [("connector.metric", 0), ("connector.metric", 1)]
+    assert asked == [(ReadPluginMetric("connector", number),) for number in (0, 1)]
     made.stop()
 
 

@@ -18,6 +18,7 @@ from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.plugins.locations import java_locations
 from penstock.hosts.python.environment import LOCK, environments, exclusive, sweep
 from penstock.hosts.python.install import InstallError, install
+from penstock.hosts.python.messages import CallDefinition, ReadDefinition, ReportVersion
 from penstock.hosts.python.process import PluginProcess
 from penstock.plugins import Plugins
 
@@ -32,7 +33,7 @@ def test_install_update_and_remove_are_seen_without_a_restart(tmp_path: Path) ->
     made = install(source_wheel(tmp_path / "1"), folder)
     assert versions(plugins) == {"one_source.Source": "1.0"}
     process = PluginProcess(made.folder, "test")
-    assert process.call("ready") == made.python
+    assert process.call(ReportVersion()) == made.python
     install(source_wheel(tmp_path / "2", "1.1", major=2), folder)
     assert versions(plugins) == {"one_source.Source": "1.1"}
     assert made.folder.exists(), "a process runs in it"
@@ -64,7 +65,7 @@ def test_a_process_that_begins_while_its_environment_is_deleted_is_told(tmp_path
         process = PluginProcess(made.folder, "task n-0", with_parent=True)
         shutil.rmtree(made.folder)
     with pytest.raises(ConnectError, match="is not on this machine"):
-        process.call("ready")
+        process.call(ReportVersion())
     process.close()
 
 
@@ -108,12 +109,12 @@ def test_a_folder_of_modules_with_a_lock(tmp_path: Path) -> None:
     assert [each["class"] for each in made.connectors] == ["one_source.Source"]
     process = PluginProcess(made.folder, "test")
     with pytest.raises(Exception, match="wire_format 2"):
-        process.call("config_def.call", "one_source:Source", *even_check(process), "__call__", "count", 3)
+        process.call(CallDefinition("one_source:Source", *even_check(process), "__call__"), "count", 3)
     process.close()
 
 
 def even_check(process: PluginProcess) -> list[int]:
-    process.call("config_def", "one_source:Source")
+    process.call(ReadDefinition("one_source:Source"))
     return [0]
 
 

@@ -28,5 +28,5 @@ def test_what_a_process_logs_that_the_plugin_has_forked_does_not_get_into_its_me
     relay.handle(line)
     monkeypatch.setattr(os, "getpid", lambda: 7)
     relay.handle(line)
-    assert [args[3] for args in peer.told] == ["at work"]
+    assert [line.text for (line,) in peer.told] == ["at work"]
     assert "at work (of.plugin) [process 7]" in capsys.readouterr().err

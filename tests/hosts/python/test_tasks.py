@@ -25,7 +25,7 @@ from penstock.api.sink import OffsetAndMetadata, TopicPartition
 from penstock.api.source import SourceTask
 from penstock.cli import app
 from penstock.hosts.errors import HostLost
-from penstock.hosts.python.limits import NO_LIMITS, Limits
+from penstock.hosts.python.limits import NO_LIMITS, PluginLimits
 from penstock.hosts.python.process import close_all
 from penstock.hosts.python.tasks import EnvironmentSourceTask, in_place, place_of
 from penstock.pipeline.sink.commits import agreed_offsets
@@ -51,14 +51,14 @@ class Offsets:
         return [{"at": 1} if each == {"part": "a"} else {"at": 2} if each is None else None for each in partitions]
 
 
-def task(plugins: Plugins, config: Mapping[str, str], limits: Limits = NO_LIMITS) -> Any:
+def task(plugins: Plugins, config: Mapping[str, str], limits: PluginLimits = NO_LIMITS) -> Any:
     cls = plugins.connector(config)().task_class()
     place = place_of(cls)
     assert place is not None
     return in_place(cls, place, "task n-0", limits)()
 
 
-def source(plugins: Plugins, limits: Limits = NO_LIMITS, **config: str) -> Any:
+def source(plugins: Plugins, limits: PluginLimits = NO_LIMITS, **config: str) -> Any:
     made = task(plugins, SOURCE, limits)
     made.context = SimpleNamespace(offset_reader=Offsets(), transaction=None, configs={})
     made.start({"topic": "t", **config})
@@ -134,7 +134,7 @@ def test_a_value_that_only_the_environment_knows_is_refused(plugins: Plugins) ->
 
 def test_memory_beyond_the_limit_fails_this_task_alone(plugins: Plugins) -> None:
     other = source(plugins)
-    limited = source(plugins, Limits(memory=256 << 20), trouble="memory")
+    limited = source(plugins, PluginLimits(memory=256 << 20), trouble="memory")
     with pytest.raises(ConnectError, match=r"more memory than penstock\.plugin\.max\.memory\.bytes=268435456 allows"):
         limited.poll()
     assert len(other.poll()) == 2
@@ -143,7 +143,7 @@ def test_memory_beyond_the_limit_fails_this_task_alone(plugins: Plugins) -> None
 def test_processor_time_beyond_the_limit_fails_this_task_alone(plugins: Plugins) -> None:
     other = source(plugins)
     with pytest.raises(ConnectError, match=r"penstock\.plugin\.max\.cpu\.ms allows 1 s"):
-        source(plugins, Limits(cpu=1), trouble="cpu").poll()
+        source(plugins, PluginLimits(cpu=1), trouble="cpu").poll()
     assert len(other.poll()) == 2
 
 
@@ -198,7 +198,7 @@ def test_the_spec_of_a_task_says_where_its_class_is(plugins: Plugins) -> None:
         environment=place_of(cls),
     )
     found = class_of(msgspec.json.decode(msgspec.json.encode(spec), type=TaskSpec))
-    assert found.place.limits == Limits(memory=100_000_000, cpu=2)
+    assert found.place.limits == PluginLimits(memory=100_000_000, cpu=2)
     made = found()
     made.context = SimpleNamespace(offset_reader=Offsets(), transaction=None)
     made.start({"topic": "t"})
@@ -265,7 +265,7 @@ def batch_of(*values: str) -> Batch:
     )
 
 
-def sink(plugins: Plugins, out: Path, trouble: str, limits: Limits = NO_LIMITS) -> Any:
+def sink(plugins: Plugins, out: Path, trouble: str, limits: PluginLimits = NO_LIMITS) -> Any:
     made = task(plugins, SINK, limits)
     made.context = SimpleNamespace(configs={}, errant_record_reporter=None)
     made.start({"file": str(out), "trouble": trouble})
@@ -298,7 +298,7 @@ def test_offsets_are_plain_integers(plugins: Plugins, tmp_path: Path) -> None:
 
 def test_memory_beyond_the_limit_in_flush_fails_the_task(plugins: Plugins, tmp_path: Path) -> None:
     """The loop takes it for a commit that has failed, and puts records again."""
-    made = sink(plugins, tmp_path / "out", "memory", Limits(memory=256 << 20))
+    made = sink(plugins, tmp_path / "out", "memory", PluginLimits(memory=256 << 20))
     with pytest.raises(ConnectError, match="more memory than"):
         made.pre_commit({TopicPartition("t", 0): 4})
     with pytest.raises(ConnectError, match="more memory than"):
@@ -306,7 +306,7 @@ def test_memory_beyond_the_limit_in_flush_fails_the_task(plugins: Plugins, tmp_p
 
 
 def test_a_batch_beyond_the_limit_fails_the_task(plugins: Plugins, tmp_path: Path) -> None:
-    made = task(plugins, SINK, Limits(memory=64 << 20))
+    made = task(plugins, SINK, PluginLimits(memory=64 << 20))
     made.context = SimpleNamespace(configs={}, errant_record_reporter=None)
     made.start({"file": str(tmp_path / "out")})
     with pytest.raises(ConnectError, match="more memory than"):

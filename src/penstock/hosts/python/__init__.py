@@ -1,5 +1,6 @@
 """Plugins in Python environments of their own: building these, and running connectors and tasks in them.
 
-``peer``, ``wire``, ``boot`` and ``serving`` run in the plugin's interpreter, too. That may be another Python, and has
-nothing of the worker's but ``penstock`` itself: they import the standard library, ``penstock.api`` and each other.
+``peer``, ``messages``, ``wire``, ``boot`` and ``serving`` run in the plugin's interpreter as well. That may be another
+version of Python, and has only ``penstock`` itself of the worker's packages: these modules import the standard library,
+``penstock.api``, ``penstock.wire`` and each other. ``penstock.wire.plain`` is there what ``wire.messages`` is here.
 """

@@ -1,7 +1,7 @@
 """Connectors with an environment of their own: Python classes whose objects live in another process.
 
-``connector_class`` makes one of these for each class of an environment. An object that is only asked something asks the
-environment's process for questions; one that is started has a process of its own until it is stopped.
+``connector_class`` makes one of these for each class of an environment. Questions to an object go to the process of
+the environment that answers questions; an object that is started has a process of its own until it is stopped.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, assert_never
 
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import (
@@ -26,18 +26,32 @@ from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
 from penstock.hosts.errors import HostLost
 from penstock.hosts.python.environment import Environment
-from penstock.hosts.python.limits import LimitError, Limits
+from penstock.hosts.python.limits import LimitError, PluginLimits
+from penstock.hosts.python.messages import (
+    AddPluginMetric,
+    ConnectorCallback,
+    MakePluginTaskConfigs,
+    MetricMessage,
+    RaisePluginError,
+    ReadMetricTags,
+    RemovePluginMetric,
+    RequestTaskReconfiguration,
+    StartPluginConnector,
+    StopPluginConnector,
+    ToPlugin,
+)
 from penstock.hosts.python.metrics import ForeignMetrics
-from penstock.hosts.python.process import PluginProcess, raise_in
-from penstock.hosts.python.questions import Questions
-from penstock.hosts.python.tasks import EnvironmentSinkTask, EnvironmentSourceTask, Place, task_class
+from penstock.hosts.python.process import PluginProcess
+from penstock.hosts.python.questions import EnvironmentQuestions
+from penstock.hosts.python.tasks import EnvironmentSinkTask, EnvironmentSourceTask, TaskPlace, task_class
+from penstock.hosts.python.wire import rebuilt
 
 log = logging.getLogger(__name__)
 
 PAUSES_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
-"""Before a connector starts again whose process has ended; the last one stays."""
+"""Pauses before a connector whose process has ended starts again; the last one repeats."""
 HEALTHY_S = 300.0
-"""After so long the pauses begin again."""
+"""The pauses begin again after a connector has run for so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +59,18 @@ class Plugin:
     """A connector's class in its environment."""
 
     environment: Environment
-    said: Mapping[str, Any]
-    questions: Questions
+    described: Mapping[str, Any]
+    """See ``serving.discovery``."""
+    questions: EnvironmentQuestions
     worker_config: Mapping[str, str]
 
     @property
     def target(self) -> str:
-        return str(self.said["target"])
+        return str(self.described["target"])
 
 
 class EnvironmentConnector(Connector):
-    """What is the same for sources and sinks."""
+    """Base of source and sink connectors with an environment of their own."""
 
     plugin: ClassVar[Plugin]
     in_environment: ClassVar[bool] = True
@@ -69,15 +84,15 @@ class EnvironmentConnector(Connector):
 
     @classmethod
     def version(cls) -> str:
-        return str(cls.plugin.said["version"])
+        return str(cls.plugin.described["version"])
 
     @classmethod
     def config_def(cls) -> ConfigDef:
         return cls.plugin.questions.config_def(cls.plugin.target)
 
     def _asked(self, method: str, *args: Any) -> Any:
-        """What the plugin's own method says; the base's if it has none."""
-        if method not in self.plugin.said["overrides"]:
+        """Call the plugin's method, or the base's if the plugin has none of its own."""
+        if method not in self.plugin.described["overrides"]:
             return getattr(super(), method)(*args)
         return self.plugin.questions.ask(self.plugin.target, method, *args)
 
@@ -94,8 +109,8 @@ class EnvironmentConnector(Connector):
     def _begin(self, config: Mapping[str, str]) -> None:
         name = config.get("name", self.java_name)
         self._metrics.forget()
-        limits = Limits.of(config, self.plugin.worker_config)
-        process = PluginProcess(self.plugin.environment.folder, f"connector {name}", limits, self._answers())
+        limits = PluginLimits.of(config, self.plugin.worker_config)
+        process = PluginProcess(self.plugin.environment.folder, f"connector {name}", limits, self._answer)
         with self._lock:
             unused, self._process = (self._process, process) if self._wanted.is_set() else (process, None)
         if unused is not None:
@@ -103,18 +118,23 @@ class EnvironmentConnector(Connector):
         if unused is process:
             return
         try:
-            self._called(process, "start", self.plugin.target, dict(config))
+            self._called(process, StartPluginConnector(self.plugin.target, dict(config)))
         except BaseException:
             self._end(process)
             raise
         threading.Thread(target=self._watch, args=(process, dict(config)), name=f"watch-{name}", daemon=True).start()
 
-    def _answers(self) -> dict[str, Any]:
-        return {
-            "context.request_task_reconfiguration": lambda: self.context.request_task_reconfiguration(),
-            "context.raise_error": raise_in(lambda error: self.context.raise_error(error)),
-            **self._metrics.answers(),
-        }
+    def _answer(self, message: ConnectorCallback | MetricMessage, args: tuple[Any, ...]) -> Any:
+        match message:
+            case RequestTaskReconfiguration():
+                self.context.request_task_reconfiguration()
+            case RaisePluginError():
+                self.context.raise_error(rebuilt(*args))
+            case ReadMetricTags() | AddPluginMetric() | RemovePluginMetric():
+                return self._metrics.answer(message)
+            case _:
+                assert_never(message)
+        return None
 
     def _metric(self, *args: Any, **options: Any) -> Any:
         if (process := self._process) is None:
@@ -126,24 +146,24 @@ class EnvironmentConnector(Connector):
             process = self._process
         if process is None:
             raise ConnectError("The connector is being started again, since its process has ended")
-        found: list[dict[str, str]] = self._called(process, "task_configs", max_tasks)
+        found: list[dict[str, str]] = self._called(process, MakePluginTaskConfigs(max_tasks))
         return found
 
     def stop(self) -> None:
         if (process := self._taken()) is not None:
             try:
                 if not process.gone:
-                    self._called(process, "stop")
+                    self._called(process, StopPluginConnector())
             finally:
                 self._end(process)
 
     def has_failed(self) -> None:
-        """It does not start again when its process ends: until it is restarted it is FAILED."""
+        """Keep it from starting again when its process ends, since it is FAILED until it is restarted."""
         with self._lock:
             self._wanted.clear()
 
     def give_up(self) -> None:
-        """End it though a method has not returned, whose caller gets an error."""
+        """End the process though a method has not returned, whose caller gets an error."""
         if (process := self._taken()) is not None:
             self._end(process)
 
@@ -160,9 +180,9 @@ class EnvironmentConnector(Connector):
         self._metrics.forget()
 
     @staticmethod
-    def _called(process: PluginProcess, method: str, *args: Any) -> Any:
+    def _called(process: PluginProcess, message: ToPlugin) -> Any:
         try:
-            return process.call(f"connector.{method}", *args)
+            return process.call(message)
         except HostLost as lost:
             raise ConnectError(str(lost)) from None
 
@@ -194,15 +214,15 @@ class EnvironmentConnector(Connector):
         else:
             self.context.request_task_reconfiguration()
 
-    def _place(self) -> Place:
-        """The limits are those of the worker; the connector's own are known where its task starts."""
-        limits = Limits.of({}, self.plugin.worker_config)
-        return Place(self.plugin.environment.folder, self.plugin.target, limits=limits)
+    def _place(self) -> TaskPlace:
+        """Return the place of tasks, with the worker's limits; the connector's are known where its task starts."""
+        limits = PluginLimits.of({}, self.plugin.worker_config)
+        return TaskPlace(self.plugin.environment.folder, self.plugin.target, limits=limits)
 
 
 class EnvironmentSourceConnector(EnvironmentConnector, SourceConnector):
     def task_class(self) -> type[SourceTask]:
-        return task_class(EnvironmentSourceTask, self._place(), self.plugin.said["task"])
+        return task_class(EnvironmentSourceTask, self._place(), self.plugin.described["task"])
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
         found: ExactlyOnceSupport | None = self._asked("exactly_once_support", dict(config))
@@ -224,19 +244,20 @@ class EnvironmentSourceConnector(EnvironmentConnector, SourceConnector):
 
 class EnvironmentSinkConnector(EnvironmentConnector, SinkConnector):
     def task_class(self) -> type[SinkTask]:
-        return task_class(EnvironmentSinkTask, self._place(), self.plugin.said["task"])
+        return task_class(EnvironmentSinkTask, self._place(), self.plugin.described["task"])
 
     def alter_offsets(self, config: Mapping[str, str], offsets: dict[tuple[str, int], int | None]) -> bool:
         return bool(self._asked("alter_offsets", dict(config), offsets))
 
 
 def connector_class(plugin: Plugin) -> type[EnvironmentConnector]:
-    said = plugin.said
-    base = EnvironmentSourceConnector if said["kind"] == "source" else EnvironmentSinkConnector
+    """Return the class of a connector in an environment."""
+    described = plugin.described
+    base = EnvironmentSourceConnector if described["kind"] == "source" else EnvironmentSinkConnector
     names = {
-        "java_name": said["class"],
+        "java_name": described["class"],
         "plugin": plugin,
-        "setting_prefixes": tuple(said["prefixes"]),
-        "polling_is_harmless": said["harmless"],
+        "setting_prefixes": tuple(described["prefixes"]),
+        "polling_is_harmless": described["harmless"],
     }
-    return type(said["class"].rpartition(".")[2], (base,), names)
+    return type(described["class"].rpartition(".")[2], (base,), names)

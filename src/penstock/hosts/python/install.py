@@ -1,7 +1,7 @@
-"""Installing a plugin: its environment is built beside those there are, and takes the place of its older one.
+"""Installation of a plugin: its environment is built beside the others, and replaces the plugin's older one.
 
-``uv`` builds it where there is one, else ``venv`` and the ``pip`` of this interpreter, or one of its own, which takes
-seconds to make. Nothing is fetched if there is a wheelhouse.
+``uv`` builds it if there is one, else ``venv`` and the ``pip`` of this interpreter, or the environment's own, which
+takes seconds to make. Nothing is fetched if there is a wheelhouse.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from typing import Any
 import penstock
 from penstock.api.errors import ConnectError
 from penstock.hosts.python.environment import LOCK, RETIRED, Environment, environments, sweep
+from penstock.hosts.python.messages import DiscoverPlugins, ReportVersion
 from penstock.hosts.python.process import PluginProcess
 
 LOCKS = ("requirements.lock", "requirements.txt")
 WHEELHOUSES = ("wheelhouse", "wheels")
-_LEAST = (3, 11)
-_LENDS = [22, 3]
+_MIN_PYTHON = (3, 11)
+_MIN_PIP = [22, 3]
 """The first pip with ``--python``."""
 
 
 class InstallError(ConnectError):
-    """Why a plugin can't be installed."""
+    """A plugin can't be installed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """What is to be installed: arguments of ``pip install``, in steps, and modules to be copied."""
+class PluginSource:
+    """A plugin to be installed: arguments of ``pip install``, in steps, and modules to be copied."""
 
     name: str
     version: str
@@ -52,13 +53,13 @@ class Source:
     modules: tuple[Path, ...] = ()
 
 
-def source_of(path: Path) -> Source:
-    """What a folder or a wheel asks for. Raises InstallError."""
+def source_of(path: Path) -> PluginSource:
+    """Return what to install for a folder or a wheel. Raises InstallError."""
     path = path.resolve()
     if path.is_file() and path.suffix == ".whl":
         name, version = path.name.split("-")[:2]
         wheels = next((path.parent / each for each in WHEELHOUSES if (path.parent / each).is_dir()), None)
-        return Source(_normal(name), version, ((str(path),),), wheels)
+        return PluginSource(_normal(name), version, ((str(path),),), wheels)
     if not path.is_dir():
         raise InstallError(f"{path} is neither a wheel (.whl) nor a folder")
     wheels = next((path / each for each in WHEELHOUSES if (path / each).is_dir()), None)
@@ -70,17 +71,17 @@ def source_of(path: Path) -> Source:
         locked = lock is not None or uv_lock.exists()
         steps.append((str(path), "--no-deps") if locked else (str(path),))
         version = str(about.get("version", ""))
-        return Source(
+        return PluginSource(
             _normal(about.get("name", path.name)), version, tuple(steps), wheels, uv_lock if lock is None else None
         )
     own = sorted(path.glob("*.whl"))
     if own:
-        return Source(_normal(path.name), "", (*steps, tuple(map(str, own))), path)
+        return PluginSource(_normal(path.name), "", (*steps, tuple(map(str, own))), path)
     modules = tuple(sorted([*path.glob("*.py"), *(each.parent for each in path.glob("*/__init__.py"))]))
     if not modules:
         wanted = f"a pyproject.toml, modules or packages, wheels; with them {' or '.join(LOCKS)}, {WHEELHOUSES[0]}/"
         raise InstallError(f"There is no plugin in {path}: wanted are {wanted}")
-    return Source(_normal(path.name), "", tuple(steps), wheels, modules=modules)
+    return PluginSource(_normal(path.name), "", tuple(steps), wheels, modules=modules)
 
 
 def _about(project: Path) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def _about(project: Path) -> dict[str, Any]:
 
 
 def _normal(name: str) -> str:
-    """As PyPI compares names: a wheel and the project it was built from are the same plugin."""
+    """Return a name as PyPI compares names: a wheel and the project it was built from are the same plugin."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -123,8 +124,8 @@ def install(path: Path, into: Path, python: str | None = None) -> Environment:
         modules = [module.stem for module in source.modules]
         process = PluginProcess(folder, f"plugin {source.name}")
         try:
-            version = process.call("ready")
-            connectors, left_out = process.call("discover", modules)
+            version = process.call(ReportVersion())
+            connectors, left_out = process.call(DiscoverPlugins(modules))
         finally:
             process.close()
         if not connectors:
@@ -143,7 +144,7 @@ def install(path: Path, into: Path, python: str | None = None) -> Environment:
 
 @contextmanager
 def _building(folder: Path) -> Iterator[None]:
-    """Until it is finished the folder counts as removed, but in use."""
+    """Let the folder count as removed, but in use, until the installation is finished."""
     (folder / LOCK).touch()
     lock = os.open(folder / LOCK, os.O_RDONLY)
     try:
@@ -158,7 +159,7 @@ def _building(folder: Path) -> Iterator[None]:
 
 
 def _provide_penstock(tools: _Tools) -> None:
-    """Say that Penstock is installed: when the plugin runs, that of the worker is there, without its packages."""
+    """Mark Penstock as installed: when the plugin runs, that of the worker is there, without its packages."""
     said = tools.site / f"penstock-{penstock.__version__}.dist-info"
     said.mkdir()
     (said / "METADATA").write_text(f"Metadata-Version: 2.1\nName: penstock\nVersion: {penstock.__version__}\n", "utf-8")
@@ -168,14 +169,14 @@ def _provide_penstock(tools: _Tools) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Tools:
-    """``uv``, or ``venv`` and ``pip``."""
+    """The tools that build an environment: ``uv``, or ``venv`` and ``pip``."""
 
     folder: Path
     uv: str | None
     base: str
     """The interpreter that the environment is of."""
     lent: bool
-    """Whether the pip of this interpreter is used, and the environment has none."""
+    """True if the pip of this interpreter is used, and the environment has none."""
 
     @classmethod
     def of(cls, folder: Path, python: str | None) -> _Tools:
@@ -199,7 +200,7 @@ class _Tools:
         _run([*made, str(self.folder)], "make the environment")
         asked = [self.python, "-I", "-c", "import sys; print(*sys.version_info[:2])"]
         version = tuple(map(int, _run(asked, "ask for the version of Python").split()))
-        if version < _LEAST:
+        if version < _MIN_PYTHON:
             raise InstallError(f"Python {'.'.join(map(str, version))} is too old: plugins need 3.11 or newer")
 
     def install(self, wanted: Sequence[str], wheels: Path | None) -> None:
@@ -223,12 +224,12 @@ class _Tools:
 
 
 def _has_pip() -> bool:
-    """Whether this interpreter has a pip that installs for another one (``--python``)."""
+    """Return whether this interpreter has a pip that installs for another one (``--python``)."""
     try:
         numbers = re.findall(r"\d+", metadata.version("pip"))
     except metadata.PackageNotFoundError:
         return False
-    return [*map(int, numbers[:2])] >= _LENDS
+    return [*map(int, numbers[:2])] >= _MIN_PIP
 
 
 def _run(command: Sequence[str], what: str) -> str:

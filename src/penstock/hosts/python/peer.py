@@ -1,176 +1,130 @@
-"""Calls between two processes, in both directions, over one connection.
-
-A call runs on a *lane*, a thread of the other side that runs the calls of one lane in order; each call on the lane None
-has a thread of its own. What is called back while a call runs is answered by the thread that waits for that call;
-everything else on the lane ``background``.
-"""
+"""Calls between Penstock and the interpreter of a plugin, over one connection; see ``penstock.wire.calls``."""
 
 from __future__ import annotations
 
-import itertools
 import logging
-import queue
-import threading
-import time
+import socket
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from typing import Any
 
+from penstock.hosts.python.messages import CallRaised, CallReturned
 from penstock.hosts.python.wire import described, read, rebuilt, write
+from penstock.wire.calls import BACKGROUND, CallPeer, Envelope, RemoteCall, RemoteFailure, RemoteReply
+from penstock.wire.framing import FrameConnection
+from penstock.wire.messages import MessageCodec, MessageError
 
 log = logging.getLogger(__name__)
 
-Answer = Callable[..., Any]
-"""Called with the name of a method and its arguments."""
-_GONE = object()
 OUT_OF_MEMORY = 3
-"""The exit status of a process that could not take a message."""
+"""Exit status of a process that could not take a message."""
+
+Answer = Callable[[Any, tuple[Any, ...]], Any]
+"""Function of a message and its other arguments, which returns the value for the other side."""
 
 
-class Peer:
+class PluginPeer:
     """One end of the connection. Any thread may call."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: socket.socket,
+        sent: tuple[type[Any], MessageCodec[Any]],
+        received: MessageCodec[Any],
         answer: Answer,
         lost: Callable[[], BaseException],
-        unpickle: Callable[[bytes], Any] = read,
+        unpickle: Callable[[Any], Any] = read,
     ) -> None:
-        """``lost`` makes what is raised where the other side is gone."""
-        self._connection, self._answer, self._lost, self._unpickle = connection, answer, lost, unpickle
-        self._writing = threading.Lock()
-        self._lock = threading.Lock()
-        self._ids = itertools.count(1)
-        self._waiting: dict[int, queue.SimpleQueue[Any]] = {}
-        self._lanes: dict[str, queue.SimpleQueue[Any]] = {}
-        self._serving = threading.local()
-        self.gone = threading.Event()
+        """``sent``: the envelope of calls to the other side, and its codec. ``lost`` makes the error to raise where the
+        other side is gone.
+        """
+        protocol = _PickledCalls(connection, sent, received, answer, lost, unpickle)
+        self._unpickle = unpickle
+        self._calls = CallPeer(protocol, "peer")
+        self.gone = self._calls.gone
 
     def start(self) -> None:
-        """Begin to take messages, on a thread."""
-        threading.Thread(target=self.run, name="peer", daemon=True).start()
-
-    def serve_here(self, lane: str, at_end: Callable[[int], object]) -> None:
-        """Take messages on a thread, and run the calls of this lane on the present one; does not return.
-
-        ``at_end`` is called by the other thread, with the status with which to exit, when the other side is gone, or if
-        there is no memory for a message.
-        """
-        inbox = self._lanes[lane] = queue.SimpleQueue()
-
-        def reading() -> None:
-            try:
-                self.run()
-            except MemoryError:
-                at_end(OUT_OF_MEMORY)
-            at_end(0)
-
-        threading.Thread(target=reading, name="peer", daemon=True).start()
-        self._work(inbox, once=False)
-
-    def call(self, method: str, *args: Any, lane: str | None = "task", timeout: float | None = None) -> Any:
-        """Call a method and wait for what it returns, answering calls back meanwhile.
-
-        Raises what it raises there, TimeoutError, and what ``lost`` makes.
-        """
-        number, inbox = next(self._ids), queue.SimpleQueue[Any]()
-        with self._lock:
-            self._waiting[number] = inbox
-        if self.gone.is_set():
-            inbox.put(_GONE)
-        during = getattr(self._serving, "number", None)
-        deadline = None if timeout is None else time.monotonic() + timeout
-        try:
-            self._send(("call", number, lane, during, method), write(args))
-            while True:
-                try:
-                    found = inbox.get(timeout=None if deadline is None else max(0.0, deadline - time.monotonic()))
-                except queue.Empty:
-                    raise TimeoutError(f"{method} has not returned for {timeout:g} s") from None
-                if found is _GONE:
-                    raise self._lost()
-                head, body = found
-                if head[0] == "call":
-                    self._serve(head, body)
-                elif head[0] == "error":
-                    raise rebuilt(self._unpickle(body))
-                else:
-                    return self._unpickle(body)
-        finally:
-            with self._lock:
-                self._waiting.pop(number, None)
-
-    def tell(self, method: str, *args: Any, lane: str | None = "background") -> None:
-        """Call a method without an answer."""
-        self._send(("call", None, lane, None, method), write(args))
-
-    def close(self) -> None:
-        self._connection.close()
+        """Take messages on a new thread."""
+        self._calls.start()
 
     def run(self) -> None:
         """Take messages until the other side is gone."""
+        self._calls.run()
+
+    def run_lane(self, lane: str, begin: Callable[[], object]) -> None:
+        """Run the calls of this lane on the present thread, until the other side is gone.
+
+        ``begin`` is called when the lane takes calls, and is to have another thread ``run``.
+        """
+        self._calls.run_lane(lane, begin)
+
+    def call(self, message: Any, *args: Any, lane: str | None = "task", timeout: float | None = None) -> Any:
+        """Make a call and return its value, answering calls back meanwhile.
+
+        Raises what it raises there, TimeoutError, and what ``lost`` makes.
+        """
+        payload = [write(args)] if args else []
+        reply = self._calls.call(message, payload, lane, timeout, type(message).__name__)
+        return self._unpickle(reply.data)
+
+    def tell(self, message: Any, *args: Any, lane: str | None = BACKGROUND) -> None:
+        """Make a call without a reply."""
+        self._calls.tell(message, [write(args)] if args else [], lane)
+
+
+class _PickledCalls:
+    """The ``CallProtocol`` of both ends: messages as JSON, other values pickled."""
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        sent: tuple[type[Any], MessageCodec[Any]],
+        received: MessageCodec[Any],
+        answer: Answer,
+        lost: Callable[[], BaseException],
+        unpickle: Callable[[Any], Any],
+    ) -> None:
+        self._frames = FrameConnection(connection)
+        self._call, self._sent = sent
+        self._received, self._answer, self._unpickle = received, answer, unpickle
+        self.lost = lost
+
+    def send(self, envelope: Envelope) -> None:
+        """See ``CallProtocol``."""
+        match envelope:
+            case RemoteCall(message, payload, number, lane, during):
+                body = self._sent.encode(self._call(message, number, lane, during))
+            case RemoteReply(_, payload, number):
+                body = self._sent.encode(CallReturned(number))
+            case RemoteFailure(_, payload, number):
+                body = self._sent.encode(CallRaised(number))
+        self._frames.write(body, payload)
+
+    def receive(self) -> Envelope:
+        """See ``CallProtocol``."""
+        body, payload = self._frames.read()
         try:
-            while True:
-                head, body = self._unpickle(self._connection.recv_bytes()), self._connection.recv_bytes()
-                self._taken(head, body)
-        except (OSError, EOFError):
-            pass
-        finally:
-            self.gone.set()
-            with self._lock:
-                for inbox in self._waiting.values():
-                    inbox.put(_GONE)
-                for lane in self._lanes.values():
-                    lane.put(None)
+            envelope = self._received.decode(body)
+        except MessageError as error:
+            log.error("The connection to a plugin ends, since the other side has sent an invalid message: %s", error)
+            raise
+        match envelope:
+            case CallReturned():
+                return RemoteReply(None, [payload], envelope.number)
+            case CallRaised():
+                return RemoteFailure(None, [payload], envelope.number)
+        return RemoteCall(envelope.message, [payload], envelope.number, envelope.lane, envelope.during)
 
-    def _taken(self, head: tuple[Any, ...], body: bytes) -> None:
-        if head[0] != "call":
-            with self._lock:
-                inbox = self._waiting.get(head[1])
-        else:
-            with self._lock:
-                inbox = None if head[3] is None else self._waiting.get(head[3])
-            if inbox is None:
-                inbox = self._lane(head[2])
-        if inbox is not None:
-            inbox.put((head, body))
+    def answer(self, call: RemoteCall) -> RemoteReply:
+        """See ``CallProtocol``."""
+        args = self._unpickle(call.data) if len(call.data) else ()
+        return RemoteReply(None, [write(self._answer(call.message, args))])
 
-    def _lane(self, name: str | None) -> queue.SimpleQueue[Any]:
-        if name is not None and name in self._lanes:
-            return self._lanes[name]
-        inbox = queue.SimpleQueue[Any]()
-        if name is not None:
-            with self._lock:
-                self._lanes[name] = inbox
-        once = name is None
-        threading.Thread(target=self._work, args=(inbox, once), name=f"lane-{name or 'once'}", daemon=True).start()
-        return inbox
+    def failure(self, call: RemoteCall, error: BaseException) -> RemoteFailure:
+        """See ``CallProtocol``."""
+        if call.number is None:
+            log.warning("%s has failed", type(call.message).__name__, exc_info=error)
+        return RemoteFailure(None, [write(described(error))])
 
-    def _work(self, inbox: queue.SimpleQueue[Any], once: bool) -> None:
-        while (found := inbox.get()) is not None:
-            self._serve(*found)
-            if once:
-                return
-
-    def _serve(self, head: tuple[Any, ...], body: bytes) -> None:
-        _, number, _, _, method = head
-        before, self._serving.number = getattr(self._serving, "number", None), number
-        try:
-            data, kind = write(self._answer(method, *self._unpickle(body))), "reply"
-        except BaseException as error:
-            if number is None:
-                log.warning("%s has failed", method, exc_info=True)
-            data, kind = write(described(error)), "error"
-        finally:
-            self._serving.number = before
-        if number is not None:
-            self._send((kind, number), data)
-
-    def _send(self, head: tuple[Any, ...], body: bytes) -> None:
-        try:
-            with self._writing:
-                self._connection.send_bytes(write(head))
-                self._connection.send_bytes(body)
-        except OSError:
-            pass  # the reader sees it, and all who wait
+    def error(self, failure: RemoteFailure) -> BaseException:
+        """See ``CallProtocol``."""
+        return rebuilt(self._unpickle(failure.data))

@@ -1,4 +1,4 @@
-"""The process of a plugin, started here and closed here."""
+"""The process of a plugin: started, called and closed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -19,35 +17,49 @@ import penstock
 from penstock.api.errors import ConnectError
 from penstock.hosts.errors import HostLost
 from penstock.hosts.levels import LevelFollowers
-from penstock.hosts.python.cgroup import group_for
 from penstock.hosts.python.environment import LOCK, environments
-from penstock.hosts.python.limits import LimitError, Limits
-from penstock.hosts.python.peer import OUT_OF_MEMORY, Peer
-from penstock.hosts.python.wire import rebuilt
+from penstock.hosts.python.limits import LimitError, PluginLimits, group_for
+from penstock.hosts.python.messages import (
+    FROM_PLUGIN,
+    TO_PLUGIN,
+    CallToPlugin,
+    FromPlugin,
+    PluginLogLine,
+    SetPluginLogLevel,
+    ToPlugin,
+)
+from penstock.hosts.python.peer import OUT_OF_MEMORY, Answer, PluginPeer
 
 log = logging.getLogger(__name__)
 
 BOOT = Path(__file__).with_name("boot.py")
 END_SECONDS = 5.0
-"""How long a process gets to end when it is let go of, and then is killed."""
+"""Time in which a process has to end when it is closed, before it is killed."""
+
+
+def unanswered(message: FromPlugin, args: tuple[Any, ...]) -> Any:
+    """Answer of a process whose plugin has no context. Raises ConnectError, which names the message."""
+    raise ConnectError(f"{type(message).__name__} is not expected from this plugin")
 
 
 class PluginProcess:
-    """``answers``: what the plugin may call, by name."""
+    """A process of a plugin. Any thread may call it. ``answer`` takes the plugin's messages other than log lines."""
 
     def __init__(
         self,
         folder: Path,
         name: str,
-        limits: Limits = Limits(),
-        answers: Mapping[str, Callable[..., Any]] | None = None,
+        limits: PluginLimits = PluginLimits(),
+        answer: Answer = unanswered,
         with_parent: bool = False,
     ) -> None:
-        """``with_parent``: the kernel kills it when the present thread ends. Raises ConnectError; and HostLost for
-        a task whose environment has been replaced: it starts again in the newer one.
+        """Start the process; ``with_parent``: the kernel kills it when the present thread ends.
+
+        Raises ConnectError; and HostLost for a task whose environment has been replaced: it starts again in the newer
+        one.
         """
         self._folder, self._name, self._limits = folder, name, limits
-        self._answers = {"log": _log, **(answers or {})}
+        self._answer_plugin = answer
         self._closed = False
         self._closing = threading.Lock()
         self._exceeded: LimitError | None = None
@@ -79,20 +91,20 @@ class PluginProcess:
                 start_new_session=not with_parent,
             )
             undone.pop_all()
-        self._peer = Peer(Connection(os.dup(self._socket.fileno())), self._answer, self._lost)
+        self._peer = PluginPeer(self._socket, (CallToPlugin, TO_PLUGIN), FROM_PLUGIN, self._answer, self._lost)
         self._peer.start()
         self._watch = threading.Thread(target=self._see_end, name=f"end-of-{self._process.pid}", daemon=True)
         self._watch.start()
 
     def _see_end(self) -> None:
-        """What it has forked may hold its end of the socket open after it."""
+        """Shut the socket when the process has ended: processes that it has forked may hold its end open."""
         self._process.wait()
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
-    def answer_with(self, answers: Mapping[str, Callable[..., Any]]) -> None:
-        """More that the plugin may call."""
-        self._answers |= answers
+    def answer_with(self, answer: Answer) -> None:
+        """Answer the plugin's messages by this function from now on."""
+        self._answer_plugin = answer
 
     @property
     def pid(self) -> int:
@@ -102,10 +114,10 @@ class PluginProcess:
     def gone(self) -> bool:
         return self._peer.gone.is_set()
 
-    def call(self, method: str, *args: Any, lane: str | None = "task", timeout: float | None = None) -> Any:
-        """Raises what the plugin raises, LimitError, HostLost, TimeoutError."""
+    def call(self, message: ToPlugin, *args: Any, lane: str | None = "task", timeout: float | None = None) -> Any:
+        """Make a call and return its value. Raises what the plugin raises, LimitError, HostLost, TimeoutError."""
         try:
-            return self._peer.call(method, *args, lane=lane, timeout=timeout)
+            return self._peer.call(message, *args, lane=lane, timeout=timeout)
         except MemoryError as error:
             if self._limits.memory is None:
                 raise
@@ -113,20 +125,21 @@ class PluginProcess:
             raise self._exceeded from error
 
     def check(self) -> None:
-        """Raises LimitError if a call has ever needed more than the limit, even if that error was caught."""
+        """Raise LimitError if a call has ever needed more than the limit, even if that error was caught."""
         if self._exceeded is not None:
             raise self._exceeded
 
-    def tell(self, method: str, *args: Any) -> None:
-        self._peer.tell(method, *args)
+    def tell(self, message: ToPlugin) -> None:
+        """Make a call without a reply."""
+        self._peer.tell(message)
 
     def wait_end(self) -> BaseException | None:
-        """Returns when it has ended: why, or None after ``close``."""
+        """Wait for the end of the process; return the reason, or None after ``close``."""
         self._peer.gone.wait()
         return None if self._closed else self._lost()
 
     def close(self) -> None:
-        """The process ends; returns when it has. Any thread may call this, and others again."""
+        """End the process and wait for that. May be called several times, by any thread."""
         with self._closing:
             self._close()
 
@@ -145,15 +158,14 @@ class PluginProcess:
         self._watch.join()
         if self._group is not None:
             self._group.close()
-        self._socket.close()
         if self._peer.gone.wait(1.0):
-            self._peer.close()
+            self._socket.close()
 
-    def _answer(self, method: str, *args: Any) -> Any:
-        return self._answers[method](*args)
+    def _answer(self, message: FromPlugin, args: tuple[Any, ...]) -> Any:
+        return _log(message) if isinstance(message, PluginLogLine) else self._answer_plugin(message, args)
 
     def _lost(self) -> BaseException:
-        """What is raised where the process has ended."""
+        """Return the error to raise where the process has ended."""
         try:
             code = self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -175,8 +187,10 @@ class PluginProcess:
         return HostLost(f"The process of {self._name} has ended: {how}", code >= 0 or -code in _CRASHES)
 
     def _absent(self) -> BaseException:
-        """A task whose environment has been replaced has an old place only; where the environments of a cluster's
-        machines have different names, it fails after some attempts.
+        """Return the error for an environment that is not there.
+
+        A task whose environment has been replaced knows the old one only; if the environments of a cluster's machines
+        have different names, the task fails after some attempts.
         """
         plugin = self._folder.name.rpartition("-")[0]  # as it is installed
         reason = f"The plugin's environment {self._folder} is not on this machine, {socket.gethostname()}"
@@ -190,33 +204,29 @@ _CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal
 
 
 def for_task(process: PluginProcess) -> PluginProcess:
-    """It is closed when the task of this process has ended."""
+    """Have the process closed when the task of this process has ended."""
     OF_TASK.processes.append(process)
     return process
 
 
 def _tell_level(process: PluginProcess, name: str) -> None:
-    process.tell("level", name, logging.getLogger(name).level)
+    process.tell(SetPluginLogLevel(name, logging.getLogger(name).level))
 
 
 OF_TASK = LevelFollowers(_tell_level)
 
 
 def close_all() -> None:
+    """Close the processes of the task that has ended."""
     while OF_TASK.processes:
         OF_TASK.processes.pop().close()
 
 
-def raise_in(raise_error: Callable[[BaseException], None]) -> Callable[[Mapping[str, Any]], None]:
-    """Takes an error as it comes from the plugin."""
-    return lambda document: raise_error(rebuilt(document))
-
-
-def _log(name: str, level: int, text: str, created: float) -> None:
-    logger = logging.getLogger(name)
-    if logger.isEnabledFor(level):
-        record = logger.makeRecord(name, level, "", 0, text, (), None)
-        record.created, record.msecs = created, created % 1 * 1000
+def _log(line: PluginLogLine) -> None:
+    logger = logging.getLogger(line.logger)
+    if logger.isEnabledFor(line.level):
+        record = logger.makeRecord(line.logger, line.level, "", 0, line.text, (), None)
+        record.created, record.msecs = line.created, line.created % 1 * 1000
         logger.handle(record)
 
 

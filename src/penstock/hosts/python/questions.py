@@ -1,7 +1,7 @@
-"""The process of an environment that answers for its classes: definitions of settings, validation, offsets.
+"""Questions to the classes of an environment: definitions of settings, validation, offsets.
 
-It is started with the first question, and stays as long as the environment is installed; if it has ended, the next
-question starts another one.
+One process per environment answers them. It is started with the first question, and stays as long as the environment
+is installed; if it has ended, the next question starts another one.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from typing import Any
 from penstock.api.config import NO_DEFAULT, ConfigDef
 from penstock.api.errors import ConnectError
 from penstock.hosts.errors import HostLost
-from penstock.hosts.python.limits import Limits
+from penstock.hosts.python.limits import PluginLimits
+from penstock.hosts.python.messages import AskConnector, CallDefinition, ReadDefinition
 from penstock.hosts.python.process import PluginProcess
-from penstock.hosts.python.wire import Reader
+from penstock.hosts.python.wire import ApiUnpickler
 
 CALL_SECONDS = 100.0
-"""How long one question may take: somewhat longer than a REST request."""
+"""Time limit of one question; somewhat longer than a REST request."""
 
 
-class Questions:
-    """Any thread may ask."""
+class EnvironmentQuestions:
+    """Questions to one environment. Any thread may ask."""
 
-    def __init__(self, folder: Path, name: str, limits: Limits) -> None:
+    def __init__(self, folder: Path, name: str, limits: PluginLimits) -> None:
         self._folder, self._name, self._limits = folder, name, limits
         self._lock = threading.Lock()
         self._process: PluginProcess | None = None
@@ -36,9 +37,9 @@ class Questions:
         self._definitions: dict[str, ConfigDef] = {}
 
     def config_def(self, target: str) -> ConfigDef:
-        """The settings of a connector's class."""
+        """Return the settings of a connector's class."""
         if (known := self._definitions.get(target)) is None:
-            reader = _DefinitionReader(io.BytesIO(self._call("config_def", target)), self, target)
+            reader = _DefinitionReader(io.BytesIO(self._call("config_def", ReadDefinition(target))), self, target)
             known = ConfigDef()
             known.keys, known.groups = reader.load()
             self._definitions[target] = known
@@ -46,18 +47,20 @@ class Questions:
 
     def ask(self, target: str, method: str, *args: Any) -> Any:
         """Call a method of an object that is made for it. Raises what it raises, and ConnectError."""
-        return self._call("ask", target, method, *args)
+        return self._call(method, AskConnector(target, method), *args)  # type: ignore[arg-type]
 
     def call_foreign(self, target: str, number: int, method: str, *args: Any) -> Any:
-        return self._call("config_def.call", target, number, method, *args)
+        """Call a check or recommender of a definition. Raises what it raises, and ConnectError."""
+        return self._call(method, CallDefinition(target, number, method), *args)  # type: ignore[arg-type]
 
     def close(self) -> None:
+        """End the process; questions raise ConnectError from now on."""
         with self._lock:
             self._closed, process, self._process = True, self._process, None
         if process is not None:
             process.close()
 
-    def _call(self, method: str, *args: Any) -> Any:
+    def _call(self, method: str, question: ReadDefinition | CallDefinition | AskConnector, *args: Any) -> Any:
         with self._lock:
             if self._closed:
                 raise ConnectError(f"{method} of {self._name}: it has been removed or replaced")
@@ -65,11 +68,11 @@ class Questions:
                 self._process.close()
                 self._process = None
             if self._process is None:
-                limits = Limits(memory=self._limits.memory)  # it lives long
+                limits = PluginLimits(memory=self._limits.memory)  # it lives long
                 self._process = PluginProcess(self._folder, self._name, limits)
             process = self._process
         try:
-            return process.call(method, *args, lane=None, timeout=CALL_SECONDS)
+            return process.call(question, *args, lane=None, timeout=CALL_SECONDS)
         except HostLost as error:
             raise ConnectError(f"{method} of {self._name}: {error}") from error
         except TimeoutError as error:
@@ -82,9 +85,9 @@ class Questions:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A check or a recommender of the plugin's own, which is called in its environment."""
+    """A check or a recommender of the plugin, which is called in its environment."""
 
-    questions: Questions
+    questions: EnvironmentQuestions
     target: str
     number: int
     text: str
@@ -103,8 +106,8 @@ class Foreign:
         return self.text
 
 
-class _DefinitionReader(Reader):
-    def __init__(self, data: io.BytesIO, questions: Questions, target: str) -> None:
+class _DefinitionReader(ApiUnpickler):
+    def __init__(self, data: io.BytesIO, questions: EnvironmentQuestions, target: str) -> None:
         super().__init__(data)
         self._questions, self._target = questions, target
 

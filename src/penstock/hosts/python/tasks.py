@@ -1,4 +1,4 @@
-"""Tasks with an environment of their own, as the pipeline's loops know tasks: the plugin's is in a child process."""
+"""Tasks with an environment of their own, as the pipeline's loops know tasks; the plugin's is in a child process."""
 
 from __future__ import annotations
 
@@ -6,16 +6,39 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, assert_never
 
 from penstock.api.batch import Batch
 from penstock.api.sink import OffsetAndMetadata, SinkTask, TopicPartition
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.api.topic_settings import TopicSettings
 from penstock.hosts.errors import HostLost
-from penstock.hosts.python.limits import NO_LIMITS, Limits
+from penstock.hosts.python.environment import here
+from penstock.hosts.python.limits import NO_LIMITS, PluginLimits
+from penstock.hosts.python.messages import (
+    AddPluginMetric,
+    CallPluginSink,
+    CallPluginSource,
+    CreatePluginSink,
+    CreatePluginSource,
+    MetricMessage,
+    PausePluginPartitions,
+    PollPlugin,
+    PreCommitPlugin,
+    ReadAssignment,
+    ReadMetricTags,
+    ReadPluginOffsets,
+    RemovePluginMetric,
+    ReportErrantRecord,
+    RequestOffsetCommit,
+    ResumePluginPartitions,
+    RewindOffsets,
+    SetPutTimeout,
+    SinkCallback,
+    StartPluginSink,
+    StartPluginSource,
+)
 from penstock.hosts.python.metrics import ForeignMetrics
-from penstock.hosts.python.packed import here
 from penstock.hosts.python.process import PluginProcess, for_task
 from penstock.hosts.python.wire import rebuilt, whole
 
@@ -25,59 +48,65 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a task's class is: the environment, and the connector in it that names the class."""
+class TaskPlace:
+    """The place of a task's class: the environment, and the connector in it that names the class."""
 
     folder: Path
     target: str
     name: str = "the task"
-    limits: Limits = NO_LIMITS
+    limits: PluginLimits = NO_LIMITS
 
 
-def task_class(base: type[T], place: Place, java_name: str) -> type[T]:
-    """The class of a plugin's tasks; imported by the name of its base, and told its place by ``in_place``."""
+def task_class(base: type[T], place: TaskPlace, java_name: str) -> type[T]:
+    """Return the class of a plugin's tasks, which is imported by the name of its base and placed by ``in_place``."""
     names = {"__module__": base.__module__, "__qualname__": base.__qualname__, "java_name": java_name, "place": place}
     return type(base.__name__, (base,), names)
 
 
-def in_place(task: Any, environment: Mapping[str, str], name: str, limits: Limits) -> Any:
-    """The class of a task that is to run here; ``environment`` is what ``place_of`` gave."""
-    place = Place(here(Path(environment["folder"])), environment["target"], name, limits)
+def in_place(task: Any, environment: Mapping[str, str], name: str, limits: PluginLimits) -> Any:
+    """Return the class of a task that is to run here; ``environment`` is what ``place_of`` returned."""
+    place = TaskPlace(here(Path(environment["folder"])), environment["target"], name, limits)
     return task_class(task, place, environment["class"])
 
 
 def place_of(task: Any) -> dict[str, str] | None:
-    """The place of a task's class as plain values; None for classes of the worker's own environment."""
+    """Return the place of a task's class as plain values, or None for a class of the worker's own environment."""
     if not issubclass(task, EnvironmentSourceTask | EnvironmentSinkTask):
         return None
     return {"folder": str(task.place.folder), "target": task.place.target, "class": task.java_name}
 
 
-def _stop(process: PluginProcess, side: str, lane: str) -> None:
-    """A process that ends meanwhile has stopped, too: why the task ends is known already."""
+def _stop(process: PluginProcess, message: CallPluginSource | CallPluginSink, lane: str) -> None:
+    """Stop the plugin's task. A process that ends meanwhile has stopped as well: why the task ends is known already."""
     try:
         if not process.gone:
-            process.call(f"{side}.call", "stop", lane=lane)
+            process.call(message, lane=lane)
     except HostLost as lost:
         log.warning("The task's stop() has not returned: %s", lost)
 
 
 class EnvironmentSourceTask(SourceTask):
-    """Making one makes the plugin's task, and gives an object whose class overrides what the plugin's does."""
+    """A source task in a process. Making one makes the plugin's task; the class overrides what the plugin's does."""
 
-    place: ClassVar[Place]
+    place: ClassVar[TaskPlace]
     java_name: ClassVar[str]
     _process: PluginProcess
 
     def __new__(cls) -> EnvironmentSourceTask:
         process = for_task(PluginProcess(cls.place.folder, cls.place.name, cls.place.limits, with_parent=True))
-        process.answer_with(
-            {
-                "context.offsets": lambda partitions: made.context.offset_reader.offsets(partitions),
-                **ForeignMetrics("source", lambda: made.context.plugin_metrics, process.call).answers(),
-            }
-        )
-        overridden = process.call("source.create", cls.place.target)
+        metrics = ForeignMetrics("source", lambda: made.context.plugin_metrics, process.call)
+
+        def answer(message: ReadPluginOffsets | MetricMessage, args: tuple[Any, ...]) -> Any:
+            match message:
+                case ReadPluginOffsets():
+                    return made.context.offset_reader.offsets(*args)
+                case ReadMetricTags() | AddPluginMetric() | RemovePluginMetric():
+                    return metrics.answer(message)
+                case _:
+                    assert_never(message)
+
+        process.answer_with(answer)
+        overridden = process.call(CreatePluginSource(cls.place.target))
         own = {name: _OVERRIDES[name] for name in overridden if name in _OVERRIDES}
         if "commit_record" in overridden:
             own["commit_records"] = _OVERRIDES["commit_records"]
@@ -88,12 +117,12 @@ class EnvironmentSourceTask(SourceTask):
     _idle: float
 
     def start(self, config: Mapping[str, str]) -> None:
-        self._process.call("source.start", dict(config), self.context.transaction is not None)
+        self._process.call(StartPluginSource(dict(config), self.context.transaction is not None))
 
     def poll(self) -> Batch | None:
         batch: Batch | None
         self._process.check()
-        batch, self._idle, asked = self._process.call("source.poll")
+        batch, self._idle, asked = self._process.call(PollPlugin())
         if asked is not None:
             self._end_transactions(asked, batch)
         return batch
@@ -111,12 +140,12 @@ class EnvironmentSourceTask(SourceTask):
         return self._idle
 
     def stop(self) -> None:
-        """From another thread than ``poll``, perhaps while the plugin's own blocks."""
-        _stop(self._process, "source", "stop")
+        """Stop the task; called by another thread than ``poll``, perhaps while the plugin's own blocks."""
+        _stop(self._process, CallPluginSource("stop"), "stop")
 
 
 def _commit(self: EnvironmentSourceTask) -> None:
-    self._process.call("source.call", "commit")
+    self._process.call(CallPluginSource("commit"))
 
 
 def _commit_records(
@@ -127,20 +156,20 @@ def _commit_records(
     offsets: Sequence[int],
 ) -> None:
     args = whole(batch), list(topics), list(partitions), list(offsets)
-    self._process.call("source.call", "commit_records", *args)
+    self._process.call(CallPluginSource("commit_records"), *args)
 
 
 def _progress(self: EnvironmentSourceTask) -> Sequence[SourceProgress]:
-    return tuple(self._process.call("source.call", "progress"))
+    return tuple(self._process.call(CallPluginSource("progress")))
 
 
 def _seconds_behind(self: EnvironmentSourceTask) -> float | None:
-    found = self._process.call("source.call", "seconds_behind")
+    found = self._process.call(CallPluginSource("seconds_behind"))
     return None if found is None else float(found)
 
 
 def _settings_for_new_topic(self: EnvironmentSourceTask, settings: TopicSettings) -> TopicSettings | None:
-    found: TopicSettings | None = self._process.call("source.call", "settings_for_new_topic", settings)
+    found: TopicSettings | None = self._process.call(CallPluginSource("settings_for_new_topic"), settings)
     return found
 
 
@@ -154,31 +183,40 @@ _OVERRIDES: dict[str, Callable[..., Any]] = {
 
 
 class EnvironmentSinkTask(SinkTask):
-    """Making one makes the plugin's task."""
+    """A sink task in a process. Making one makes the plugin's task."""
 
-    place: ClassVar[Place]
+    place: ClassVar[TaskPlace]
     java_name: ClassVar[str]
 
     def __init__(self) -> None:
         self._process = for_task(
-            PluginProcess(self.place.folder, self.place.name, self.place.limits, self._answers(), True)
+            PluginProcess(self.place.folder, self.place.name, self.place.limits, self._answer, True)
         )
-        self._process.call("sink.create", self.place.target)
+        self._metrics = ForeignMetrics("sink", lambda: self.context.plugin_metrics, self._process.call)
+        self._process.call(CreatePluginSink(self.place.target))
 
-    def _answers(self) -> dict[str, Callable[..., Any]]:
-        return {
-            "context.assignment": lambda: list(self.context.assignment),
-            "context.offset": lambda offsets: self.context.offset(offsets),
-            "context.timeout": lambda milliseconds: self.context.timeout(milliseconds),
-            "context.pause": lambda *partitions: self.context.pause(*partitions),
-            "context.resume": lambda *partitions: self.context.resume(*partitions),
-            "context.request_commit": lambda: self.context.request_commit(),
-            "context.report": self._report,
-            **ForeignMetrics("sink", lambda: self.context.plugin_metrics, self._metric).answers(),
-        }
-
-    def _metric(self, *args: Any, **options: Any) -> Any:
-        return self._process.call(*args, **options)
+    def _answer(self, message: SinkCallback | MetricMessage, args: tuple[Any, ...]) -> Any:
+        context = self.context
+        match message:
+            case ReadAssignment():
+                return list(context.assignment)
+            case RewindOffsets():
+                context.offset(*args)
+            case SetPutTimeout():
+                context.timeout(*args)
+            case PausePluginPartitions():
+                context.pause(*args)
+            case ResumePluginPartitions():
+                context.resume(*args)
+            case RequestOffsetCommit():
+                context.request_commit()
+            case ReportErrantRecord():
+                self._report(*args)
+            case ReadMetricTags() | AddPluginMetric() | RemovePluginMetric():
+                return self._metrics.answer(message)
+            case _:
+                assert_never(message)
+        return None
 
     def _report(self, batch: Batch, error: Mapping[str, Any]) -> None:
         reporter = self.context.errant_record_reporter
@@ -186,18 +224,18 @@ class EnvironmentSinkTask(SinkTask):
         reporter.report(batch.row(0), rebuilt(error))  # type: ignore[arg-type]
 
     def start(self, config: Mapping[str, str]) -> None:
-        self._process.call("sink.start", dict(config), self.context.errant_record_reporter is not None)
+        self._process.call(StartPluginSink(dict(config), self.context.errant_record_reporter is not None))
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
-        self._process.call("sink.call", "open", list(partitions))
+        self._process.call(CallPluginSink("open"), list(partitions))
 
     def put_batch(self, batch: Batch) -> None:
         self._process.check()
-        self._process.call("sink.call", "put_batch", whole(batch))
+        self._process.call(CallPluginSink("put_batch"), whole(batch))
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        agreed: Any = self._process.call("sink.pre_commit", dict(offsets))
-        found: Mapping[TopicPartition, int] = agreed  # if it is none, the loop says so
+        agreed: Any = self._process.call(PreCommitPlugin(), dict(offsets))
+        found: Mapping[TopicPartition, int] = agreed  # if it is no mapping, the loop reports that
         if isinstance(agreed, list):
             found = {
                 TopicPartition(topic, partition): OffsetAndMetadata(offset, *kept) if kept else offset
@@ -206,7 +244,7 @@ class EnvironmentSinkTask(SinkTask):
         return found
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
-        self._process.call("sink.call", "close", list(partitions))
+        self._process.call(CallPluginSink("close"), list(partitions))
 
     def stop(self) -> None:
-        _stop(self._process, "sink", "task")
+        _stop(self._process, CallPluginSink("stop"), "task")

@@ -1,8 +1,8 @@
-"""Values and errors on their way between a worker or task and the interpreter of a plugin.
+"""Values and errors between a worker or task and the interpreter of a plugin.
 
-Values are pickled. What comes from the plugin may hold plain values, dates, decimals and objects of ``penstock.api``
-only: anything else exists in the plugin's environment alone, and nothing is imported because a plugin says so. That
-tells mistakes where they are made; it is no wall against a plugin that means harm, which runs as the same user.
+Values are pickled. Those from the plugin may hold plain values, dates, decimals and objects of ``penstock.api`` only:
+anything else exists in the plugin's environment alone, and nothing is imported because a plugin names it. That reports
+mistakes where they are made; it does not protect against a malicious plugin, which runs as the same user.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ API = frozenset(
 )
 """The modules whose objects cross."""
 _FRAMES = 40
+_OWN = ("/penstock/hosts/python/", "/penstock/wire/")
+"""Folders whose frames are left out of traces."""
 _ARGUMENTS = {str, int, float, bool, bytes, type(None)}
 
 
@@ -56,7 +58,9 @@ class ForeignValueError(ConnectError):
     """A value of a class that only the plugin's environment has."""
 
 
-class Reader(pickle.Unpickler):
+class ApiUnpickler(pickle.Unpickler):
+    """Unpickles plain values and objects of ``penstock.api`` only."""
+
     def find_class(self, module: str, name: str) -> Any:
         if name in _PLAIN.get(module, ()):
             return getattr(importlib.import_module(module), name)
@@ -79,17 +83,18 @@ def _member(cls: Any, name: str) -> Any:
     return cls.__members__[name]
 
 
-def read(data: bytes) -> Any:
-    """What ``write`` has made on the plugin's side. Raises ForeignValueError."""
-    return Reader(io.BytesIO(data)).load()
+def read(data: bytes | memoryview) -> Any:
+    """Return a value that ``write`` has pickled on the plugin's side. Raises ForeignValueError."""
+    return ApiUnpickler(io.BytesIO(data)).load()
 
 
 def write(value: Any) -> bytes:
+    """Pickle a value."""
     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
 def whole(batch: Batch) -> Batch:
-    """The batch with all its columns computed, which can be pickled."""
+    """Return the batch with all its columns computed, so that it can be pickled."""
     columns: dict[str, Any] = {column.name: _column(getattr(batch, column.name)) for column in COLUMNS}
     return Batch(**columns, origin=_origin(batch.origin))
 
@@ -129,7 +134,7 @@ def _origin(origin: SourceOrigin | SinkOrigin | None) -> SourceOrigin | SinkOrig
 
 
 def described(error: BaseException) -> dict[str, Any]:
-    """An error and what caused it, in plain values."""
+    """Describe an error and its causes in plain values."""
     chain: list[dict[str, Any]] = []
     current: BaseException | None = error
     while current is not None and len(chain) < 20:
@@ -140,7 +145,7 @@ def described(error: BaseException) -> dict[str, Any]:
 
 def _one(error: BaseException) -> dict[str, Any]:
     frames = reversed(traceback.extract_tb(error.__traceback__))
-    at = [f"at {f.name}({f.filename}:{f.lineno})" for f in frames if "/penstock/hosts/python/" not in f.filename]
+    at = [f"at {f.name}({f.filename}:{f.lineno})" for f in frames if not any(own in f.filename for own in _OWN)]
     known = type(error).__module__ in ("builtins", "penstock.api.errors")
     args: tuple[Any, ...] = error.args
     if isinstance(error, OSError) and error.errno is not None:
@@ -163,7 +168,7 @@ def _message(error: BaseException) -> str:
 
 
 def rebuilt(document: Mapping[str, Any]) -> Exception:
-    """The error again: of the same class if the worker knows it, else of the nearest and under the same name."""
+    """Return a described error, of the same class if it is known here, else of the nearest one under the same name."""
     made = [_rebuilt(each) for each in document["chain"]]
     for error, cause in itertools.pairwise(made):
         error.__cause__ = cause

@@ -1,1 +1,1 @@
-"""What runs in the interpreter of a plugin's environment; see ``main``."""
+"""The plugin's side: the program that runs in the interpreter of its environment; see ``main``."""

@@ -1,4 +1,4 @@
-"""What connectors and tasks find in ``self.context``: each method is called in the worker or in the task's process."""
+"""The contexts of connectors and tasks on the plugin's side; methods are called in the worker or the task's process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,22 @@ from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
 from penstock.api.record import SinkRecord, SourceRecord
 from penstock.api.sink import TopicPartition
-from penstock.hosts.python.peer import Peer
+from penstock.hosts.python.messages import (
+    AddPluginMetric,
+    PausePluginPartitions,
+    RaisePluginError,
+    ReadAssignment,
+    ReadMetricTags,
+    ReadPluginOffsets,
+    RemovePluginMetric,
+    ReportErrantRecord,
+    RequestOffsetCommit,
+    RequestTaskReconfiguration,
+    ResumePluginPartitions,
+    RewindOffsets,
+    SetPutTimeout,
+)
+from penstock.hosts.python.peer import PluginPeer
 from penstock.hosts.python.wire import described
 
 NO_TAGS: Mapping[str, str] = {}
@@ -19,58 +34,58 @@ BACK = "background"
 
 
 @dataclass(slots=True)
-class Metrics:
-    """``api.PluginMetrics``: the values stay here and are asked for."""
+class RemoteMetrics:
+    """``api.PluginMetrics``, whose values stay here and are asked for."""
 
-    peer: Peer
+    peer: PluginPeer
     _values: dict[int, Callable[[], float]] = field(default_factory=dict)
     _numbers: Any = field(default_factory=itertools.count)
 
     @property
     def tags(self) -> Mapping[str, str]:
-        found: Mapping[str, str] = self.peer.call("metrics.tags", lane=BACK)
+        found: Mapping[str, str] = self.peer.call(ReadMetricTags(), lane=BACK)
         return found
 
     def add(self, name: str, description: str, value: Callable[[], float], tags: Mapping[str, str] = NO_TAGS) -> None:
         number = next(self._numbers)
         self._values[number] = value
-        self.peer.call("metrics.add", name, description, number, dict(tags), lane=BACK)
+        self.peer.call(AddPluginMetric(name, description, number, dict(tags)), lane=BACK)
 
     def remove(self, name: str, tags: Mapping[str, str] = NO_TAGS) -> None:
-        self.peer.call("metrics.remove", name, dict(tags), lane=BACK)
+        self.peer.call(RemovePluginMetric(name, dict(tags)), lane=BACK)
 
     def value(self, number: int) -> float:
         return float(self._values[number]())
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectorContext:
-    peer: Peer
-    plugin_metrics: Metrics
+class RemoteConnectorContext:
+    peer: PluginPeer
+    plugin_metrics: RemoteMetrics
 
     def request_task_reconfiguration(self) -> None:
-        self.peer.call("context.request_task_reconfiguration", lane=BACK)
+        self.peer.call(RequestTaskReconfiguration(), lane=BACK)
 
     def raise_error(self, error: BaseException) -> None:
-        self.peer.call("context.raise_error", described(error), lane=BACK)
+        self.peer.call(RaisePluginError(), described(error), lane=BACK)
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetReader:
-    peer: Peer
+class RemoteOffsetReader:
+    peer: PluginPeer
 
     def offset(self, partition: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return self.offsets([partition])[0]
 
     def offsets(self, partitions: Sequence[Mapping[str, Any] | None]) -> list[dict[str, Any] | None]:
         asked = [None if partition is None else dict(partition) for partition in partitions]
-        found: list[dict[str, Any] | None] = self.peer.call("context.offsets", asked, lane=BACK)
+        found: list[dict[str, Any] | None] = self.peer.call(ReadPluginOffsets(), asked, lane=BACK)
         return found
 
 
 @dataclass(slots=True)
-class Transaction:
-    """``api.TransactionContext``: what was asked for goes with the next batch."""
+class RequestedTransactions:
+    """``api.TransactionContext``; what the task asks for goes with the next batch."""
 
     commit: bool = False
     abort: bool = False
@@ -89,7 +104,7 @@ class Transaction:
             self._after.append((after, True))
 
     def take(self, polled: Sequence[SourceRecord] | Batch | None) -> dict[str, Any]:
-        """What is to end with this batch: ``commit``, ``abort``, and ``ends``: rows, and whether to abort there."""
+        """Return how transactions end with this batch: ``commit``, ``abort``, ``ends`` (rows, and whether to abort)."""
         if self._after and isinstance(polled, Batch):
             raise ConnectError("A transaction is to end after a record, but poll() gave a Batch, which has none")
         records = () if polled is None or isinstance(polled, Batch) else polled
@@ -102,43 +117,43 @@ class Transaction:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceContext:
+class RemoteSourceContext:
     configs: Mapping[str, str]
-    offset_reader: OffsetReader
-    plugin_metrics: Metrics
-    transaction: Transaction | None
+    offset_reader: RemoteOffsetReader
+    plugin_metrics: RemoteMetrics
+    transaction: RequestedTransactions | None
 
 
 @dataclass(frozen=True, slots=True)
-class Reporter:
-    peer: Peer
+class RemoteReporter:
+    peer: PluginPeer
 
     def report(self, record: SinkRecord, error: BaseException) -> None:
-        self.peer.call("context.report", Batch.of_sink_records([record]), described(error), lane=BACK)
+        self.peer.call(ReportErrantRecord(), Batch.of_sink_records([record]), described(error), lane=BACK)
 
 
 @dataclass(frozen=True, slots=True)
-class SinkContext:
-    peer: Peer
+class RemoteSinkContext:
+    peer: PluginPeer
     configs: Mapping[str, str]
-    plugin_metrics: Metrics
-    errant_record_reporter: Reporter | None
+    plugin_metrics: RemoteMetrics
+    errant_record_reporter: RemoteReporter | None
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
-        return frozenset(self.peer.call("context.assignment", lane=BACK))
+        return frozenset(self.peer.call(ReadAssignment(), lane=BACK))
 
     def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self.peer.call("context.offset", dict(offsets), lane=BACK)
+        self.peer.call(RewindOffsets(), dict(offsets), lane=BACK)
 
     def timeout(self, milliseconds: int) -> None:
-        self.peer.call("context.timeout", milliseconds, lane=BACK)
+        self.peer.call(SetPutTimeout(), milliseconds, lane=BACK)
 
     def pause(self, *partitions: TopicPartition) -> None:
-        self.peer.call("context.pause", *partitions, lane=BACK)
+        self.peer.call(PausePluginPartitions(), *partitions, lane=BACK)
 
     def resume(self, *partitions: TopicPartition) -> None:
-        self.peer.call("context.resume", *partitions, lane=BACK)
+        self.peer.call(ResumePluginPartitions(), *partitions, lane=BACK)
 
     def request_commit(self) -> None:
-        self.peer.call("context.request_commit", lane=BACK)
+        self.peer.call(RequestOffsetCommit(), lane=BACK)

@@ -1,6 +1,6 @@
-"""A connector's ``ConfigDef`` on its way to the worker.
+"""A connector's ``ConfigDef``, pickled for the worker.
 
-Checks of ``penstock.api`` go as they are; functions and classes of the plugin's own stay here, and the worker gets
+Checks of ``penstock.api`` are sent as they are; functions and classes of the plugin stay here, and the worker gets
 their numbers, by which it calls them.
 """
 

@@ -38,7 +38,7 @@ _FORWARDED = (
 
 
 def named(target: str) -> Any:
-    """What ``module:Qual.Name`` names, or the module."""
+    """Return the object that ``module:Qual.Name`` names, or the module."""
     module, _, name = target.partition(":")
     found: Any = importlib.import_module(module)
     for part in filter(None, name.split(".")):
@@ -47,7 +47,7 @@ def named(target: str) -> Any:
 
 
 def discover(modules: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The connectors, and a sentence for everything that is left out."""
+    """Return the connectors, and a sentence for everything that is left out."""
     targets = [point.value for point in importlib.metadata.entry_points(group=GROUP)]
     found: dict[type, dict[str, Any]] = {}
     left_out = []
@@ -118,5 +118,5 @@ def _described(cls: type[Connector]) -> dict[str, Any]:
 
 
 def overridden(task: type[SourceTask] | type[SinkTask], base: type) -> list[str]:
-    """Which methods of the base a task's class has of its own."""
+    """Return the methods of the base that a task's class overrides."""
     return [name for name in vars(base) if not name.startswith("_") and getattr(task, name) is not getattr(base, name)]

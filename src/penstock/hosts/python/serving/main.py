@@ -1,6 +1,6 @@
-"""The process of a plugin: it answers calls until the worker or the task that started it is gone.
+"""The process of a plugin, which answers calls until the worker or the task that started it has ended.
 
-Tasks and connectors run on the main thread, as some libraries want it.
+Tasks and connectors run on the main thread, as some libraries require.
 """
 
 from __future__ import annotations
@@ -14,14 +14,43 @@ import os
 import pickle
 import resource
 import signal
+import socket
 import sys
-from collections.abc import Callable, Mapping
-from multiprocessing.connection import Connection
-from typing import Any
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, assert_never
 
-from penstock.hosts.python.cgroup import join
-from penstock.hosts.python.peer import Peer
-from penstock.hosts.python.serving.connectors import ConnectorSide, Questions
+from penstock.hosts.python.limits import join
+from penstock.hosts.python.messages import (
+    FROM_PLUGIN,
+    TO_PLUGIN,
+    AskConnector,
+    CallDefinition,
+    CallFromPlugin,
+    CallPluginSink,
+    CallPluginSource,
+    CreatePluginSink,
+    CreatePluginSource,
+    DiscoverPlugins,
+    MakePluginTaskConfigs,
+    PluginLogLine,
+    PollPlugin,
+    PreCommitPlugin,
+    ReadDefinition,
+    ReadPluginMetric,
+    ReportVersion,
+    SetPluginLogLevel,
+    StartPluginConnector,
+    StartPluginSink,
+    StartPluginSource,
+    StopPluginConnector,
+    ToPlugin,
+)
+from penstock.hosts.python.peer import OUT_OF_MEMORY, PluginPeer
+from penstock.hosts.python.serving import connectors
+from penstock.hosts.python.serving.connectors import ConnectorSide
+from penstock.hosts.python.serving.contexts import RemoteMetrics
 from penstock.hosts.python.serving.discovery import discover
 from penstock.hosts.python.serving.tasks import SinkSide, SourceSide
 
@@ -29,7 +58,9 @@ _SET_PDEATHSIG = 1
 
 
 def serve(descriptor: int, options: Mapping[str, Any]) -> None:
-    """``options``: ``lock``, a file to hold a shared lock of; ``group``, the one of ``cgroup`` to join, or None;
+    """Answer calls on a socket; does not return.
+
+    ``options``: ``lock``, a file to hold a shared lock of; ``group``, the one of ``cgroup`` to join, or None;
     ``memory`` and ``cpu``, limits in bytes and seconds; ``levels`` of loggers; ``parent``, the process with which this
     one is to end, or None.
     """
@@ -38,21 +69,70 @@ def serve(descriptor: int, options: Mapping[str, Any]) -> None:
         _end_with(parent)
     _use(options["lock"])
     _limit(options)
-    answers: dict[str, Callable[..., Any]] = {}
-    peer = Peer(
-        Connection(descriptor),
-        lambda method, *args: answers[method](*args),
-        lambda: ConnectionError("the worker or the task of this plugin is gone"),
+    peer = PluginPeer(
+        socket.socket(fileno=descriptor),
+        (CallFromPlugin, FROM_PLUGIN),
+        TO_PLUGIN,
+        lambda message, args: sides.answer(message, args),
+        lambda: ConnectionError("the worker or the task of this plugin has ended"),
         pickle.loads,
     )
-    for sides in (Questions(), ConnectorSide(peer), SourceSide(peer), SinkSide(peer)):
-        answers |= sides.answers()
-    answers |= {"discover": discover, "level": _set_level, "ready": lambda: sys.version.split()[0]}
+    sides = PluginSides(ConnectorSide(peer), SourceSide(peer), SinkSide(peer))
     logging.basicConfig(level=logging.INFO, handlers=[_Relay(peer)])
     for name, level in options.get("levels", {}).items():
         _set_level(name, level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # that of a terminal is meant for the worker
-    peer.serve_here("task", at_end=_end)
+
+    def reading() -> None:
+        try:
+            peer.run()
+        except MemoryError:
+            _end(OUT_OF_MEMORY)
+        _end(0)
+
+    peer.run_lane("task", threading.Thread(target=reading, name="peer", daemon=True).start)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginSides:
+    """The connector and the task of this process, of which there is one."""
+
+    connector: ConnectorSide
+    source: SourceSide
+    sink: SinkSide
+
+    def answer(self, message: ToPlugin, args: tuple[Any, ...]) -> Any:
+        """Answer a message of the worker or the task."""
+        match message:
+            case ReportVersion():
+                return sys.version.split()[0]
+            case DiscoverPlugins(modules):
+                return discover(modules)
+            case SetPluginLogLevel(logger, level):
+                return _set_level(logger, level)
+            case ReadPluginMetric(side, number):
+                return self._metrics(side).value(number)
+            case ReadDefinition() | CallDefinition() | AskConnector():
+                return connectors.answer(message, args)
+            case StartPluginConnector() | MakePluginTaskConfigs() | StopPluginConnector():
+                return self.connector.answer(message)
+            case CreatePluginSource() | StartPluginSource() | PollPlugin() | CallPluginSource():
+                return self.source.answer(message, args)
+            case CreatePluginSink() | StartPluginSink() | CallPluginSink() | PreCommitPlugin():
+                return self.sink.answer(message, args)
+            case _:
+                assert_never(message)
+
+    def _metrics(self, side: Literal["connector", "source", "sink"]) -> RemoteMetrics:
+        match side:
+            case "connector":
+                return self.connector.metrics
+            case "source":
+                return self.source.metrics
+            case "sink":
+                return self.sink.metrics
+            case _:
+                assert_never(side)
 
 
 def _use(path: str) -> None:
@@ -65,7 +145,7 @@ def _use(path: str) -> None:
 
 
 def _end(status: int) -> None:
-    """Of this process, and of those that it has forked with ``multiprocessing``."""
+    """End this process, and those that it has forked with ``multiprocessing``."""
     try:
         for child in multiprocessing.active_children():
             child.kill()
@@ -96,9 +176,9 @@ def _set_level(name: str, level: int | str) -> None:
 
 
 class _Relay(logging.Handler):
-    """Brings log lines to the process that started this one."""
+    """Sends log lines to the process that started this one."""
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: PluginPeer) -> None:
         super().__init__()
         self._peer, self._process = peer, os.getpid()
 
@@ -110,6 +190,6 @@ class _Relay(logging.Handler):
             if os.getpid() != self._process:  # the plugin has forked it: what it said would get between what this says
                 print(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]", file=sys.stderr)
                 return
-            self._peer.tell("log", record.name, record.levelno, text, record.created, lane="log")
+            self._peer.tell(PluginLogLine(record.name, record.levelno, text, record.created), lane="log")
         except Exception:
             self.handleError(record)
