@@ -133,7 +133,7 @@ def test_a_process_below_sparks_looks_at_nothing_again(
     assert len(scans) == 1
 
 
-def test_only_what_has_changed_is_looked_at_again(tmp_path: Path, scans: list[list[Path]]) -> None:
+def test_only_changed_locations_are_scanned_again(tmp_path: Path, scans: list[list[Path]]) -> None:
     path = plugin_path(tmp_path / "plugins", "connect-file")
     found(path)
     (jar,) = (tmp_path / "plugins").rglob("connect-file*.jar")
@@ -178,7 +178,7 @@ def test_a_class_for_a_newer_java_is_named(tmp_path: Path, scans: list[list[Path
     assert name in {each["class"] for each in listed(str(newer.parent))}, "the built-in one is not hidden"
 
 
-def test_what_is_no_jar_is_reported_and_stops_nothing(
+def test_a_file_that_is_no_jar_is_reported(
     tmp_path: Path, scans: list[list[Path]], caplog: pytest.LogCaptureFixture
 ) -> None:
     path = plugin_path(tmp_path / "plugins", "connect-file")
@@ -224,7 +224,7 @@ def test_a_java_that_does_not_run_is_refused_by_the_name_of_its_setting(tmp_path
         java_executable(str(tmp_path))
 
 
-def test_tasks_of_one_process_write_what_is_found_at_once(tmp_path: Path) -> None:
+def test_tasks_of_one_process_may_write_the_catalogue_at_once(tmp_path: Path) -> None:
     file, content = tmp_path / "found.json", {"text": "x" * 100_000}
 
     def write(_: int) -> bool:

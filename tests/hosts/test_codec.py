@@ -212,7 +212,7 @@ def test_schemas_of_long_ago_are_forgotten(jvm: TaskJvm) -> None:
     assert there_and_back(jvm, Batch.of("t", [{"a": 2}], value_schema=first)).value_schemas[0] == first
 
 
-def test_what_was_encoded_before_the_last_generation_began_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_of_the_generation_before_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_table, "MAX_NUMBERS", 2)
     ours, theirs = SchemaTable(), SchemaTable()
     numbered = {ours.number(schema): schema for schema in (INT8, INT16)}

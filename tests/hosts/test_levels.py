@@ -28,7 +28,7 @@ def logger() -> Iterator[logging.Logger]:
 
 
 @pytest.mark.parametrize("name", [LOGGER, f"{LOGGER}.without.one", f"{LOGGER}s"])
-def test_a_level_that_is_inherited_is_told(monkeypatch: pytest.MonkeyPatch, logger: logging.Logger, name: str) -> None:
+def test_an_inherited_level_is_sent(monkeypatch: pytest.MonkeyPatch, logger: logging.Logger, name: str) -> None:
     told: list[Any] = []
     session = SimpleNamespace(begin=lambda request, lane: told.append(request.levels))
     monkeypatch.setattr(JVMS, "processes", [session])

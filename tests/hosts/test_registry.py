@@ -89,7 +89,7 @@ VALUE = {"id": 7, "name": "ä", "price": None, "at": moment_of(1_700_000_000_123
     [(ROW, VALUE), (ROW.with_(name=None, version=None), VALUE), (INT64, 5), (array(OPTIONAL_STRING), ["a", None])],
     ids=["record", "without a name", "integer", "array"],
 )
-def test_what_java_registered_is_used_again(
+def test_schemas_registered_by_java_are_used_again(
     java: JavaConverter, ours: AvroConverter, registry_url: str, schema: Schema, value: Any
 ) -> None:
     topic = f"java-{uuid.uuid4().hex[:8]}"
@@ -103,9 +103,7 @@ def test_what_java_registered_is_used_again(
     assert ours.to_connect(topic, (), written)[1] == value
 
 
-def test_java_goes_on_with_what_was_registered_here(
-    java: JavaConverter, ours: AvroConverter, registry_url: str
-) -> None:
+def test_java_uses_schemas_registered_by_penstock(java: JavaConverter, ours: AvroConverter, registry_url: str) -> None:
     topic = f"java-{uuid.uuid4().hex[:8]}"
     java.from_connect(topic, (), INNER, {"a": 1, "b": None})
     newer = struct(("a", INT32), ("b", OPTIONAL_STRING), ("c", OPTIONAL_STRING), name=INNER.name)

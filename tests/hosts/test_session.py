@@ -46,7 +46,7 @@ def test_sessions_of_one_key_share_a_jvm_that_ends_after_the_last(open_sessions:
     _await_end(first.pid)
 
 
-def test_what_a_session_holds_is_forgotten_at_its_end(open_sessions: OpenSessions) -> None:
+def test_records_of_a_session_are_freed_at_its_end(open_sessions: OpenSessions) -> None:
     """Each has records of 40 MB when it ends; the JVM has 256 MB, and goes on for the first session."""
     first = open_sessions()
     batch = Batch.of("t", [bytes(40 << 20)])
@@ -59,7 +59,7 @@ def test_what_a_session_holds_is_forgotten_at_its_end(open_sessions: OpenSession
     assert first.call(DescribeJvm()).result.pid == first.pid
 
 
-def test_what_plugins_write_in_their_directory_outlives_the_jvm(
+def test_files_that_plugins_write_outlive_the_jvm(
     open_sessions: OpenSessions, jvm_spec: JvmSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

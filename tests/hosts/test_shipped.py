@@ -27,7 +27,7 @@ def plugins(tmp_path: Path) -> Path:
     return tmp_path / "plugins"
 
 
-def test_what_is_packed_here_is_a_plugin_path_there(
+def test_a_shipped_archive_is_unpacked_as_a_plugin_path(
     plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "here"))
@@ -61,7 +61,7 @@ def test_an_archive_is_that_of_its_content(plugins: Path, tmp_path: Path, monkey
     assert len(set(pack([str(plugins)])) - set(before)) == 1
 
 
-def test_what_a_killed_process_has_left_is_no_obstacle(
+def test_drafts_of_killed_processes_do_not_prevent_unpacking(
     plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))

@@ -34,7 +34,7 @@ def test_the_life_of_a_task(sinks: Sinks, kafka: Kafka, topic: str) -> None:
     assert [line.split(" ")[0] for line in sinks.journal[-3:]] == ["flush", "close", "stop"]
 
 
-def test_what_it_does_not_commit_is_read_again(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+def test_records_that_the_task_does_not_commit_are_read_again(sinks: Sinks, kafka: Kafka, topic: str) -> None:
     kafka.produce(topic, ["a"])
     for times in (1, 2):
         with sinks.run(topic, flush__commits="false", name="same", **{"consumer.override.group.id": f"g-{topic}"}):
@@ -182,7 +182,7 @@ def test_an_errant_record_ends_the_task_unless_it_is_tolerated(sinks: Sinks, kaf
     assert "Tolerance exceeded in error handler" in failure
 
 
-def test_what_plugins_look_for_behind_the_api(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+def test_plugins_find_runtime_internals(sinks: Sinks, kafka: Kafka, topic: str) -> None:
     kafka.produce(topic, ["a"])
     with sinks.run(topic, commit__metadata="of the plugin") as run:
         eventually(lambda: any("offset=1" in each for each in sinks.calls("flush")))
@@ -205,7 +205,7 @@ def test_what_plugins_look_for_behind_the_api(sinks: Sinks, kafka: Kafka, topic:
 
 
 @pytest.mark.parametrize("place", ["start", "open", "put", "close", "stop", "flush"])
-def test_what_a_method_throws(sinks: Sinks, kafka: Kafka, topic: str, place: str) -> None:
+def test_exceptions_of_each_method_have_the_effect_of_java(sinks: Sinks, kafka: Kafka, topic: str, place: str) -> None:
     kafka.produce(topic, ["a"])
     deed = {f"at.{place}": "throw java.lang.IllegalStateException on purpose"}
     run = sinks.run(topic, **deed)

@@ -36,7 +36,7 @@ def noting() -> type[Noting]:
     return type("Noting", (Noting,), {"notes": []})
 
 
-def test_what_is_fetched_while_others_are_put_waits_for_its_turn(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+def test_records_fetched_during_a_put_are_put_after_it(sinks: Sinks, kafka: Kafka, topic: str) -> None:
     lines = [str(i) for i in range(300)]
     lines[100] = "pause"
     kafka.produce(topic, lines)
@@ -48,7 +48,7 @@ def test_what_is_fetched_while_others_are_put_waits_for_its_turn(sinks: Sinks, k
     assert max(map(int, sinks.calls("put"))) == 3
 
 
-def test_what_was_fetched_before_a_rewind_is_fetched_again(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+def test_records_fetched_before_a_rewind_are_fetched_again(sinks: Sinks, kafka: Kafka, topic: str) -> None:
     lines = [str(i) for i in range(100)]
     kafka.produce(topic, lines)
     with sinks.run(topic, rewind__once__at="50", **THREE):
@@ -148,9 +148,7 @@ def test_a_commit_is_of_all_that_was_put(sinks: Sinks, kafka: Kafka, topic: str,
     assert [offset for offset, _ in commits] == [put for _, put in commits]
 
 
-def test_what_was_begun_before_a_stop_is_committed(
-    sinks: Sinks, kafka: Kafka, topic: str, noting: type[Noting]
-) -> None:
+def test_a_put_begun_before_a_stop_is_committed(sinks: Sinks, kafka: Kafka, topic: str, noting: type[Noting]) -> None:
     lines = [str(i) for i in range(300)]
     kafka.produce(topic, lines)
     same = {"consumer.override.group.id": f"g-{topic}", "at.put": "sleep 10", **THREE}

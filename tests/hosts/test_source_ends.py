@@ -41,7 +41,7 @@ def test_a_pause_waits_for_the_poll_that_goes_on(conducted: Conducted, kafka: Ka
         assert len([line for line in journal(conducted)[:end] if line.startswith("commitRecord ")]) == 20
 
 
-def test_what_a_poll_returns_after_the_request_to_stop_is_sent_and_stop_comes_last(
+def test_records_polled_after_the_request_to_stop_are_sent_before_stop(
     conducted: Conducted, kafka: Kafka, topic: str, offsets_topic: str
 ) -> None:
     with conducted(LONG, {**SELDOM, "task.shutdown.graceful.timeout.ms": "60000"}, offsets_topic=offsets_topic):

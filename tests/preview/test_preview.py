@@ -136,7 +136,7 @@ def test_a_registry_that_is_down_is_asked_once(tmp_path: Path) -> None:
         assert len(registry.requests) == 1
 
 
-def test_what_cannot_be_tried_says_why(tmp_path: Path) -> None:
+def test_a_configuration_that_cannot_be_tried_gives_the_reason(tmp_path: Path) -> None:
     request = of_file(tmp_path, connector__class="org.apache.kafka.connect.mirror.MirrorHeartbeatConnector")
     assert "polling it is harmless" in preview(request)["error"]["message"]
     wrong = {"transforms": "x", "transforms__x__type": "NoSuch"}

@@ -56,7 +56,7 @@ def failed(pair: Pair, topic: str, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.parametrize("case", FAIL)
-def test_what_fails(failed: dict[str, tuple[Seen, Seen]], case: str) -> None:
+def test_a_misbehaving_plugin_fails_as_in_java(failed: dict[str, tuple[Seen, Seen]], case: str) -> None:
     ours, java = failed["states"]
     assert "FAILED" in str(java[case])
     expected = java[case]
@@ -172,13 +172,13 @@ def going(pair: Pair, topic: str, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @pytest.mark.parametrize("case", RUN)
-def test_what_goes_on(going: dict[str, tuple[Seen, Seen]], case: str) -> None:
+def test_an_odd_plugin_keeps_running_as_in_java(going: dict[str, tuple[Seen, Seen]], case: str) -> None:
     assert not RUN[case][2] or RUN[case][2] in going["calls"][1][case]
     for ours, java in going.values():
         assert ours[case] == java[case]
 
 
-def test_what_exits_harms_nobody_else(pair: Pair, kafka: Kafka, tmp_path: Path) -> None:
+def test_a_plugin_that_exits_does_not_affect_other_connectors(pair: Pair, kafka: Kafka, tmp_path: Path) -> None:
     """Java Connect's worker would end."""
     worker, topic, connector = pair.ours, kafka.create_topic(), name("exits", pair.ours)
     kafka.produce(topic, ["one"])

@@ -140,7 +140,7 @@ def test_neighbours_whose_headers_are_converted_at_once_share_them(jvm: TaskJvm)
     assert bytes_of(done) == bytes_of(one_by_one)
 
 
-def test_what_can_not_be_converted_at_once_is_found_by_the_converter_that_refuses_it(jvm: TaskJvm) -> None:
+def test_a_failed_conversion_at_once_is_repeated_by_single_converters(jvm: TaskJvm) -> None:
     config = {"key.converter": BYTES, "value.converter": JSON, "value.converter.schemas.enable": "false"}
     batch = remote(jvm, Batch.of("t", ["a", "b", "c"], keys=[b"1", "text", b"3"]))
     conversion = Conversion.build(config, {}, resolve_all)

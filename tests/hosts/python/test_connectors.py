@@ -170,7 +170,7 @@ def test_metrics_of_a_process_that_has_ended_are_left_out(plugins: Plugins) -> N
     assert metrics.read() == []
 
 
-def test_metrics_that_are_not_told_in_time_are_not_asked_for_soon(plugins: Plugins) -> None:
+def test_late_metrics_are_not_read_again_for_some_time(plugins: Plugins) -> None:
     made = connector(plugins, trouble="slow metrics")
     asked: list[Any] = []
     call = made._metrics.call

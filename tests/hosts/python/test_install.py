@@ -58,7 +58,7 @@ def test_a_task_whose_environment_has_been_replaced_starts_again(tmp_path: Path)
         PluginProcess(old, "connector n")
 
 
-def test_a_process_that_begins_while_its_environment_is_deleted_is_told(tmp_path: Path) -> None:
+def test_a_process_that_starts_while_its_environment_is_deleted_ends(tmp_path: Path) -> None:
     made = install(source_wheel(tmp_path / "1"), tmp_path / "plugins")
     with exclusive(made.folder) as free:
         assert free
@@ -69,7 +69,7 @@ def test_a_process_that_begins_while_its_environment_is_deleted_is_told(tmp_path
     process.close()
 
 
-def test_what_has_been_removed_stays_if_its_lock_can_not_be_had(tmp_path: Path) -> None:
+def test_a_removed_environment_stays_if_it_can_not_be_locked(tmp_path: Path) -> None:
     made = install(source_wheel(tmp_path / "1"), tmp_path / "plugins")
     made.retire()
     (made.folder / LOCK).unlink()
@@ -174,7 +174,7 @@ def test_a_folder_of_wheels(tmp_path: Path) -> None:
     assert [each["version"] for each in made.connectors] == ["2"]
 
 
-def test_what_has_no_connector_is_refused(tmp_path: Path) -> None:
+def test_a_plugin_without_connectors_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InstallError, match="entry points of group penstock"):
         install(wheel(tmp_path, "nothing", "1", {"nothing.py": ""}), tmp_path / "plugins")
     broken = wheel(tmp_path, "broken", "1", {"broken.py": "1 / 0"}, entry_points={"a": "broken"})
@@ -187,7 +187,7 @@ def test_what_has_no_connector_is_refused(tmp_path: Path) -> None:
         install(tmp_path / "empty", tmp_path / "plugins")
 
 
-def test_what_a_user_gets_wrong_is_a_sentence(tmp_path: Path) -> None:
+def test_mistakes_of_users_are_explained(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "pyproject.toml").write_text("[project")
     with pytest.raises(InstallError, match=r"broken/pyproject\.toml can't be read: Expected"):
@@ -202,7 +202,7 @@ def test_what_a_user_gets_wrong_is_a_sentence(tmp_path: Path) -> None:
     assert list((tmp_path / "plugins").iterdir()) == []
 
 
-def test_what_can_not_be_resolved_is_refused(tmp_path: Path) -> None:
+def test_unresolvable_requirements_are_refused(tmp_path: Path) -> None:
     made = source_wheel(tmp_path, major=3)
     with pytest.raises(InstallError, match="wire-format"):
         install(made, tmp_path / "plugins")

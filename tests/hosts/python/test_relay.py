@@ -19,7 +19,7 @@ class Peer:
         self.told.append(args)
 
 
-def test_what_a_process_logs_that_the_plugin_has_forked_does_not_get_into_its_messages(
+def test_log_lines_of_forked_processes_go_to_stderr(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     peer: Any = Peer()

@@ -109,7 +109,7 @@ def test_errors_come_as_they_are(error: Exception) -> None:
         (BaseExceptionGroup("g", [SystemExit()]), "The plugin has raised BaseExceptionGroup: g (1 sub-exception)"),
     ],
 )
-def test_what_would_end_a_thread_of_the_worker_is_an_error(error: BaseException, says: str) -> None:
+def test_system_exit_of_a_plugin_becomes_an_error(error: BaseException, says: str) -> None:
     again = rebuilt(read(write(described(error))))
     assert (type(again), str(again)) == (ConnectError, says)
 

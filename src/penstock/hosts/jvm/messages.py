@@ -215,7 +215,7 @@ class BatchNumber(JavaValue, frozen=True):
     batch: int
 
 
-class Converted(JavaValue, frozen=True):
+class ConvertedToBytes(JavaValue, frozen=True):
     """True if the converter has changed headers, which are then in the payload as well."""
 
     headers: bool
@@ -518,7 +518,7 @@ class TestStep(JavaRequest[None], tag="step.test", frozen=True):
     free: list[int]
 
 
-class ConvertFromConnect(JavaRequest[Converted], tag="step.from", frozen=True):
+class ConvertFromConnect(JavaRequest[ConvertedToBytes], tag="step.from", frozen=True):
     """Convert keys, values or headers to bytes, which are the payload."""
 
     step: int
