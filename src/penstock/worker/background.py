@@ -126,7 +126,7 @@ def _escaped(part: str) -> str:
 
 def as_exception(error: BaseException) -> Exception:
     """Return what a plugin raised as an exception that may be raised again. SystemExit and the like would end that
-    thread, and nobody would be told: the worker's loop, or the server of the REST interface.
+    thread without a trace: the worker's loop, or the server of the REST interface.
     """
     if isinstance(error, Exception):
         return error

@@ -64,10 +64,10 @@ class CrossOrigin:
         self._app, self._origins = app, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = Headers(scope=scope)
-        origin = asked.get("origin", "")
+        given = Headers(scope=scope)
+        origin = given.get("origin", "")
         allowed = self._origins.allow(origin)
-        preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in asked
+        preflight = scope["method"] == "OPTIONS" and "access-control-request-method" in given
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -91,9 +91,9 @@ class ChangesByOthers:
         self._app, self._origins = app, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = Headers(scope=scope)
-        origin = asked.get("origin", "")
-        refused = scope["method"] not in _READS and _by_another(asked)
+        given = Headers(scope=scope)
+        origin = given.get("origin", "")
+        refused = scope["method"] not in _READS and _by_another(given)
         if not refused or (self._origins is not None and self._origins.allow(origin)):
             await self._app(scope, receive, send)
             return
@@ -107,15 +107,15 @@ class ChangesByOthers:
         await JSONResponse({"error_code": 403, "message": message}, 403)(scope, receive, send)
 
 
-def _by_another(asked: Headers) -> bool:
+def _by_another(given: Headers) -> bool:
     """Return whether a page of another origin sent the request. Only browsers say so."""
-    if (site := asked.get("sec-fetch-site")) is not None:
+    if (site := given.get("sec-fetch-site")) is not None:
         return site in _OTHERS
-    if not (origin := asked.get("origin", "")):
+    if not (origin := given.get("origin", "")):
         return False
     scheme, separator, host = origin.lower().partition("://")
     port = _PORTS.get(scheme, "")
-    return not separator or _with_port(host, port) != _with_port(asked.get("host", "").lower(), port)
+    return not separator or _with_port(host, port) != _with_port(given.get("host", "").lower(), port)
 
 
 def _with_port(host: str, default: str) -> str:

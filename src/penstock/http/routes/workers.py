@@ -54,8 +54,8 @@ class Workers:
     async def _ask(self, url: str, request: Request) -> Mapping[str, Any] | None:
         body = await answer_of(self.client, url.rstrip("/") + PATH, {"here": "true"}, request)
         match body:
-            case {"workers": [{"worker_id": str(), "knows": list(knows)} as told]}:
-                return told if all(isinstance(each, str) for each in knows) else None
+            case {"workers": [{"worker_id": str(), "knows": list(knows)} as found]}:
+                return found if all(isinstance(each, str) for each in knows) else None
         return None  # also of a worker of Java, or of another version
 
 

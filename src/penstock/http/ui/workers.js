@@ -34,12 +34,12 @@ function about(root, health, { leader, unreachable }) {
 /** A row for each worker of the group, and for those that have left it and have connectors or tasks still. */
 function each(statuses, { leader, workers: known, unreachable }) {
   const runs = runsOf(statuses);
-  const told = new Map(known.map((worker) => [worker.worker_id, worker]));
-  const names = [...new Set([...told.keys(), ...unreachable, ...runs.keys()])].sort();
+  const described = new Map(known.map((worker) => [worker.worker_id, worker]));
+  const names = [...new Set([...described.keys(), ...unreachable, ...runs.keys()])].sort();
   const rows = names.map((name) => [
     name + (name === leader ? " (leader)" : ""),
-    String(told.get(name)?.generation ?? ""),
-    (told.get(name)?.spark ?? []).map((application) => h("div", {}, spark(application))),
+    String(described.get(name)?.generation ?? ""),
+    (described.get(name)?.spark ?? []).map((application) => h("div", {}, spark(application))),
     listed([...(runs.get(name) ?? new Map()).values()]),
   ]);
   return rows.length ? table("Workers", ["Worker", "Generation", "Spark", "Runs"], rows) : h("p", {}, "No worker runs a connector.");

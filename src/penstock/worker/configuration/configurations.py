@@ -55,8 +55,8 @@ class Configurations:
         except PluginFailed as failed:
             own = Redaction()  # it may never become a connector: the worker need not remember its secrets
             own.learn(resolved, self.passwords(resolved))
-            told = own.clean(trace(failed.__cause__ or failed)).rstrip()
-            log.error("Connector %s can't be validated\n%s", config.get("name"), told)
+            failure = own.clean(trace(failed.__cause__ or failed)).rstrip()
+            log.error("Connector %s can't be validated\n%s", config.get("name"), failure)
             raise
 
     def accept(self, config: Mapping[str, str | None]) -> str | None:

@@ -82,7 +82,7 @@ class WorkerPermissions:
         return password_settings(catalog, props, lambda name: self.rules.of_plugin(catalog, name) is None)
 
     def check_plugin(self, catalog: Catalog, name: str) -> None:
-        """Raises Refused (403) for a plugin whose settings may not be asked for."""
+        """Check a plugin whose settings are requested. Raises Refused (403) if it is not allowed."""
         if problem := self.rules.of_plugin(catalog, name):
             raise Refused(403, problem)
 
