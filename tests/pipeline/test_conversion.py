@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from penstock.api.errors import ConfigError
-from penstock.pipeline.conversion import Conversion
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.pipeline.conversion import Conversion, conversion_and_chain
 from penstock.pipeline.converters.strings import StringConverter
 
 
@@ -51,3 +51,21 @@ def test_those_before_one_that_cannot_be_configured_are_closed(refused: str, clo
     else:
         Conversion.build(config, {}, resolve).close()
     assert log == closed
+
+
+@pytest.mark.parametrize("config", [{}, {"transforms": "t"}])
+def test_converters_are_closed_if_a_transform_cannot_be_made(config: dict[str, str]) -> None:
+    log: list[str] = []
+
+    def resolve(kind: str, name: str, version: str = "") -> Any:
+        return lambda: Remembered(log, "")
+
+    converters = {f"{use}.converter": "x" for use in ("key", "value", "header")}
+    if config:
+        with pytest.raises(ConnectError), conversion_and_chain({**converters, **config}, {}, resolve):
+            pass
+    else:
+        with conversion_and_chain(converters, {}, resolve) as (conversion, chain):
+            assert (chain.steps, log) == ([], [])
+            assert len(conversion.from_connect()) == 3
+    assert log == ["key", "value", "header"]

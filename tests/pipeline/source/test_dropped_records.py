@@ -89,6 +89,12 @@ class Storing(Task, RuntimeHooks):
     stores_dropped = True
 
 
+class Coincidence(Task):
+    """Has members of the names of ``RuntimeHooks``, and means something else by them."""
+
+    stores_dropped = begun = awaited = polls_aside = True
+
+
 def filtered(batch: Batch) -> Batch:
     if b"bad" in batch.values:
         raise DataError("bad")
@@ -126,9 +132,10 @@ def test_they_are_stored_for_a_task_that_wants_it(values: tuple[bytes, ...], las
     assert stored(Storing, exactly_once, *values)[-1:] == [last]
 
 
+@pytest.mark.parametrize("task", [Task, Coincidence])
 @pytest.mark.parametrize("exactly_once", [False, True])
-def test_they_are_not_stored_for_others_as_in_java(exactly_once: bool) -> None:
-    assert stored(Task, exactly_once, b"kept", b"dropped") == [b'{"o":0}']
+def test_they_are_not_stored_for_others_as_in_java(task: type[Task], exactly_once: bool) -> None:
+    assert stored(task, exactly_once, b"kept", b"dropped") == [b'{"o":0}']
     assert stored(Task, exactly_once, b"dropped") == []
 
 
