@@ -1,4 +1,4 @@
-"""Lines out of blocks of bytes, and the position of each: the inner loop of the file source, thirty million lines a
+"""Splitting of blocks of bytes into lines with their positions: the file source's inner loop, thirty million lines a
 minute.
 
 A block is split and decoded as a whole. The positions of its lines are computed only if others than the last are
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class LineReader:
-    """Give it blocks by ``feed`` and take lines; ``name`` is for errors, ``text`` asks for ``str``."""
+    """Reader that is fed blocks and gives lines; ``name`` is for errors, ``text`` asks for ``str``."""
 
     def __init__(self, name: str, text: bool) -> None:
         self._name, self._text, self._warned = name, text, False
@@ -36,7 +36,7 @@ class LineReader:
 
     @property
     def position(self) -> int:
-        """Where what is not split into lines yet begins."""
+        """The position of the bytes that are not split into lines yet."""
         return self._position
 
     @property
@@ -54,13 +54,13 @@ class LineReader:
         self._rest = [data[cut:]] if cut < len(data) else []
 
     def end(self) -> None:
-        """No more blocks will come: the remainder is a line."""
+        """Take the remainder as a line; called when no more blocks follow."""
         if self._rest:
             self._whole += b"".join(self._rest)
             self._rest = []
 
     def take(self, limit: int) -> tuple[list[Any], LineOffsets]:
-        """Up to this many lines, and the positions after them."""
+        """Return up to this many lines, and the positions after them."""
         if self._next >= len(self._values) and self._whole:
             self._split()
         start, end = self._next, min(self._next + limit, len(self._values))

@@ -55,7 +55,7 @@ _NUMBERS = (SchemaType.INT64, SchemaType.STRING)
 
 
 class RecordPart(enum.StrEnum):
-    """Where in a record the value of a column is; ``KAFKA``: its topic, partition and offset."""
+    """The part of a record that has a column's value; ``KAFKA``: its topic, partition and offset."""
 
     KEY = "key"
     VALUE = "value"
@@ -132,8 +132,10 @@ class RowShape:
         return tuple(column for column in self.columns if not column.key)
 
     def in_table(self, types: Mapping[str, str]) -> Self:
-        """With the columns of a table instead, named as the table has them: names that differ only in case are the
-        same, unless both are there. ``types``: the table's, by the names of its columns.
+        """Return the shape with the columns of a table instead, named as the table has them.
+
+        Names that differ only in case are the same, unless both are there. ``types``: the table's, by the names of its
+        columns.
         """
         free = types.keys() - {column.name for column in self.columns}
         names = {name.casefold(): name for name in sorted(free)}

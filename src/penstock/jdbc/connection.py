@@ -88,7 +88,7 @@ CONNECTION = (
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How to reach a database; ``backoff`` in milliseconds."""
+    """Address and properties of a database; ``backoff`` in milliseconds."""
 
     url: str
     properties: Mapping[str, str]
@@ -108,7 +108,7 @@ class Connection:
 
     @classmethod
     def of(cls, config: Mapping[str, str], values: Mapping[str, Any]) -> Self:
-        """From a configuration and its typed values. Raises ConfigError."""
+        """Make a connection of a configuration and its typed values. Raises ConfigError."""
         kind = dialect_of(values["connection.url"], values["dialect.name"])
         quoting = values["quote.sql.identifiers"].casefold() == "always"
         dialect = SqlServer(quoting, values.get(HOLDLOCK, True)) if kind is SqlServer else kind(quoting)
@@ -127,7 +127,7 @@ class Connection:
         )
 
     def with_defaults(self, properties: Mapping[str, str]) -> Self:
-        """With these properties of the driver, but for those that the configuration has."""
+        """Return the connection with defaults for the driver's properties."""
         return replace(self, properties={**properties, **self.properties})
 
 

@@ -1,4 +1,4 @@
-"""Which columns the records of a topic have, by their schemas and the settings of a sink."""
+"""Columns of a topic's records, by their schemas and the settings of a sink."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _of_fields(settings: JdbcSinkSettings, schema: Schema, part: RecordPart, whe
 
 
 def _ordered(columns: list[SinkColumn], value: Schema) -> list[SinkColumn]:
-    """Coordinates first, then in the order of the value's fields, then the others by name, as Confluent's."""
+    """Sort columns as Confluent's: coordinates, then in the order of the value's fields, then the others by name."""
     places = {field.name: index for index, field in enumerate(value.fields)}
     last = len(places)
 

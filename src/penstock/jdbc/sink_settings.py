@@ -48,7 +48,7 @@ class JdbcSinkSettings:
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Self:
-        """From the connector's configuration. Raises ConfigError."""
+        """Make settings of a connector's configuration. Raises ConfigError."""
         values = JDBC_SINK_CONFIG.parse(config)
         if found := jdbc_sink_problems(config):
             name, sentence = found[0]

@@ -1,4 +1,4 @@
-"""From dlt's columns to Connect's schemas, and from the JSON that `reader.py` writes to values of them."""
+"""Conversion of dlt's columns to Connect's schemas, and of the JSON that `reader.py` writes to their values."""
 
 from __future__ import annotations
 

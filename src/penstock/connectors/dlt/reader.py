@@ -141,7 +141,7 @@ class DltState:
         self._safe = self._loaded()
 
     def of_resource(self, source: str, resource: str) -> bytes:
-        """After a page of a resource whose rows are ordered: where its cursor is."""
+        """Save the cursor of a resource with ordered rows, after a page."""
         live = self.state["sources"].get(source, {}).get("resources", {}).get(resource, {})
         if "incremental" in live:
             resources = self._safe.setdefault(source, {}).setdefault("resources", {})
@@ -230,7 +230,7 @@ class ColumnTypes:
         return found
 
     def schema(self) -> dict[str, Any]:
-        """Keys first."""
+        """Return the SCHEMA, keys first."""
         declared = dict(sorted(self._table["columns"].items(), key=lambda each: not each[1].get("primary_key")))
         columns: dict[str, dict[str, Any]] = {}
         for name in (*declared, *(name for name in self._inferred if name not in declared)):

@@ -55,7 +55,7 @@ class DltSettings(TypedConfig):
 
     @property
     def partition(self) -> dict[str, Any]:
-        """Without the folder, so that a source may be moved."""
+        """The source partition: the source without its folder, so that it may be moved."""
         return {_SOURCE: os.path.basename(self.dlt_source)}
 
     @property
@@ -77,13 +77,13 @@ def dlt_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def check_partition(partition: Mapping[str, Any] | None) -> None:
-    """Raises ConnectError for what can't be a source partition of this connector."""
+    """Raise ConnectError for a source partition that this connector can't have."""
     if set(partition or {}) != {_SOURCE}:
         raise ConnectError(f"{partition} is no source partition of {KIND}: it has `{_SOURCE}`, the source's name")
 
 
 def check_settings(settings: DltSettings) -> None:
-    """Raises ConfigError for what can't be run on this machine."""
+    """Raise ConfigError for a source that can't be run on this machine."""
     if not os.access(settings.python, os.X_OK) or os.path.isdir(settings.python):
         raise ConfigError(DLT_PYTHON, settings.python, "there is no such executable on this machine")
     place = settings.dlt_source.rpartition(":")[0]

@@ -52,7 +52,7 @@ ANY_TOPIC_RIGHTS = AclBindingFilter(
 
 
 def partition_counts(admin: AdminClient, timeout: float) -> dict[str, int]:
-    """All topics with the number of their partitions."""
+    """Return all topics with the number of their partitions."""
     topics = admin.list_topics(timeout=timeout).topics
     return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
@@ -112,7 +112,7 @@ _DELETE = AlterConfigOpType.DELETE
 
 
 def topic_rights(admin: AdminClient, timeout: float) -> list[AclBinding] | None:
-    """ACLs of topics; None if the cluster has no authorizer."""
+    """Return the ACLs of topics, or None if the cluster has no authorizer."""
     try:
         found: list[AclBinding] = answer(admin.describe_acls(ANY_TOPIC_RIGHTS, request_timeout=timeout), timeout)
     except KafkaException as error:
@@ -144,7 +144,7 @@ def committed(offsets: GroupOffsets, group: str, timeout: float) -> dict[TopicPa
 
 
 def is_idle(admin: AdminClient, group: str, timeout: float) -> bool:
-    """Whether the group exists and has no members."""
+    """Return whether the group exists and has no members."""
     try:
         description = answer(admin.describe_consumer_groups([group], request_timeout=timeout)[group], timeout)
     except KafkaException as error:
@@ -169,7 +169,7 @@ def commit(target: GroupOffsets, group: str, offsets: Committed) -> None:
 
 
 def _done(future: Future[Any], timeout: float, problem: str, name: str, expected: int | None = None) -> bool:
-    """Whether it succeeded; a failure is logged, unless it is the expected one."""
+    """Return whether a request succeeded; log a failure, unless it is the expected one."""
     try:
         answer(future, timeout)
     except KafkaException as error:

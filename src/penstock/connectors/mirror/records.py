@@ -32,7 +32,7 @@ class OffsetSync:
 
     @classmethod
     def read(cls, key: bytes | None, value: bytes | None) -> Self:
-        """Raises DataError for bytes that are no offset sync."""
+        """Decode an offset sync. Raises DataError for other bytes."""
         rest = _Reader(key)
         topic_partition = TopicPartition(rest.text(), rest.int32())
         rest = _Reader(value)
@@ -60,7 +60,7 @@ class Checkpoint:
 
     @classmethod
     def read(cls, key: bytes | None, value: bytes | None) -> Self:
-        """Raises DataError for bytes that are no checkpoint."""
+        """Decode a checkpoint. Raises DataError for other bytes."""
         rest = _Reader(key)
         group, topic_partition = rest.text(), TopicPartition(rest.text(), rest.int32())
         rest = _Reader(value)

@@ -18,7 +18,7 @@ Job = Callable[[], None]
 
 
 class Scheduler:
-    """``close`` it at the end. Every method may be called from any thread."""
+    """A thread that runs jobs; ``close`` it at the end. Any thread may call every method."""
 
     def __init__(self, name: str, timeout: float) -> None:
         """``timeout``: how many seconds a job should take at most, and ``execute`` and ``close`` wait for one."""
@@ -31,7 +31,7 @@ class Scheduler:
         self._thread.start()
 
     def execute(self, job: Job, description: str) -> None:
-        """Run it now, after the jobs that are due, and wait for it, for ``timeout`` at most."""
+        """Run a job now, after the jobs that are due, and wait for it, for ``timeout`` at most."""
         done = threading.Event()
 
         def once(due: float) -> None:
@@ -45,7 +45,7 @@ class Scheduler:
             log.error("%s timed out running task: %s", self._name, description)
 
     def repeat(self, job: Job, interval: float | None, description: str, *, at_once: bool) -> None:
-        """Run it every ``interval`` seconds, the first time now or after one interval; None means never."""
+        """Run a job every ``interval`` seconds, the first time now or after one interval; None means never."""
         if interval is None:
             return
 
@@ -56,7 +56,7 @@ class Scheduler:
         self._at(time.monotonic() + (0 if at_once else interval), again)
 
     def close(self) -> None:
-        """Run no more jobs; waits for the one that is running."""
+        """Run no more jobs; wait for the one that is running."""
         with self._changed:
             self._closed = True
             self._changed.notify()

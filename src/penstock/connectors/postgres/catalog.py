@@ -45,7 +45,7 @@ GONE = PgType("", "b", 0, -1, 0, ())
 
 @dataclass(frozen=True, slots=True)
 class PostgresColumn:
-    """``default`` is the text of a constant; None also for what is computed. ``key``: its place in the key, or -1."""
+    """A column. ``default``: the text of a constant, None also if computed. ``key``: its place in the key, or -1."""
 
     name: str
     type_oid: int
@@ -65,7 +65,7 @@ class RelationName:
 
 
 class PostgresCatalog:
-    """Asks by an ordinary connection in autocommit, and remembers types."""
+    """Queries of the catalog by an ordinary connection in autocommit, with a cache of types."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -96,7 +96,7 @@ class PostgresCatalog:
         self._types.clear()
 
     def columns(self, table: int) -> list[PostgresColumn]:
-        """Without generated ones, which are not streamed; empty if the table is gone."""
+        """Return the table's columns except generated ones, which are not streamed; none if it has been dropped."""
         return [
             PostgresColumn(name, oid, modifier, not required, self._constant(default, type), key)
             for name, oid, modifier, required, default, type, key in self.rows(_COLUMNS, table)

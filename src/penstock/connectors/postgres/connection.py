@@ -44,7 +44,7 @@ def connect(settings: PostgresSettings, replication: bool = False) -> Any:
 
 
 def unreachable(error: Exception, settings: PostgresSettings) -> ConnectError:
-    """Refusals, such as of a password, end the task: another attempt would end the same way."""
+    """Return the error of a failed connection; a refusal, such as of a password, ends the task."""
     where = f"{settings.connection['host']}:{settings.connection['port']}"
     text = str(error).strip()
     refused = any(word in text for word in ("authentication", "does not exist", "permission", "no pg_hba.conf entry"))

@@ -32,7 +32,10 @@ _TRANSACTION_VALUE = struct(
 
 
 class TransactionCounts:
-    """One of the database. Its id is its number and the position of its commit: the same in all of its records."""
+    """A transaction of the database and its events so far.
+
+    Its id is its number and the position of its commit: the same in all of its records.
+    """
 
     def __init__(self, begin: Begin) -> None:
         self.begin = begin
@@ -47,7 +50,7 @@ class TransactionCounts:
         return self._event("END", self._counts.total(), tables)
 
     def mark(self, table: str, event: ChangeEvent) -> None:
-        """Put its place into the envelope; a tombstone has none."""
+        """Put an event's place into its envelope; a tombstone has none."""
         if event.value is None:
             return
         self._counts[table] += 1
@@ -77,14 +80,14 @@ _HEARTBEAT_VALUE = struct(("ts_ms", INT64), name="io.debezium.connector.common.H
 
 
 class Heartbeats:
-    """The first is due one interval after the start."""
+    """Heartbeats at an interval, the first after one interval."""
 
     def __init__(self, settings: PostgresSettings) -> None:
         self._settings = settings
         self._last = time.monotonic()
 
     def due(self) -> bool:
-        """Whether one is to be sent now; the next one is due after another interval."""
+        """Return whether a heartbeat is due; then the next one is due after another interval."""
         now, interval = time.monotonic(), self._settings.heartbeat
         if not interval or now < self._last + interval:
             return False
@@ -92,7 +95,7 @@ class Heartbeats:
         return True
 
     def event(self, now: int) -> ChangeEvent:
-        """``now`` in nanoseconds since 1970."""
+        """Return a heartbeat; ``now`` in nanoseconds since 1970."""
         return ChangeEvent(
             _HEARTBEAT_KEY, {"serverName": self._settings.prefix}, _HEARTBEAT_VALUE, {"ts_ms": now // 1_000_000}
         )

@@ -25,7 +25,10 @@ UNCHANGED = Unchanged("unchanged")
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """``lsn`` is where the commit stands, which orders transactions; ``time`` in microseconds since 1970."""
+    """The begin of a transaction.
+
+    ``lsn`` is the position of its commit, which orders transactions; ``time`` in microseconds since 1970.
+    """
 
     lsn: int
     time: int
@@ -34,7 +37,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """``end`` is the position after the transaction."""
+    """The end of a transaction; ``end`` is the position after it."""
 
     lsn: int
     end: int
@@ -62,7 +65,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """``operation`` is ``c``, ``u`` or ``d``. ``old`` has the columns of the key alone unless ``old_is_full``."""
+    """A change of a row: ``c``, ``u`` or ``d``. ``old`` has only the key's columns unless ``old_is_full``."""
 
     operation: str
     relation: int
@@ -85,7 +88,7 @@ _BEGIN, _COMMIT = Struct(">QqI"), Struct(">bQQq")
 
 
 def decode(data: bytes) -> Message | None:
-    """None for messages that say nothing about rows: origins, types, logical messages."""
+    """Decode a message; None for messages that are not about rows: origins, types, logical messages."""
     reader = _Reader(data)
     match reader.letter():
         case "B":

@@ -1,4 +1,4 @@
-"""How far records have been given and committed, and so how much of its log the server may forget."""
+"""Positions of records that have been given and committed, which tell how much of its log the server may drop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StreamPosition(NamedTuple):
 
 
 def stored(offset: Mapping[str, Any]) -> StreamPosition:
-    """From a source offset. Raises ConnectError."""
+    """Return the position of a source offset. Raises ConnectError."""
     values = [offset.get("lsn"), offset.get("event", 0), offset.get("record", 0)]
     if any(not isinstance(value, int) or isinstance(value, bool) or value < 0 for value in values):
         raise ConnectError(
@@ -54,7 +54,7 @@ class StreamProgress:
         self._committed = max(self._committed, position)
 
     def idle(self, sent: int) -> None:
-        """No transaction is open, and nothing that was sent is unread."""
+        """Called when no transaction is open, and everything that was sent has been read."""
         self.read = max(self.read, sent)
         if self._finished and self._finished[-1][0] == self.given:
             self._finished[-1] = (self.given, max(sent, self._finished[-1][1]))
@@ -62,7 +62,7 @@ class StreamProgress:
             self.finished(sent)
 
     def confirmable(self) -> int:
-        """All transactions that end here or before have been committed to Kafka; 0 if that is not known yet."""
+        """Return the position up to which all transactions have been committed to Kafka; 0 if it is not known yet."""
         while self._finished and self._finished[0][0] <= self._committed:
             self._confirmable = max(self._confirmable, self._finished.popleft()[1])
         return self._confirmable

@@ -31,7 +31,7 @@ def captured_tables(catalog: PostgresCatalog, settings: PostgresSettings) -> lis
 
 
 def ensure_publication(catalog: PostgresCatalog, settings: PostgresSettings, tables: Sequence[RelationName]) -> None:
-    """It exists afterwards; with ``filtered`` it has exactly the captured tables."""
+    """Create the publication if it is missing; with ``filtered`` it gets exactly the captured tables."""
     name = settings.publication
     exists = bool(catalog.rows("SELECT 1 FROM pg_publication WHERE pubname = %s", name))
     mode = settings.publication_mode

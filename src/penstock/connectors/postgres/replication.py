@@ -48,7 +48,7 @@ class Replication:
         return NewSlot(number_of(lsn), snapshot)
 
     def start(self, lsn: int) -> None:
-        """Stream the transactions whose commits stand here or later; those that are confirmed do not come again."""
+        """Stream the transactions that commit at this position or later; confirmed ones are not repeated."""
         publication = self._settings.publication.replace('"', '""').replace("'", "''")
         options = f"proto_version '1', publication_names '\"{publication}\"'"
         sql = f'START_REPLICATION SLOT "{self._settings.slot}" LOGICAL {text_of(lsn)} ({options})'
@@ -74,7 +74,7 @@ class Replication:
 
     @property
     def sent(self) -> int:
-        """Up to here the server has decoded its log and sent what is in it; read after ``messages`` gave all."""
+        """The position up to which the server has sent its log; read it after ``messages`` has given everything."""
         return int(self._cursor.wal_end)
 
     def confirm(self, lsn: int) -> None:
@@ -107,7 +107,7 @@ def create_slot(name: str, version: int, temporary: bool, failover: bool) -> str
 
 
 def slot_position(catalog: PostgresCatalog, settings: PostgresSettings) -> int | None:
-    """Where the slot has been confirmed; None if there is none. Raises ConnectError if it can't be used."""
+    """Return the slot's confirmed position, or None if it does not exist. Raises ConnectError if it can't be used."""
     found = catalog.rows(_SLOT, settings.slot)
     if not found:
         return None

@@ -52,7 +52,7 @@ _NAME = re.compile(r"[a-z0-9_]{1,63}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresSettings:
-    """Intervals in seconds. ``connection`` has psycopg2's names."""
+    """Settings of a connector; intervals in seconds. ``connection`` has psycopg2's names."""
 
     connection: dict[str, Any]
     prefix: str
@@ -84,7 +84,7 @@ class PostgresSettings:
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Self:
-        """Raises ConfigError."""
+        """Make settings of a configuration. Raises ConfigError."""
         values = POSTGRES_CONFIG.parse(config)
         if found := problems(config):
             name, sentence = found[0]

@@ -26,7 +26,7 @@ class Snapshot:
         self._catalog.rows("SET TRANSACTION SNAPSHOT %s", slot.snapshot)
 
     def records(self, tables: Sequence[tuple[RelationName, int, str]]) -> Iterator[tuple[str, ChangeEvent, bool]]:
-        """Topics and events, and whether it is the last one. Rows are fetched as they are asked for."""
+        """Yield topics, events, and whether it is the last one. Rows are fetched on demand."""
         before: tuple[TableEvents, Any, bool] | None = None
         nothing_yet = True
         ((time, xid),) = self._catalog.rows(_NOW)
@@ -43,7 +43,7 @@ class Snapshot:
         return row[0].topic, row[0].read(row[1], ChangePlace(time, self._slot.lsn, xid, None, mark), self._clock())
 
     def _rows(self, tables: Sequence[tuple[RelationName, int, str]]) -> Iterator[tuple[TableEvents, Any, bool]]:
-        """Rows with their tables, and whether each is its table's first."""
+        """Yield rows with their tables, and whether each is its table's first."""
         for name, oid, identity in tables:
             known = self._catalog.columns(oid)
             events = TableEvents.of(self._catalog.type, self._settings, PostgresTable(name, identity, tuple(known)))

@@ -1,4 +1,4 @@
-"""Messages of the stream become records, each with its position."""
+"""Conversion of the stream's messages to records, each with its position."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ChangeStream:
 
     @property
     def open(self) -> bool:
-        """Whether the end of a transaction is still to come."""
+        """Whether a transaction is open."""
         return self._transaction is not None
 
     def records(self, data: bytes, lsn: int) -> Iterator[Placed]:
@@ -88,7 +88,7 @@ class ChangeStream:
             yield position, topic, event
 
     def _events_of(self, relation: Relation) -> TableEvents | None:
-        """None if the table is not captured."""
+        """Return the events of a table, or None if it is not captured."""
         if not self._settings.captures(relation.schema, relation.name):
             return None
         self._catalog.forget_types()

@@ -90,18 +90,18 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
             return self._batch(given) if given else None
 
     def idle(self) -> float:
-        """``poll`` itself waits for changes."""
+        """Return 0: ``poll`` itself waits for changes."""
         return 0.0
 
     def progress(self) -> list[SourceProgress]:
-        """In the server's log, whose end is the one that the server has sent last."""
+        """Return the position in the server's log; its end is the one that the server has sent last."""
         if self._progress is None or self._replication is None or not self._replication.streams:
             return []
         end = max(self._replication.sent, self._progress.read)
         return [SourceProgress(self._partition, self._progress.read, end, "bytes")]
 
     def commit(self) -> None:
-        """Offsets have been committed: what they cover, the server may forget."""
+        """Let the server drop the part of its log that committed offsets cover."""
         if self._progress is None:
             return
         offset = self.context.offset_reader.offset(self._partition)
@@ -125,7 +125,7 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
     # -- the beginning
 
     def _begin(self) -> None:
-        """Without an offset: a snapshot, or all changes that the slot has from now on."""
+        """Begin without an offset: with a snapshot, or with the changes from now on."""
         catalog = self._catalog()
         slot = self._prepared(catalog)
         settings = self._settings
@@ -146,7 +146,7 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         self._start = StreamPosition(slot.lsn)
 
     def _prepared(self, catalog: PostgresCatalog) -> NewSlot | None:
-        """Publication and slot exist; the slot, if it was created."""
+        """Create publication and slot if they are missing; return the slot if it is new."""
         settings = self._settings
         ensure_publication(catalog, settings, [name for name, _, _ in captured_tables(catalog, settings)])
         if slot_position(catalog, settings) is not None:
@@ -257,7 +257,7 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         return time.monotonic() >= self._told + interval
 
     def _heartbeat(self) -> list[Given]:
-        """Between transactions, so that its offset is that of all before it."""
+        """Add a heartbeat if one is due; only between transactions, so that its offset covers everything before."""
         settings = self._settings
         assert self._progress is not None
         assert self._stream is not None
@@ -281,7 +281,7 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         )
 
     def _forget(self) -> None:
-        """After an error: what was read and not returned is read again."""
+        """Forget records that were read and not returned; called after an error, they are read again."""
         self._close()
         self._kept = []
         if self._progress is not None:

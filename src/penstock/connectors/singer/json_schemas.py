@@ -1,4 +1,4 @@
-"""From Connect's schemas to JSON Schema, as targets read it, and values to the JSON that fits it."""
+"""Conversion of Connect's schemas to JSON Schema, as targets read it, and of values to JSON that fits it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _of_part(schema: s.Schema | None) -> dict[str, Any]:
 
 
 def to_json(value: Any) -> bytes:
-    """Raises DataError for what JSON can't have."""
+    """Convert a value. Raises DataError for one that JSON can't have."""
     try:
         return orjson.dumps(value, _other, _OPTIONS)
     except TypeError as error:

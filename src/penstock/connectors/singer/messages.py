@@ -43,7 +43,7 @@ def stream_of(message: Mapping[str, Any]) -> SingerStream:
 
 
 class Messages:
-    """``rows`` have been read, ``states`` are the states behind each of them. The last row may get a later one."""
+    """Messages of a tap: ``rows`` that were read, and ``states`` behind each of them; the last may get a later one."""
 
     def __init__(
         self, state: Any, stream_of: Callable[[Mapping[str, Any]], SingerStream] = stream_of, writer: str = "tap"
@@ -127,7 +127,7 @@ def selected(catalog: dict[str, Any], streams: list[str] | None, every: bool) ->
 
 
 def _with_all(stream: dict[str, Any]) -> dict[str, Any]:
-    """In both ways that taps know."""
+    """Select a stream with all its columns, in both ways that taps know."""
     metadata = [
         {**each, "metadata": {**each.get("metadata", {}), "selected": True}} for each in stream.get("metadata") or []
     ]

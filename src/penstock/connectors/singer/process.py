@@ -33,7 +33,7 @@ _MIN_DESCRIPTOR = 64
 
 
 class SingerProcess:
-    """``files`` are the options and their values: ``{"config": {...}}``. ``kill`` it at the end, from any thread."""
+    """A process of Singer. ``files``: options and their values, ``{"config": {...}}``. Any thread may ``kill`` it."""
 
     kind: str
     """The name of the process in errors."""
@@ -116,7 +116,7 @@ def _leash(beside: bool) -> Iterator[tuple[int | None, int | None]]:
 
 @contextmanager
 def _in_memory(files: Mapping[str, Any]) -> Iterator[dict[str, tuple[str, int]]]:
-    """Paths and descriptors of files that the process inherits."""
+    """Return paths and descriptors of files that the process inherits."""
     opened: dict[str, tuple[str, int]] = {}
     try:
         for name, content in files.items():

@@ -25,7 +25,7 @@ _IDLE_SECONDS = 0.5
 
 
 class TapRuns:
-    """``begin`` starts a run from the state of the messages. ``stop`` may be called from any thread."""
+    """Runs of a tap; ``begin`` starts one from the state of the messages. Any thread may call ``stop``."""
 
     def __init__(self, messages: Messages, begin: Callable[[], Tap], interval_ms: int, most: int) -> None:
         self._messages, self._begin, self._most = messages, begin, most
@@ -103,7 +103,7 @@ def batch_of(rows: list[Row], states: list[Any], prefix: str, partition: dict[st
 
 
 def _offsets(states: list[Any]) -> list[dict[str, Any]]:
-    """Rows between two states share one, which may be long."""
+    """Return the offsets of rows; rows between two states share one, which may be long."""
     found: list[dict[str, Any]] = []
     for number, state in enumerate(states):
         found.append(found[-1] if number and state is states[number - 1] else offset_of(state))
@@ -122,7 +122,7 @@ class TapSettings(Protocol):
 
 
 class TapTask(SourceTask):
-    """``start`` of a subclass calls ``run``."""
+    """A task that polls the runs of a tap; ``start`` of a subclass calls ``run``."""
 
     def __init__(self) -> None:
         self._runs: TapRuns | None = None

@@ -22,7 +22,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """``convert`` makes a value of the schema of what the tap wrote, never of null. Raises DataError if it can't."""
+    """A schema, and ``convert``, which makes a value of it from a tap's, never from null. Raises DataError."""
 
     schema: s.Schema
     convert: Convert

@@ -90,12 +90,12 @@ def offset_of(state: Any) -> dict[str, Any]:
 
 
 def check_partition(partition: Mapping[str, Any] | None) -> None:
-    """Raises ConnectError for what can't be a source partition of this connector."""
+    """Raise ConnectError for a source partition that this connector can't have."""
     if set(partition or {}) != {_TAP}:
         raise ConnectError(f"{partition} is no source partition of a Singer source: it has `{_TAP}`, the tap's name")
 
 
 def check_settings(settings: SingerSettings) -> None:
-    """Raises ConfigError for a tap that can't be run on this machine."""
+    """Raise ConfigError for a tap that can't be run on this machine."""
     if not os.access(settings.singer_tap, os.X_OK) or os.path.isdir(settings.singer_tap):
         raise ConfigError(SINGER_TAP, settings.singer_tap, "there is no such executable on this machine")

@@ -128,7 +128,7 @@ class SingerSinkTask(SinkTask):
             self._target.kill()
 
     def _running(self) -> TargetProcess | None:
-        """None while the last run has not ended."""
+        """Return the running target, started if necessary; None while the last run has not ended."""
         if self._target is not None and self._target.ended_at is not None:
             self._target.ends(_ROOM_SECONDS)
             self._settle()
@@ -181,7 +181,7 @@ class SingerSinkTask(SinkTask):
 
 
 def _bookmarks(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """By topic and partition."""
+    """Return the offsets as Singer's bookmarks, by topic and partition."""
     found: dict[str, dict[str, int]] = {}
     for (topic, partition), at in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = at

@@ -74,6 +74,6 @@ def sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def check_target(command: str) -> None:
-    """Raises ConfigError for a target that can't be run on this machine."""
+    """Raise ConfigError for a target that can't be run on this machine."""
     if not os.access(command, os.X_OK) or os.path.isdir(command):
         raise ConfigError(SINGER_TARGET, command, "there is no such executable on this machine")

@@ -1,4 +1,4 @@
-"""Records of topics as the messages of streams: each stream's SCHEMA before its first RECORD, and when it changes."""
+"""Conversion of records to messages of streams: each stream's SCHEMA before its first RECORD, and when it changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Streams:
         """The fields, so far, of streams without schemas."""
 
     def lines(self, batch: Batch, refuse: Refuse) -> list[bytes]:
-        """Messages of a batch. ``refuse`` is called with the number of a record that can't be one."""
+        """Return the messages of a batch. ``refuse`` is called with the number of a record that can't be one."""
         lines: list[bytes] = []
         rows = zip(batch.topics, batch.key_schemas, batch.keys, batch.value_schemas, batch.values, strict=True)
         for number, (topic, *row) in enumerate(rows):

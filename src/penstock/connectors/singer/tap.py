@@ -40,7 +40,7 @@ class Tap(SingerProcess):
         self._put(None)
 
     def _put(self, line: bytes | None) -> None:
-        """Waits for room; once the tap is killed only its end is taken."""
+        """Add a line when there is room; once the tap is killed only its end is added."""
         while not self._killed:
             with suppress(queue.Full):
                 return self._lines.put(line, timeout=0.5)

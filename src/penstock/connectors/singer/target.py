@@ -43,20 +43,20 @@ class TargetProcess(SingerProcess):
 
     @property
     def holds(self) -> bool:
-        """Whether it was written more than the states say that it has told."""
+        """Whether the target has been given more than the states that it has told cover."""
         return self._since or self.told < self.states
 
     def has_room(self, seconds: float) -> bool:
-        """Whether more should be written, after waiting for that. Also if it has ended."""
+        """Wait for room for more lines; return whether there is, or the target has ended."""
         return self._until(lambda: self.over or len(self._chunks) < _CHUNKS_AHEAD, seconds)
 
     def tells(self, number: int, seconds: float) -> bool:
-        """Whether it has told this state, after waiting for that."""
+        """Wait for this state; return whether the target has told it."""
         self._until(lambda: self.over or self.told >= number, seconds)
         return self.told >= number
 
     def ends(self, seconds: float) -> bool:
-        """Whether it has ended, after waiting for that."""
+        """Wait for the end; return whether the target has ended."""
         return self._until(lambda: self.over, seconds)
 
     def write(self, chunk: bytes) -> None:
@@ -73,7 +73,7 @@ class TargetProcess(SingerProcess):
         return self.states
 
     def end(self) -> None:
-        """No more is written."""
+        """Close the target's input; called when no more is written."""
         with self._news:
             self._ending = True
             self.ended_at = self.ended_at or time.monotonic()

@@ -13,7 +13,7 @@ NAMES = tuple(each.name for each in _ALL)
 
 
 def dialect_of(url: str, name: str = "") -> type[Dialect]:
-    """By ``dialect.name`` if it is given, otherwise by the URL; Generic for other databases. Raises ConfigError."""
+    """Return the dialect of ``dialect.name`` if it is given, otherwise of the URL; else Generic. Raises ConfigError."""
     if name:
         for each in _ALL:
             if each.name == name:
@@ -28,7 +28,7 @@ def dialect_of(url: str, name: str = "") -> type[Dialect]:
 
 
 def dialect_of_url(url: str) -> type[Dialect] | None:
-    """None if no dialect is for this kind of URL."""
+    """Return the dialect for this kind of URL, or None."""
     plain = url.strip().casefold()
     for each in DIALECTS:
         if any(plain.startswith(f"jdbc:{kind}:") for kind in each.subprotocols):

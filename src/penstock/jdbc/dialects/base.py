@@ -183,7 +183,7 @@ class Dialect:
         return f"COPY {self.table(table)} ({self._list(columns)}) FROM STDIN"
 
     def binding(self, column: SinkColumn) -> str:
-        """How the Java class ``Shape`` binds a value of this column."""
+        """Return how the Java class ``Shape`` binds a value of this column."""
         if column.array:
             return f"ARRAY {self.item_types[column.kind]}"
         if column.kind is ColumnKind.BOOLEAN and not self.has_booleans:

@@ -96,7 +96,7 @@ class PostgreSql(Dialect):
 
 
 class Sqlite(PostgreSql):
-    """Its upsert is PostgreSQL's."""
+    """SQLite, whose upsert is PostgreSQL's."""
 
     name = "SqliteDatabaseDialect"
     subprotocols = ("sqlite",)
@@ -236,7 +236,10 @@ class Derby(Dialect):
 
 
 class SqlServer(Dialect):
-    """``holdlock``: whether a MERGE locks the rows that it looks for, as it must beside other writers."""
+    """Microsoft SQL Server.
+
+    ``holdlock``: whether a MERGE locks the rows that it looks for, as it must beside other writers.
+    """
 
     name = "SqlServerDatabaseDialect"
     subprotocols = ("sqlserver", "microsoft:sqlserver", "jtds:sqlserver")

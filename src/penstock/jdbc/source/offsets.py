@@ -1,4 +1,4 @@
-"""Source partitions and offsets as Confluent's connector has them, so that they can be taken over and given back."""
+"""Source partitions and offsets in the format of Confluent's connector, to take connectors over and give them back."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ QUERY = {"query": "query"}
 
 @dataclass(frozen=True, slots=True)
 class TablePosition:
-    """How far a table has been read; ``time`` in nanoseconds since 1970."""
+    """Position up to which a table has been read; ``time`` in nanoseconds since 1970."""
 
     number: int | None = None
     time: int | None = None
 
     @classmethod
     def of(cls, offset: Mapping[str, Any] | None) -> Self:
-        """Raises ConnectError for what is no offset of this connector."""
+        """Parse an offset. Raises ConnectError for one that this connector can't have."""
         offset = offset or {}
         for name, value in offset.items():
             if name not in (_NUMBER, _TIME, _TIME_NANOS) or not (value is None or type(value) is int):
@@ -51,7 +51,7 @@ class TablePosition:
 
 
 def check_partition(partition: Mapping[str, Any] | None) -> None:
-    """Raises ConnectError for what can't be a source partition of this connector."""
+    """Raise ConnectError for a source partition that this connector can't have."""
     given = dict(partition or {})
     if given == QUERY or (set(given) in ({"table"}, {"protocol", "table"}) and given.get("protocol", "1") == "1"):
         return

@@ -37,7 +37,7 @@ _UNSUPPORTED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JdbcSourceSettings:
-    """Intervals in seconds, ``delay`` and ``initial`` in milliseconds."""
+    """Settings of a JDBC source; intervals in seconds, ``delay`` and ``initial`` in milliseconds."""
 
     connection: Connection
     mode: str
@@ -69,7 +69,7 @@ class JdbcSourceSettings:
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Self:
-        """From the connector's configuration. Raises ConfigError."""
+        """Make settings of a connector's configuration. Raises ConfigError."""
         values = JDBC_SOURCE_CONFIG.parse(config)
         if found := jdbc_source_problems(config):
             name, sentence = found[0]
@@ -165,7 +165,7 @@ def jdbc_source_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _isolation_problem(config: Mapping[str, str], name: str) -> str:
-    """Empty if the database has it, as far as its kind tells."""
+    """Return why the database lacks an isolation level, as far as its kind tells, or an empty text."""
     kind = _dialect(config)
     if kind is None or name not in ISOLATION or name == "DEFAULT":
         return ""
@@ -179,7 +179,7 @@ def _isolation_problem(config: Mapping[str, str], name: str) -> str:
 
 
 def _dialect(config: Mapping[str, str]) -> type[Dialect] | None:
-    """None if it is not known, which is reported already."""
+    """Return the dialect, or None if it is not known, which is reported already."""
     try:
         return dialect_of(config.get("connection.url") or "", (config.get("dialect.name") or "").strip())
     except ConfigError:
@@ -210,7 +210,7 @@ def _mappings(values: Mapping[str, Any], name: str) -> tuple[ColumnMapping, ...]
 
 def _choice(values: Mapping[str, Any], dialect: Dialect) -> Choice:
     def names(name: str) -> tuple[str, ...]:
-        """Without quotes, which Confluent's takes, too."""
+        """Return names without quotes, which Confluent's takes, too."""
         begin, end = dialect.quotes
         quoted = [text.startswith(begin) and text.endswith(end) for text in values[name]]
         return tuple(str(dialect.table_name(t)) if q else t for t, q in zip(values[name], quoted, strict=True))

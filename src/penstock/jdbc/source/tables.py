@@ -1,4 +1,4 @@
-"""Tables by their names: which of a database's are read, and the source partitions of each."""
+"""Tables of a database: the choice of those that are read, and the source partitions of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.jdbc.dialects.base import Dialect, TableName
 
 @dataclass(frozen=True, slots=True, order=True)
 class SourceTable:
-    """``catalog`` and ``schema`` are empty where a database has none."""
+    """A table; ``catalog`` and ``schema`` are empty where a database has none."""
 
     catalog: str
     schema: str
@@ -39,13 +39,13 @@ class SourceTable:
         return {"protocol": "1", "table": str(self)}
 
     def known_partitions(self) -> list[dict[str, Any]]:
-        """Under which its offset may be: ours, that of a driver that tells no catalog, and that of old versions."""
+        """Return the partitions its offset may have: ours, that of drivers without catalogs, that of old versions."""
         return [*({"protocol": "1", "table": name} for name in self.names()[:2]), {"table": self.name}]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which tables are read, by names or by regular expressions of names."""
+    """The tables that are read, by names or by regular expressions of names."""
 
     names: tuple[str, ...] = ()
     except_names: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class ColumnMapping:
 
 
 def check_names(tables: Iterable[SourceTable]) -> None:
-    """Raises ConnectError if two tables would share a topic, which is named like the table alone."""
+    """Raise ConnectError if two tables would share a topic, which is named like the table alone."""
     found: dict[str, SourceTable] = {}
     for table in tables:
         other = found.setdefault(table.name, table)
@@ -89,7 +89,7 @@ def columns_for(table: SourceTable, mappings: Iterable[ColumnMapping]) -> tuple[
 
 
 def mapping_of(setting: str, entry: str) -> ColumnMapping:
-    """From ``expression:column`` or ``expression:[column|column]``. Raises ConfigError."""
+    """Parse ``expression:column`` or ``expression:[column|column]``. Raises ConfigError."""
     expression, colon, columns = entry.rpartition(":")
     names = tuple(filter(None, map(str.strip, columns.strip().removeprefix("[").removesuffix("]").split("|"))))
     if not colon or not names:
@@ -98,7 +98,7 @@ def mapping_of(setting: str, entry: str) -> ColumnMapping:
 
 
 def expression_of(setting: str, text: str) -> JavaPattern:
-    """Raises ConfigError for what is no regular expression."""
+    """Compile a regular expression. Raises ConfigError."""
     try:
         return compile_regex(text)
     except PatternError as error:

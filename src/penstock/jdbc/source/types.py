@@ -72,12 +72,12 @@ class SourceColumn:
 
     @property
     def whole(self) -> bool:
-        """Whether its values are whole numbers, as far as its type tells."""
+        """Return whether its values are whole numbers, as far as its type tells."""
         return self.type in WHOLE or (self.type in (NUMERIC, DECIMAL) and (self.precision <= 0 or self.scale <= 0))
 
     @classmethod
     def several(cls, texts: Sequence[str]) -> list[Self]:
-        """From what Java's ``Query.columns`` returns."""
+        """Parse the answer of Java's ``Query.columns``."""
         found = []
         for i in range(0, len(texts), 8):
             label, type, name, precision, scale, nullable, unsigned, numbered = texts[i : i + 8]
@@ -122,7 +122,7 @@ def fields_of(
 
 
 def left_out(columns: Sequence[SourceColumn], fields: Sequence[SourceField]) -> list[str]:
-    """Columns that are not sent, with their types."""
+    """Return the columns that are not sent, with their types."""
     sent = {field.column for field in fields}
     return [_named(column) for number, column in enumerate(columns, 1) if number not in sent]
 
@@ -161,7 +161,7 @@ def _array(column: SourceColumn, dialect: Dialect) -> tuple[str, s.Schema] | Non
 
 
 def _signed(scale: int) -> int:
-    """PostgreSQL's driver says 2046 for -2; no database has so many digits after the point."""
+    """Correct a scale: PostgreSQL's driver reports 2046 for -2; no database has so many digits after the point."""
     return scale - 2048 if 1024 <= scale < 2048 else scale
 
 

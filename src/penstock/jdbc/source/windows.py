@@ -20,7 +20,7 @@ _BEGINNING = TablePosition()
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Parameters as Java's class ``Query`` reads them."""
+    """A SELECT; its parameters are in the format of Java's class ``Query``."""
 
     sql: str
     parameters: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Extent:
 
     @classmethod
     def of(cls, texts: Sequence[str | None]) -> Self | None:
-        """From the row that ``Window.extent`` asks for; None if there are no rows."""
+        """Parse the row of ``Window.extent``; None if there are no rows."""
         if len(texts) < 3 or texts[0] is None or texts[1] is None or texts[2] is None:
             return None
         return cls(value_of(texts[0]), value_of(texts[1]), value_of(texts[2]))
@@ -97,17 +97,17 @@ class Window:
 
     @property
     def kinds(self) -> str:
-        """How Java reads each column of ``extent``'s row."""
+        """The kinds by which Java reads the columns of ``extent``'s row."""
         return "TTN" if self.times else "NNN"
 
     def extent(self, table: str) -> Select:
-        """Asks for the Extent of the rows."""
+        """Return the SELECT of the rows' Extent."""
         conditions, parameters = self._conditions(None, None)
         sql = f"SELECT MIN({self.axis}), MAX({self.axis}), COUNT(*) FROM {table}"
         return Select(sql + _where(conditions), tuple(parameters))
 
     def greatest(self, table: str) -> Select:
-        """Asks for the greatest number of the rows alone, which an index tells at once."""
+        """Return the SELECT of the rows' greatest number alone, which an index answers at once."""
         conditions, parameters = self._conditions(None, None)
         return Select(f"SELECT MAX({self.number}) FROM {table}{_where(conditions)}", tuple(parameters))
 

@@ -137,7 +137,7 @@ class MirrorCheckpointConnector(SourceConnector):
 
 
 def group_parts(groups: Sequence[str], max_tasks: int) -> list[list[str]]:
-    """Neighbours together, the first tasks with one more. Java: ``ConnectorUtils.groupPartitions``."""
+    """Split items into contiguous groups, the first ones with one more. Java: ``ConnectorUtils.groupPartitions``."""
     count = min(max_tasks, len(groups))
     least, more = divmod(len(groups), count) if count else (0, 0)
     parts, at = [], 0

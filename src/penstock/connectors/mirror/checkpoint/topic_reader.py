@@ -76,7 +76,7 @@ class TopicReader:
             consumer.close()
 
     def _check_exists(self, consumer: Consumer) -> None:
-        """Raises ConnectError unless a broker knows the topic."""
+        """Raise ConnectError unless a broker knows the topic."""
         try:
             found = consumer.list_topics(self._topic, _LOOK_UP_SECONDS).topics.get(self._topic)
             problem = "it does not exist" if found is None else found.error and found.error.str()
@@ -86,7 +86,7 @@ class TopicReader:
             raise ConnectError(f"Topic {self._topic} was not there within {self._patience:g} s: {problem}")
 
     def _take(self, message: Message) -> bool:
-        """Whether this is the end of the partition."""
+        """Take a message; return whether it is the end of the partition."""
         error = message.error()
         if error is None:
             try:

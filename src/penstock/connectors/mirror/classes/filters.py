@@ -1,4 +1,4 @@
-"""Which topics, groups and settings of topics are mirrored: names and Java's regular expressions, included and
+"""Filters of topics, groups and settings of topics to mirror: names and Java's regular expressions, included and
 excluded.
 
 Java: ``TopicFilter``, ``GroupFilter``, ``ConfigPropertyFilter`` and their ``Default…`` classes. A custom class

@@ -43,12 +43,12 @@ class DefaultReplicationPolicy:
         return source if found and _left(rest, self.separator) else None
 
     def upstream_topic(self, topic: str) -> str | None:
-        """Its name on that cluster."""
+        """Return the topic's name on that cluster."""
         source = self.topic_source(topic)
         return None if source is None else topic[len(source) + len(self.separator) :]
 
     def original_topic(self, topic: str) -> str:
-        """Its name on the cluster where it originated."""
+        """Return the topic's name on the cluster where it originated."""
         while (upstream := self.upstream_topic(topic)) is not None and upstream != topic:
             topic = upstream
         return topic
@@ -69,7 +69,7 @@ class DefaultReplicationPolicy:
         return topic.endswith(f"{self.internal_separator}checkpoints{self._internal}")
 
     def is_internal_topic(self, topic: str) -> bool:
-        """Whether it is an internal topic of Kafka or the mirror connectors."""
+        """Return whether it is an internal topic of Kafka or the mirror connectors."""
         own = topic.startswith("mm2") and topic.endswith(self._internal)
         return own or topic.startswith(("__", ".")) or self.is_checkpoints_topic(topic)
 

@@ -76,7 +76,7 @@ class MirrorSourceConnector(SourceConnector):
         return MirrorSourceTask
 
     def tasks_for_preview(self, config: Mapping[str, str]) -> list[dict[str, str]]:
-        """They write no offset syncs, and no topics have been created for them."""
+        """Return tasks that write no offset syncs, and for which no topics have been created."""
         self._config = c = MirrorConfig(SOURCE_SETTINGS, config)
         if not c["enabled"]:
             return []
@@ -153,7 +153,7 @@ class MirrorSourceConnector(SourceConnector):
         self._mirrored = {topic: count for topic, count in counts.items() if self._rules.is_mirrored(topic)}
 
     def _refresh(self) -> None:
-        """Look for topics and partitions that are new, gone, or missing on the target."""
+        """Look for topics and partitions that are new, deleted, or missing on the target."""
         found = topic_partitions(self._wanted())
         self._look_at_target()
         now, before = set(found), set(self._known)

@@ -34,7 +34,7 @@ class SyncProgress:
     synced: int = -1
 
     def advance(self, upstream: int, downstream: int) -> bool:
-        """Note the next record; whether a sync for it is due at once."""
+        """Note the next record; return whether a sync for it is due at once."""
         due = (
             self.synced == -1
             or downstream - (self.synced + 1) >= self.most_lag
@@ -47,7 +47,7 @@ class SyncProgress:
         return due
 
     def due(self, upstream: Sequence[int], downstream: Sequence[int]) -> list[int]:
-        """Note these records, in order; the rows of those for which a sync is due at once."""
+        """Note records, in order; return the rows of those for which a sync is due at once."""
         found, row, gapless = [], 0, _gapless(upstream) and _gapless(downstream)
         while row < len(upstream):
             if self.advance(upstream[row], downstream[row]):

@@ -1,4 +1,4 @@
-"""Which topics are mirrored, their settings and ACLs on the target cluster, and the partitions of each task.
+"""Selection of topics to mirror, their settings and ACLs on the target cluster, and the partitions of each task.
 
 Pure functions of what is on the clusters. Java: ``MirrorSourceConnector``.
 """
@@ -30,7 +30,7 @@ def round_robin(topic_partitions: Sequence[TopicPartition], max_tasks: int) -> l
 
 
 def topic_partitions(counts: Mapping[str, int]) -> list[TopicPartition]:
-    """All partitions of these topics, topics in the order of Java's hash map."""
+    """Return all partitions of these topics, topics in the order of Java's hash map."""
     capacity = 1 << (len(counts) - 1).bit_length() if counts else 1
     return [TopicPartition(topic, number) for topic in hash_order(counts, capacity) for number in range(counts[topic])]
 
@@ -51,14 +51,14 @@ class Rules:
         return self.policy.format_remote_topic(self.source, topic)
 
     def wants(self, topic: str) -> bool:
-        """Whether a topic of the source cluster is mirrored."""
+        """Return whether a topic of the source cluster is mirrored."""
         named = self.topics.should_replicate_topic(topic) or (
             self.heartbeats and self.policy.is_heartbeats_topic(topic)
         )
         return named and not self.policy.is_internal_topic(topic) and not self.is_cycle(topic)
 
     def is_cycle(self, topic: str) -> bool:
-        """Whether the topic has already been on the target cluster."""
+        """Return whether the topic has already been on the target cluster."""
         while (source := self.policy.topic_source(topic)) is not None:
             if source == self.target:
                 return True
@@ -69,7 +69,7 @@ class Rules:
         return False
 
     def is_mirrored(self, topic: str) -> bool:
-        """Whether a topic of the target cluster is a mirrored one of the source cluster."""
+        """Return whether a topic of the target cluster is a mirrored one of the source cluster."""
         return self.policy.topic_source(topic) == self.source and topic != self.checkpoints_topic
 
     def upstream(self, mirrored: Mapping[str, int]) -> set[TopicPartition]:

@@ -1,4 +1,4 @@
-"""Values as PostgreSQL prints them, read: dates, times, intervals, arrays, bits. Nothing here knows of Connect."""
+"""Parsers of values as PostgreSQL prints them: dates, times, intervals, arrays, bits. Nothing here knows of Connect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FINITE_ONLY = "{} is not a time that a record can hold"
 
 
 def days(text: str) -> int:
-    """Since 1970, of the Gregorian calendar continued into the past: ``0044-03-15 BC``."""
+    """Return the days since 1970 of a date such as ``0044-03-15 BC``, in the proleptic Gregorian calendar."""
     found = _DATE.match(text)
     if found is None:
         raise DataError(FINITE_ONLY.format(text))
@@ -40,7 +40,7 @@ def micros_of_day(text: str) -> int:
 
 
 def micros(text: str) -> int:
-    """Since 1970, of a timestamp, with or without a zone."""
+    """Return the microseconds since 1970 of a timestamp, with or without a zone."""
     day, _, rest = text.partition(" ")
     era = " BC" if text.endswith("BC") else ""
     clock = rest.removesuffix(" BC")
@@ -48,7 +48,7 @@ def micros(text: str) -> int:
 
 
 def zone_seconds(text: str) -> int:
-    """East of Greenwich, of what ends with ``+05:30``; 0 without a zone."""
+    """Return the seconds east of Greenwich of a text that ends with ``+05:30``; 0 without a zone."""
     found = _ZONE.search(text)
     if found is None:
         return 0
@@ -57,7 +57,7 @@ def zone_seconds(text: str) -> int:
 
 
 def interval(text: str) -> tuple[int, int, int]:
-    """Months, days and microseconds of ``1 year -2 mons +3 days -04:05:06.7``."""
+    """Return the months, days and microseconds of ``1 year -2 mons +3 days -04:05:06.7``."""
     months = number_of_days = 0
     for number, unit in _SPAN_PARTS.findall(text):
         match unit:

@@ -85,7 +85,7 @@ _VARIABLE = struct(
 
 
 def value_type(types: Types, settings: PostgresSettings, oid: int, modifier: int) -> ValueType | None:
-    """None if the type has no form in a record."""
+    """Return the conversion of a type, or None if it has no form in a record."""
     found = types(oid)
     if found.kind == "d":
         return value_type(types, settings, found.base, found.base_modifier if modifier < 0 else modifier)
@@ -150,7 +150,7 @@ def _scaled(number: Decimal, scale: int) -> Decimal:
 
 
 def _variable(text: str) -> dict[str, Any]:
-    """Without zeros at the end of the fraction."""
+    """Return a decimal without zeros at the end of the fraction."""
     _finite(text)
     whole, _, fraction = text.partition(".")
     fraction = fraction.rstrip("0")
@@ -217,7 +217,7 @@ class ColumnType:
 
 
 def column_type(types: Types, settings: PostgresSettings, column: PostgresColumn, place: int) -> ColumnType | None:
-    """None for a column whose type has no form in a record."""
+    """Return the field of a column, or None if its type has no form in a record."""
     found = value_type(types, settings, column.type_oid, column.modifier)
     if found is None:
         return None

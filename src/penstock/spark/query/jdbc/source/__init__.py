@@ -1,3 +1,3 @@
-"""The JDBC source's task: which table is due and how far it goes (``tables``), its ranges read by Spark's executors
-(``reading``), and records of what they send (``records``).
+"""The JDBC source's task (``task``): the tables that it reads (``source``), their ranges read by Spark's executors
+(``reading``), and records of the rows that these send (``records``).
 """

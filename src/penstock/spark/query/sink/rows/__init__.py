@@ -2,5 +2,5 @@
 
 ``pipeline`` is the function that Spark calls there: converters and transforms, then ``row_maker``. ``columns`` has the
 types, ``keys`` finds the rows that are to be changed, ``held_letters`` keeps dead letters until a try is over. ``plan``
-is what the driver tells the processes and they tell it.
+has the messages between the driver and these processes.
 """

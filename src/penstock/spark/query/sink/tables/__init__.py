@@ -1,1 +1,1 @@
-"""Where rows go: ``target`` chooses; ``files``, ``delta`` and ``merge`` are what kinds of tables need."""
+"""Targets of rows: ``target`` chooses one; ``files`` and ``delta`` are for their kinds of tables."""

@@ -2,7 +2,7 @@
 
 - Folders of files: always once (``files``).
 - Delta tables: once, by Delta's own record of which batches of an application it has; rows are added to them, or
-  changed by their keys (``merge``).
+  changed by their keys (``delta``).
 - Everything else: at least once; after a crash the last batch may come a second time.
 """
 
