@@ -1,5 +1,5 @@
 """Which tests need a JVM, a broker or a Spark: those with the fixtures that start one are marked ``integration`` here,
-and a test that starts a JVM without that mark fails.
+and a test of ``make fast`` that starts a JVM fails.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import pytest
 
 STARTING = frozenset({"bootstrap", "registry_url", "jvm", "jvm_spec"})
 """The fixtures that start a JVM or a broker, by whatever other fixture they are used."""
+NOT_FAST = ("integration", "slow")
+"""The marks of tests that ``make fast`` leaves out."""
 _JAVAS = frozenset({"java", "spark-submit"})
 _running: list[str] = []
 """The node ids of the test that runs, if it is not marked; then of what it has started."""
@@ -27,7 +29,7 @@ def mark(items: Sequence[pytest.Item]) -> None:
 
 def begin(item: pytest.Item) -> None:
     """Called before the fixtures of a test are made."""
-    _running[:] = [] if item.get_closest_marker("integration") else [item.nodeid]
+    _running[:] = [] if any(map(item.get_closest_marker, NOT_FAST)) else [item.nodeid]
 
 
 def end() -> None:
