@@ -152,7 +152,7 @@ class BoundedProtocol(H11Protocol):
         self._watch()
 
     def send_400_response(self, msg: str) -> None:
-        """What is not HTTP, or has too long a head, gets Connect's document as everything else does."""
+        """Reply with Connect's document to what is not HTTP or has too long a head."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE) or self.transport.is_closing():
             self.transport.close()  # an answer is on its way already
             return
