@@ -16,7 +16,7 @@ To the JVM (``ToJvm``):
   ``CreateJavaProvider``, ``ReadProvidedConfig``, ``CreateJavaPolicy``, ``ValidateByPolicy``;
 - from a task, to its batches: ``KeepBatch``, ``FetchColumns``, ``FetchOffsets``, ``ConcatBatches``;
 - from a task, to its transforms, predicates and converters: ``CreateStep``, ``GiveStepMetrics``, ``CloseStep``,
-  ``ApplyStep``, ``TestStep``, ``ConvertFromConnect``, ``ConvertToConnect``, ``ConvertToBytes``;
+  ``ApplyStep``, ``AskPredicate``, ``ConvertFromConnect``, ``ConvertToConnect``, ``ConvertToBytes``;
 - from a source task, to the plugin's: ``CreateJavaSourceTask``, ``StartJavaSourceTask``, ``PollJavaTask``,
   ``CommitJavaTask``, ``CommitJavaRecords``, ``StopJavaSourceTask``;
 - from a sink task, to the plugin's: ``CreateJavaSinkTask``, ``StartJavaSinkTask``, ``OpenJavaPartitions``,
@@ -508,10 +508,8 @@ class ApplyStep(JavaRequest[BatchInJvm], tag="step.apply", frozen=True):
     negate: bool = False
 
 
-class TestStep(JavaRequest[None], tag="step.test", frozen=True):
+class AskPredicate(JavaRequest[None], tag="step.test", frozen=True):
     """Return a predicate's answer for each record in the payload, a byte each."""
-
-    __test__ = False  # pytest takes no class of this name for tests
 
     step: int
     input: BatchInput
@@ -688,7 +686,7 @@ ToJvm = (
     | GiveStepMetrics
     | CloseStep
     | ApplyStep
-    | TestStep
+    | AskPredicate
     | ConvertFromConnect
     | ConvertToConnect
     | ConvertToBytes

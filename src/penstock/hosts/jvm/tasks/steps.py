@@ -22,6 +22,7 @@ from penstock.api.transform import Predicate, Transformation
 from penstock.hosts.jvm.codec.decode import Decoder
 from penstock.hosts.jvm.messages import (
     ApplyStep,
+    AskPredicate,
     CloseStep,
     ConvertFromConnect,
     ConvertToBytes,
@@ -30,7 +31,6 @@ from penstock.hosts.jvm.messages import (
     GiveStepMetrics,
     Part,
     PluginReference,
-    TestStep,
 )
 from penstock.hosts.jvm.tasks.remote_batch import PARTS, BytesBatch, RemoteBatch, after, header_rows, input_of
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
@@ -75,7 +75,7 @@ class JavaStep:
     def test(self, batch: Batch) -> list[bool]:
         """Return the answer of a predicate for each record."""
         input, payload = input_of(self.jvm, batch)
-        request = TestStep(self.number, input, self.jvm.take_free())
+        request = AskPredicate(self.number, input, self.jvm.take_free())
         reply = self.jvm.session.call(request, payload, lane=self.jvm.lane)
         return list(map(bool, reply.payload))
 
