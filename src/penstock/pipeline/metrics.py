@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.java.text import java_class_name
-from penstock.pipeline.telemetry.traces import NO_TRACES
+from penstock.pipeline.telemetry.traces import NO_TRACES, NoTraces
 from penstock.pipeline.trace import message_of
 
 STAGES = ("poll", "transform", "convert", "send", "put", "commit")
@@ -52,7 +52,15 @@ Report = Callable[[dict[str, Any]], None]
 class Metrics:
     """Any thread may count and observe; ``tick`` is the loop's. ``report`` gets all values now and then."""
 
-    def __init__(self, report: Report, totals: tuple[str, ...], every: float = 5.0) -> None:
+    def __init__(
+        self,
+        report: Report,
+        totals: tuple[str, ...],
+        every: float = 5.0,
+        traces: NoTraces = NO_TRACES,
+        plugins: Callable[[], list[dict[str, Any]]] = list,
+    ) -> None:
+        """``plugins``: returns the metrics of plugins of the task; called when it reports."""
         self._report, self._every = report, every
         self._lock = threading.Lock()
         self._values: dict[str, float] = dict.fromkeys((*totals, *ERRORS), 0.0)
@@ -63,9 +71,7 @@ class Metrics:
         self._news: dict[str, list[Any]] = {}
         self.before_report: Callable[[], None] = lambda: None
         """Called before values are reported, for gauges that are expensive to measure."""
-        self.plugins: Callable[[], list[dict[str, Any]]] = list
-        """The metrics of plugins of the task, when it reports."""
-        self.traces = NO_TRACES
+        self.traces, self._plugins = traces, plugins
         self._next = time.monotonic() + every
 
     def add(self, name: str, count: float = 1) -> None:
@@ -126,7 +132,7 @@ class Metrics:
     def report(self, now: float) -> None:
         """Report all values; called by the thread of the loop."""
         self.before_report()
-        if found := self.plugins():
+        if found := self._plugins():
             self.say("penstock-plugins", found)
         with self._lock:
             news, self._news = self._news, {}

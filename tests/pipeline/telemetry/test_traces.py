@@ -56,9 +56,7 @@ def spec(kind: str = "source", **worker: str) -> TaskSpec:
 
 
 def measured(kind: str = "source", **worker: str) -> Metrics:
-    metrics = Metrics(lambda values: None, ())
-    metrics.traces = open_traces(spec(kind, **worker))
-    return metrics
+    return Metrics(lambda values: None, (), traces=open_traces(spec(kind, **worker)))
 
 
 def traceparent(trace: int, sampled: bool = True) -> tuple[str, bytes]:

@@ -69,8 +69,13 @@ def run_sink_task(
     connector = {**spec.connector_config, "name": spec.connector}
     with contextlib.ExitStack() as stack:
         jvm = stack.enter_context(task_jvm(spec))
-        metrics = Metrics(host.metrics, TOTALS)
-        metrics.traces = open_traces(spec)
+        plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})
+        metrics = Metrics(
+            host.metrics,
+            TOTALS,
+            traces=open_traces(spec),
+            plugins=lambda: [*plugins.read(), *jvm.plugin_metrics()],
+        )
         stack.callback(metrics.traces.close)
         originals = OriginalRecords()
         settings = ErrorSettings.of(connector)
@@ -84,8 +89,6 @@ def run_sink_task(
             queue = DeadLetterQueue(id, connector, new_producer(java), metrics, originals.original)
             reporters.insert(0, queue)
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
-        plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})
-        metrics.plugins = lambda: [*plugins.read(), *jvm.plugin_metrics()]
         conversion, chain = stack.enter_context(conversion_and_chain(connector, spec.worker_config, resolve, plugins))
         originals.conversion = conversion
         if not await_start(control, host):

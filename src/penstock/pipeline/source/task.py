@@ -96,8 +96,13 @@ def run_source_task(
     id = TaskId(spec.connector, spec.task)
     with contextlib.ExitStack() as stack:
         jvm = stack.enter_context(task_jvm(spec))
-        metrics = Metrics(host.metrics, TOTALS)
-        metrics.traces = open_traces(spec)
+        plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})
+        metrics = Metrics(
+            host.metrics,
+            TOTALS,
+            traces=open_traces(spec),
+            plugins=lambda: [*plugins.read(), *jvm.plugin_metrics()],
+        )
         stack.callback(metrics.traces.close)
         settings = ErrorSettings.of(spec.connector_config)
         failure_log = SourceLogReporter(id, settings, metrics)
@@ -107,8 +112,6 @@ def run_source_task(
             reporters.insert(0, dead_letters)
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
         runtime = TaskRuntime(id, control, host, metrics, errors)
-        plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})
-        metrics.plugins = lambda: [*plugins.read(), *jvm.plugin_metrics()]
         conversion, chain = stack.enter_context(
             conversion_and_chain(spec.connector_config, spec.worker_config, resolve, plugins)
         )
