@@ -165,18 +165,6 @@ class SinkLoop:
                 self.handle(events.TurnContinued())
             case actions.FetchRecords(seconds, ahead):
                 self._fetch(seconds, ahead)
-            case actions.PausePartitions(partitions):
-                pause(client, partitions)
-            case actions.ResumePartitions(partitions):
-                resume(client, partitions)
-            case actions.SeekPartition(partition, offset):
-                self._seek(partition, offset)
-            case actions.LookUpStarts(partitions):
-                self._look_up_starts(partitions)
-            case actions.AssignPartitions():
-                self._assign(action)
-            case actions.LookForStandstill(at):
-                self.consumer.watch.look(at, time.monotonic())
             case actions.StartBatch(batch):
                 self._start_batch(batch)
             case actions.ConvertBatch(batch):
@@ -194,6 +182,18 @@ class SinkLoop:
                 self.puts.abandon()
             case actions.FinishBatch():
                 self.runtime.metrics.traces.end()
+            case actions.PausePartitions(partitions):
+                pause(client, partitions)
+            case actions.ResumePartitions(partitions):
+                resume(client, partitions)
+            case actions.SeekPartition(partition, offset):
+                self._seek(partition, offset)
+            case actions.LookUpStarts(partitions):
+                self._look_up_starts(partitions)
+            case actions.AssignPartitions():
+                self._assign(action)
+            case actions.LookForStandstill(at):
+                self.consumer.watch.look(at, time.monotonic())
             case actions.OpenTask(partitions):
                 self._open(partitions)
             case actions.CloseTask(partitions):

@@ -69,6 +69,11 @@ class SinkMachine:
             case events.Fetched(batch, drained):
                 state.drained = drained
                 self._fetched(batch)
+            case events.Converted(batch):
+                assert isinstance(state.phase, Putting)
+                self._put(batch, state.phase.retrying)
+            case events.PutTaken() | events.PutRefused() | events.PutFailed() | events.PutUnconverted():
+                self._put_ended(event)
             case events.FailureFound(error):
                 self._failed(error)
             case events.PartitionsAssigned() | events.PartitionsRevoked():
@@ -81,14 +86,9 @@ class SinkMachine:
                 self._partitions.closed(partitions)
             case events.PartitionSought(partition, offset):
                 self._partitions.sought(partition, offset)
-            case events.Converted(batch):
-                assert isinstance(state.phase, Putting)
-                self._put(batch, state.phase.retrying)
             case events.ConversionDelayed():
                 positions.check_timeout(self._now)
                 positions.begin_if_due(self._now)
-            case events.PutTaken() | events.PutRefused() | events.PutFailed() | events.PutUnconverted():
-                self._put_ended(event)
             case events.PauseWanted() | events.ResumeWanted():
                 state.pause_wanted = isinstance(event, events.PauseWanted)
                 self._pause_when_free()
