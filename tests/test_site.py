@@ -20,6 +20,8 @@ from penstock.plugins import Plugins
 from penstock.wire.messages import MessageCodec
 from penstock.worker.monitoring.prometheus_text import described, full_name
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 

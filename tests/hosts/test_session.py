@@ -203,6 +203,7 @@ def test_a_jvm_that_does_not_start_says_why(jvm_spec: JvmSpec) -> None:
         open_session(replace(jvm_spec, options=("-XX:+NoSuchThing",)), OpenSession())
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("process", "heap", "shared"), [("connector", "-Xmx1g", False), ("worker", "-Xmx2g", True)])
 def test_a_jvm_is_of_a_connector_or_of_the_worker(process: str, heap: str, shared: bool) -> None:
     worker = {"penstock.java.process": process, "test": uuid.uuid4().hex}

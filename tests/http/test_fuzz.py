@@ -15,6 +15,8 @@ from penstock.core.model import messages as m
 from penstock.http.openapi.document import OPERATIONS
 from penstock.http.router import render
 
+pytestmark = pytest.mark.slow
+
 
 def test_nobody_gets_what_is_not_theirs_and_every_change_is_recorded(tmp_path: Path) -> None:
     with target(tmp_path) as place:

@@ -11,6 +11,8 @@ import pytest
 
 from installed.conftest import ROOT, Dist, Installed
 
+pytestmark = pytest.mark.slow
+
 NOT_IN_THE_SDIST = {".gitignore", ".pre-commit-config.yaml"}
 WHERE = "import penstock, sys; print(penstock.__file__.startswith(sys.prefix))"
 

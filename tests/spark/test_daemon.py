@@ -12,6 +12,8 @@ import pytest
 from penstock.spark import daemon, task_exit
 from penstock.spark.settings import PLUGIN_PATH
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def forking(plugins: Path) -> Iterator[subprocess.Popen[bytes]]:

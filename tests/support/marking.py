@@ -13,6 +13,8 @@ import pytest
 
 STARTING = frozenset({"bootstrap", "registry_url", "jvm", "jvm_spec"})
 """The fixtures that start a JVM or a broker, by whatever other fixture they are used."""
+MAKING = frozenset({"browser", "page", "installed"})
+"""The fixtures of browsers, and of environments that pip makes: tests with these are marked ``slow``."""
 NOT_FAST = ("integration", "slow")
 """The marks of tests that ``make fast`` leaves out."""
 _JAVAS = frozenset({"java", "spark-submit"})
@@ -21,10 +23,11 @@ _running: list[str] = []
 
 
 def mark(items: Sequence[pytest.Item]) -> None:
-    """Mark the tests that use a broker or a registry, by whatever other fixture."""
+    """Mark tests by the fixtures that they use, directly or not. Called before tests are selected."""
     for item in items:
-        if not item.get_closest_marker("integration") and STARTING.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.integration)
+        for mark, fixtures in ((pytest.mark.integration, STARTING), (pytest.mark.slow, MAKING)):
+            if not item.get_closest_marker(mark.name) and fixtures.intersection(getattr(item, "fixturenames", ())):
+                item.add_marker(mark)
 
 
 def begin(item: pytest.Item) -> None:

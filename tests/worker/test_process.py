@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 STORM = """
 import signal
 from penstock.worker.process import Signals
