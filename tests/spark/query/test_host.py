@@ -11,6 +11,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from penstock.api.errors import ConnectError
+from penstock.spark.messages.task import TaskIdentity, TaskSubmission
 from penstock.spark.query.host import Queries, _may_be_lost
 
 
@@ -55,13 +56,7 @@ def test_a_worker_that_hangs_up_before_the_admission_ends_the_job() -> None:
     """It may have been frozen, or busy, for longer than the other side waits."""
     with socket.create_server(("127.0.0.1", 0)) as worker:
         threading.Thread(target=lambda: worker.accept()[0].close(), daemon=True).start()
-        payload = {
-            "address": worker.getsockname(),
-            "fingerprint": "0" * 64,
-            "key": "ab" * 32,
-            "who": {"connector": "c", "task": 0, "run": 1},
-            "jars": [],
-        }
-        answer = Queries.run(object.__new__(Queries), "c-0/1", payload)
+        submission = TaskSubmission(worker.getsockname(), "0" * 64, "ab" * 32, TaskIdentity("c", 0, 1))
+        answer = Queries.run(object.__new__(Queries), "c-0/1", submission)
     assert answer is not None
     assert answer.startswith("It was not admitted: Connection")
