@@ -27,6 +27,8 @@ from penstock.plugins.jars import JavaSettings, task_classes
 from support.waiting import until
 from support.worker_process import QUICK_JAVA
 
+pytestmark = pytest.mark.integration
+
 MARK = {"transforms": "mark", "transforms.mark.type": "penstock.tests.chain.Mark", "transforms.mark.text": "seen"}
 
 
