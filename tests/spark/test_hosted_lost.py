@@ -213,7 +213,7 @@ def test_a_task_whose_process_does_not_come_is_lost_and_spark_is_killed_when_non
     finally:
         daemon.resume()
     monkeypatch.undo()  # the next Spark may be slow on a busy machine
-    assert "what they are forked from is frozen" in hosted.events.until(SparkDied)[-1].reason
+    assert "The process that they are forked from does not answer" in hosted.events.until(SparkDied)[-1].reason
     assert isinstance(hosted.events.until(TaskEnded, id_of(one))[-2], TaskLost)
     hosted.run(replace(two, run=3))
     hosted.events.until(TaskRunning, id_of(two))
