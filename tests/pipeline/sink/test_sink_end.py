@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 import pytest
@@ -11,11 +12,12 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.record import SinkRecord
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.pipeline.sink.events import StartsFound
+from penstock.pipeline.sink.events import StartsFound, StopWanted
 from penstock.pipeline.sink.loop import SinkLoop
 from penstock.pipeline.sink.partitions import positions
 from penstock.pipeline.task import TaskFencedError
 from support.tasks.runs import TaskRun
+from support.tasks.sink_loop import FIRST, Commits, assign, sink_loop
 
 
 class _FailsTwice(SinkTask):
@@ -58,6 +60,29 @@ def test_a_lost_task_is_lost_whatever_fails_at_its_end(monkeypatch: pytest.Monke
     run = TaskRun(_FailsTwice, "127.0.0.1:1", {"topics": "t"})
     run.join()
     assert isinstance(run.error, TaskFencedError)
+
+
+class _Exits(SinkTask):
+    """Calls ``sys.exit`` where it may do so last."""
+
+    def __init__(self) -> None:
+        self.closed: list[TopicPartition] = []
+
+    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
+        sys.exit(1)
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        self.closed += partitions
+
+
+def test_partitions_are_closed_though_the_last_flush_exits() -> None:
+    task = _Exits()
+    loop = sink_loop(Commits(), task)
+    assign(loop, first=5)
+    with pytest.raises(SystemExit):
+        loop.handle(StopWanted())
+    loop.close_all()
+    assert task.closed == [FIRST]
 
 
 def test_a_sink_that_finds_no_broker_for_its_dead_letter_queue_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:

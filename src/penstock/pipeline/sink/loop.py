@@ -148,12 +148,12 @@ class SinkLoop:
 
     def _carry_out(self, following: list[actions.SinkAction]) -> None:
         """Partitions are closed whatever fails before; the first failure is raised."""
-        failure: Exception | None = None
+        failure: BaseException | None = None
         for action in following:
             if failure is None or isinstance(action, actions.CloseTask):
                 try:
                     self._do(action)
-                except Exception as e:
+                except BaseException as e:  # SystemExit, too
                     failure = failure or e
         if failure is not None:
             raise failure
