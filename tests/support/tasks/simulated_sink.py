@@ -107,7 +107,11 @@ class SimulatedSink:
                 if not self._elsewhere:
                     self.await_put()
             case actions.PutBehind(batch):
-                self.behind = batch
+                try:
+                    self._raise_if_failing("put-behind")
+                    self.behind = batch
+                except RuntimeError as e:
+                    self.outcome(events.FailureFound(e))
             case actions.AwaitPut():
                 self.await_put()
             case actions.AbandonPuts():

@@ -156,7 +156,9 @@ class SinkMachine:
         """Take the records that were fetched ahead, if they may be put now; otherwise poll the consumer."""
         state = self.state
         if not state.retrying and state.timeout is not None:
-            state.next_put, state.timeout = min(state.next_put, self._now + state.timeout), None
+            if state.timeout > 0:  # as in Java; with 0 a task that says so in each put would be called without a break
+                state.next_put = min(state.next_put, self._now + state.timeout)
+            state.timeout = None
         if not self._start_ready():
             self._emit(actions.FetchRecords(self._until_put()))
 
@@ -217,7 +219,7 @@ class SinkMachine:
         idle = isinstance(state.phase, Idle) and state.drained and not state.ahead
         if idle and self._now >= state.next_look:
             state.next_look = self._now + self.settings.look_interval
-            fetched = state.fetchable
+            fetched = state.fetchable - state.rewinds.keys()
             self._emit(actions.LookForStandstill({p: at for p, at in state.taken.items() if p in fetched}))
 
     # -- puts
@@ -256,7 +258,7 @@ class SinkMachine:
             case events.PutTaken(clear):
                 state.refused = False
                 self._taken(phase)
-                if phase.behind is not None and clear:
+                if phase.behind is not None and clear and state.failure is None:
                     self._emit(actions.StartBatch(phase.behind))
                     state.next_put = self._now + IDLE_PUT_SECONDS
                     state.phase = Putting(phase.behind)
