@@ -27,6 +27,7 @@ BATCHES = 12
 def session() -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "JAVA_HOME", str(java_home()))
+        patch.setitem(os.environ, "PYSPARK_PYTHON", sys.executable)
         session = SparkSession.builder.master("local[4]").config("spark.ui.enabled", "false").getOrCreate()
         prepare(session.sparkContext)
         yield session
