@@ -225,6 +225,12 @@ def test_a_document_is_masked_wherever_a_secret_is() -> None:
     }
 
 
+def test_a_password_with_the_name_value_is_masked_beside_a_name() -> None:
+    config = {"name": "orders", "connector.class": "X", "value": "hunter2"}
+    shown = mask_json({"name": "orders", "config": config}, lambda config: {"value"}, connector="orders")
+    assert shown == {"name": "orders", "config": {**config, "value": "[hidden]"}}
+
+
 def test_without_roles_nothing_is_masked() -> None:
     assert CANARY in answered(RequestGate(), m.GetConfig(NAME))
     assert not Authentication().is_required

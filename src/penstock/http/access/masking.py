@@ -104,7 +104,7 @@ def mask_json(body: Any, passwords: Passwords, known: Collection[str] = (), conn
     """Return a JSON document with its secrets masked, wherever in it they are.
 
     Each object is masked as a configuration is (``core.config.secrets.masked``). Elements of a list have the name of
-    the list, and a ``value`` has the ``name`` beside it. ``known`` has names of settings that are passwords;
+    the list, and a ``value`` has the ``name`` beside it as well. ``known`` has names of settings that are passwords;
     ``passwords`` adds those of objects that are whole configurations.
     """
 
@@ -121,7 +121,7 @@ def mask_json(body: Any, passwords: Passwords, known: Collection[str] = (), conn
                     known = {*known, *passwords(value)}
                 texts = masked({key: each for key, each in value.items() if _is_text(key, each, connector)}, known)
                 if isinstance(setting := value.get("name"), str) and "value" in texts:
-                    texts["value"] = masked({setting: value["value"]}, known)[setting]
+                    texts["value"] = masked({setting: texts["value"]}, known)[setting]
                 return {key: texts[key] if key in texts else shown(key, each, known) for key, each in value.items()}
             case list():
                 return [shown(name, each, known) for each in value]
