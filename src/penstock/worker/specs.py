@@ -61,6 +61,8 @@ class Specs:
         Raises NoAnswerError while no broker answers, and any other error that must make the task FAILED.
         """
         config, connector_config = self.resolve(start.config), self.resolve(start.connector_config)
+        # Plugins may return null settings; the config topic has none either.
+        config = {name: value for name, value in config.items() if value is not None}
         for each in (connector_config, {**connector_config, **config}):
             self.check(self.plugins.catalog, each)
         task_class = self.plugins.connector(connector_config)().task_class()
