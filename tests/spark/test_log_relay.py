@@ -61,3 +61,12 @@ def test_a_record_that_a_plugin_has_made_arrives() -> None:
     arrived = FROM_TASK.decode(FROM_TASK.encode(sent))
     assert isinstance(arrived, LogReport)
     assert (arrived.text, arrived.level, arrived.line) == ("a \udcff", 7, 0)
+
+
+def test_a_record_with_values_of_other_types_arrives() -> None:
+    """An invalid message would end the channel, and the task with it."""
+    channel: Any = Channel()
+    LogRelay(channel).handle(logging.makeLogRecord({"msg": "made", "levelno": 20.0, "lineno": "7", "created": "1.5"}))
+    arrived = FROM_TASK.decode(FROM_TASK.encode(channel.sent[0]))
+    assert isinstance(arrived, LogReport)
+    assert (arrived.name, arrived.level, arrived.line, arrived.created) == ("None", 20, 7, 1.5)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from penstock.hosts.python.messages import FROM_PLUGIN, CallFromPlugin
+from penstock.hosts.python.serving.contexts import RemoteMetrics
 from penstock.hosts.python.serving.main import _Relay
 
 
@@ -30,3 +32,22 @@ def test_log_lines_of_forked_processes_go_to_stderr(
     relay.handle(line)
     assert [line.text for (line,) in peer.told] == ["at work"]
     assert "at work (of.plugin) [process 7]" in capsys.readouterr().err
+
+
+def test_a_record_that_a_plugin_has_made_arrives() -> None:
+    """An invalid message would end the connection, and the task with it."""
+    peer: Any = Peer()
+    made = logging.makeLogRecord({"msg": "made", "levelno": 20.0, "created": "1.5"})
+    _Relay(peer).handle(made)
+    ((line,),) = peer.told
+    arrived = FROM_PLUGIN.decode(FROM_PLUGIN.encode(CallFromPlugin(line, None, "log")))
+    assert (arrived.message.logger, arrived.message.text, arrived.message.created) == ("None", "made", 1.5)
+
+
+def test_a_metric_without_a_description_arrives() -> None:
+    peer: Any = Peer()
+    peer.call = peer.tell
+    nothing: Any = None
+    RemoteMetrics(peer).add("rows", nothing, lambda: 1.0)
+    ((message,),) = peer.told
+    assert FROM_PLUGIN.decode(FROM_PLUGIN.encode(CallFromPlugin(message, 1, "background"))).message == message

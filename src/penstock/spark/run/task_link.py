@@ -154,11 +154,11 @@ class LogRelay(logging.Handler):
             ids = dict(current_ids.get())
             place = (
                 str(record.name),
-                record.levelno,
+                int(record.levelno),
                 str(record.pathname),
-                record.lineno or 0,
-            )  # plugins make records, too
-            self._channel.send(LogReport(text, *place, record.created, ids))
+                int(record.lineno or 0),
+            )  # plugins make records, too: an invalid message would end the channel
+            self._channel.send(LogReport(text, *place, float(record.created), ids))
         except Exception:
             self.handleError(record)
 

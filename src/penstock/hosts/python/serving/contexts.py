@@ -49,13 +49,18 @@ class RemoteMetrics:
     def add(self, name: str, description: str, value: Callable[[], float], tags: Mapping[str, str] = NO_TAGS) -> None:
         number = next(self._numbers)
         self._values[number] = value
-        self.peer.call(AddPluginMetric(name, description, number, dict(tags)), lane=BACK)
+        self.peer.call(AddPluginMetric(_text(name), _text(description), number, dict(tags)), lane=BACK)
 
     def remove(self, name: str, tags: Mapping[str, str] = NO_TAGS) -> None:
-        self.peer.call(RemovePluginMetric(name, dict(tags)), lane=BACK)
+        self.peer.call(RemovePluginMetric(_text(name), dict(tags)), lane=BACK)
 
     def value(self, number: int) -> float:
         return float(self._values[number]())
+
+
+def _text(given: object) -> str:
+    """Return a text for a value of a plugin: an invalid message would end the connection."""
+    return given if isinstance(given, str) else str(given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,6 +190,8 @@ class _Relay(logging.Handler):
             if os.getpid() != self._process:  # the plugin has forked it: what it said would get between what this says
                 print(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]", file=sys.stderr)
                 return
-            self._peer.tell(PluginLogLine(record.name, record.levelno, text, record.created), lane="log")
+            # Plugins make records, too: an invalid message would end the connection.
+            line = PluginLogLine(str(record.name), int(record.levelno), text, float(record.created))
+            self._peer.tell(line, lane="log")
         except Exception:
             self.handleError(record)
