@@ -48,6 +48,10 @@ def test_untyped_values_are_read_and_written_unchanged():
     schema = connect(node)
     reader = payload_reader(schema, ValueReader(10), None)
     writer = PayloadWriter(schema, ValueWriter(OPTIONS, 10), None, False)
+    digits = "1234567890.1234567890123456789012345678"
+    for extra in (digits, digits.replace(".", "")):
+        again = writer.one(b"", reader.one(f'{{"id":1,"extra":{extra}}}'.encode(), 0))
+        assert f'"extra":{extra}' in again.decode()
     for extra in ('{"a":[1]}', '[1,"two",true,null,{"b":{}}]', "1.5", "-7", "3000000000", '"text"', '{"z":1,"a":2.25}'):
         found = reader.one(f'{{"id":1,"extra":{extra}}}'.encode(), 0)
         assert found["id"] == 1
@@ -116,6 +120,25 @@ def test_bytes_that_are_no_variant_are_refused(value: bytes):
 def test_a_number_with_too_many_digits_is_refused():
     with pytest.raises(DataError, match="38 at most"):
         to_variant(10**40)
+
+
+@pytest.mark.parametrize("text", ["1E-10", "-1.5E-20", "1E-38", "1E+5", "-1.5E+37", "12345678.9E-3", "0E-30"])
+def test_decimals_of_every_scale_are_read_by_another_implementation(text: str):
+    found = to_variant(Decimal(text))
+    assert from_variant(found) == Decimal(text)
+    assert VariantUtils.to_python(found["value"], found["metadata"]) == Decimal(text)
+
+
+@pytest.mark.parametrize("text", ["1E+200", "-1.5E-200", "0E+300", "1E-39", "1E+38"])
+def test_numbers_with_large_exponents_become_doubles(text: str):
+    found = to_variant(Decimal(text))
+    assert from_variant(found) == float(text)
+    assert VariantUtils.to_python(found["value"], found["metadata"]) == float(text)
+
+
+def test_a_number_beyond_the_range_of_doubles_is_refused():
+    with pytest.raises(DataError, match=r"1E\+400 does not fit a variant"):
+        to_variant(Decimal("1E+400"))
 
 
 def test_an_error_names_the_property():

@@ -13,7 +13,7 @@ from penstock.java.jackson.reading import literal_number, number
 from penstock.pipeline.converters.json_writer import JsonWriter, Write
 from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions, has_object_keys, is_union
 from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema
-from penstock.pipeline.converters.registry.mapping.variant import from_variant, is_variant
+from penstock.pipeline.converters.registry.mapping.variant import DIGITS, from_variant, is_variant
 from penstock.values.class_names import class_name
 
 
@@ -144,7 +144,7 @@ def _spelled(node: Any) -> Any:
         case float():
             return number(node)
         case Decimal():
-            return literal_number(str(node.normalize()))
+            return literal_number(str(node.normalize(DIGITS)))
         case list():
             return [_spelled(item) for item in node]
         case dict():

@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import itertools
+import math
 import struct
 import uuid
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from penstock.api.errors import DataError
@@ -29,6 +30,8 @@ _VERSION = 1
 _MAX_SHORT_STRING = 63
 _MAX_DIGITS = 38
 _DECIMALS = ((9, _DECIMAL4, 4), (18, _DECIMAL8, 8), (_MAX_DIGITS, _DECIMAL16, 16))
+DIGITS = Context(prec=_MAX_DIGITS + 1)
+"""Rounds no decimal of 16 bytes."""
 _INTEGERS = {_INT8: 1, _INT16: 2, _INT32: 4, _INT64: 8}
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - UTC is written or left out below
 
@@ -41,7 +44,9 @@ def is_variant(schema: Schema) -> bool:
 def to_variant(node: Node) -> dict[str, bytes]:
     """Return a JSON value as the struct of a variant.
 
-    Numbers with a fraction or an exponent must be ``Decimal``. Raises DataError for a number of more than 38 digits.
+    Numbers with a fraction or an exponent must be ``Decimal``. Those that a variant's decimals do not hold,
+    since their exponents are too large, become doubles. Raises DataError for a number of more than 38 digits, or beyond
+    the range of doubles.
     """
     keys: dict[str, int] = {}
     value = _encoded(node, keys)
@@ -76,7 +81,7 @@ def _encoded(node: Node, keys: dict[str, int]) -> bytes:
         case int():
             return _integer(node)
         case float():  # NaN and the infinities; every other number with a fraction is a decimal
-            return _primitive(_DOUBLE) + struct.pack("<d", node)
+            return _double(node)
         case Decimal():
             return _decimal(node)
         case str():
@@ -102,14 +107,30 @@ def _integer(number: int) -> bytes:
 def _decimal(number: Decimal) -> bytes:
     sign, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int):
-        return _primitive(_DOUBLE) + struct.pack("<d", float(number))
+        return _double(float(number))
     unscaled = int("".join(map(str, digits)) or "0")
-    count = len(str(unscaled))
-    for limit, kind, size in _DECIMALS:
-        if count <= limit:
-            whole = (-unscaled if sign else unscaled).to_bytes(size, "little", signed=True)
-            return _primitive(kind) + bytes((-exponent & 0xFF,)) + whole
-    raise DataError(f"A number of {count} digits does not fit a variant, which has {_MAX_DIGITS} at most")
+    if (count := len(str(unscaled))) > _MAX_DIGITS:
+        raise DataError(f"A number of {count} digits does not fit a variant, which has {_MAX_DIGITS} at most")
+    if 0 < exponent <= _MAX_DIGITS - count:
+        unscaled, count, exponent = unscaled * 10**exponent, count + exponent, 0
+    if exponent <= 0:
+        # Spark also reads no scale that exceeds the digits of the decimal's size.
+        for limit, kind, size in _DECIMALS:
+            if max(count, -exponent) <= limit:
+                whole = (-unscaled if sign else unscaled).to_bytes(size, "little", signed=True)
+                return _primitive(kind) + bytes((-exponent,)) + whole
+    return _double(_finite(number))
+
+
+def _double(number: float) -> bytes:
+    return _primitive(_DOUBLE) + struct.pack("<d", number)
+
+
+def _finite(number: Decimal) -> float:
+    found = float(number)
+    if math.isinf(found):
+        raise DataError(f"The number {number} does not fit a variant")
+    return found
 
 
 def _text(text: str) -> bytes:
@@ -198,7 +219,7 @@ def _scalar(data: bytes, at: int, kind: int) -> Node:
     for _, decimal, size in _DECIMALS:
         if kind == decimal:
             scale = int.from_bytes(data[at : at + 1], "little", signed=True)
-            return Decimal(_signed(data, at + 1, size)).scaleb(-scale)
+            return Decimal(_signed(data, at + 1, size)).scaleb(-scale, DIGITS)
     if kind in (_STRING, _BINARY):
         found = _slice(data, at + 4, _unsigned(data, at, 4))
         return found.decode() if kind == _STRING else base64.b64encode(found).decode()
