@@ -262,7 +262,7 @@ class Worker:
         return Parts(
             foundation=self._foundation,
             connectors=Connectors(setup, self._deliver, settings.task_shutdown_timeout_ms / 1000),
-            tasks=TaskLauncher(self._hosts, specs, self._loop.submit, self._loop.deliver),
+            tasks=TaskLauncher(self._hosts, specs, self._loop.submit, self._deliver),
             background=background,
             local=local,
             set_log_level=lambda name, level: void(levels.set(name, level)),
