@@ -41,7 +41,10 @@ class MessageCodec(Generic[M]):
 
     def encode(self, message: M) -> bytes:
         """Return the JSON of a message. Raises TypeError for a value that is none of JSON's."""
-        return json.dumps(_shown(message), separators=(",", ":")).encode()
+        try:
+            return json.dumps(_shown(message), separators=(",", ":"), allow_nan=False).encode()
+        except ValueError as error:  # NaN and infinities, which the other side would refuse
+            raise TypeError(str(error)) from None
 
     def decode(self, body: bytes | bytearray) -> M:
         """Return the message with this JSON. Raises MessageError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,7 @@ from penstock.hosts.python.messages import (
     StartPluginSource,
     ToPlugin,
 )
+from penstock.wire import plain
 from penstock.wire.messages import MessageError
 
 # Runs as a plugin's interpreter does: without the packages of this one.
@@ -98,6 +100,17 @@ def test_both_refuse_the_same_messages() -> None:
     assert [line.split(":")[0] for line in found] == ["MessageError"] * len(INVALID)
     assert "there is no message 'nothing'" in found[0]
     assert "there is no field `free`" in found[1]
+
+
+def test_a_number_that_json_lacks_is_refused_where_it_is_sent() -> None:
+    """The other side would refuse the message, and end the connection."""
+
+    class Added(plain.Message):
+        tags: dict[str, Any]
+
+    codec = plain.MessageCodec[Added]("a test", Added)
+    with pytest.raises(TypeError, match="not JSON compliant"):
+        codec.encode(Added({"limit": math.nan}))
 
 
 def test_every_message_has_a_meaning_and_a_name_of_its_own() -> None:
