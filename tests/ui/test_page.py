@@ -164,11 +164,11 @@ def test_a_wrong_setting_is_shown_while_typing(worker: WorkerProcess, open_page:
     assert worker.get("/connectors/orders-in/config").get("flie") is None
     page.get_by_role("button", name="Edit as JSON").click()
     page.get_by_label("Configuration as JSON").fill("{")
-    expect(page.get_by_text("This is no configuration")).to_be_visible()
+    expect(page.get_by_text("This is not a configuration")).to_be_visible()
     page.get_by_label("Configuration as JSON").fill('{"file": {}}')
     expect(page.get_by_text("the value of file must be a text")).to_be_visible()
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("status").first).to_contain_text("This is no configuration")
+    expect(page.get_by_role("status").first).to_contain_text("This is not a configuration")
 
 
 def test_a_preview_of_a_change(worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest) -> None:

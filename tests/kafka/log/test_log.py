@@ -152,7 +152,7 @@ def test_a_partition_of_which_nothing_comes_any_more_gets_a_new_consumer(
     kafka: Kafka, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """librdkafka stops so with one partition when its leader has come back with another epoch; here it is told to."""
-    monkeypatch.setattr("penstock.kafka.standstill.FIRST", 0.5)
+    monkeypatch.setattr("penstock.kafka.standstill.INITIAL_TOLERANCE", 0.5)
     name, reads, records = kafka.create_topic(partitions=2, config=COMPACT), ReadProgress(), list[LogRecord]()
     reads.begin({0: 0, 1: 0})
     answers: list[Callable[[], dict[int, int]]] = [unreachable, lambda: {0: 0}, lambda: {0: 1}]
@@ -191,7 +191,7 @@ def unreachable() -> dict[int, int]:
 def test_a_reader_that_waits_for_the_end_of_a_transaction_keeps_its_consumer(
     kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.kafka.standstill.FIRST", 0.3)
+    monkeypatch.setattr("penstock.kafka.standstill.INITIAL_TOLERANCE", 0.3)
     name, reads, asked = kafka.create_topic(config=COMPACT), ReadProgress(), list[dict[int, int]]()
     reads.begin({0: 0})
     admin = new_admin({"bootstrap.servers": kafka.bootstrap})

@@ -39,7 +39,9 @@ COUNTING = {
 def waits(worker: WorkerProcess, name: str) -> bool:
     answer = worker.http.get(f"/connectors/{name}/status")
     found = answer.json()["tasks"] if answer.status_code == 200 else []  # a connector without a status yet
-    return [task["state"] for task in found] == ["UNASSIGNED"] and "Spark has been asked" in found[0].get("trace", "")
+    return [task["state"] for task in found] == ["UNASSIGNED"] and "Spark has not started the task yet" in found[0].get(
+        "trace", ""
+    )
 
 
 def committed(worker: WorkerProcess) -> int:
