@@ -33,7 +33,7 @@ test: $(STAMP)  ## run all tests but the soaks, in JOBS=3 processes, each with i
 	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m support.spark.class_data
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not soak"
 
-fast: $(STAMP)  ## run the tests that need neither Kafka, a JVM, a browser nor an environment of their own, in about a minute
+fast: $(STAMP)  ## run the tests that need neither Kafka, a JVM, a browser nor an environment of their own
 	$(BIN)/pytest -n logical --dist loadfile -m "not integration and not slow"
 
 coverage: $(STAMP)  ## measure which lines of src the tests reach, in all processes (build/coverage); ARGS="tests/core" runs those

@@ -102,7 +102,7 @@ class DeadLetterQueue:
         self._producer.poll(0)
 
     def context_headers(self, failure: RecordFailure) -> list[tuple[str, bytes | None]]:
-        """What ``errors.deadletterqueue.context.headers.enable`` adds, in Java's order."""
+        """Return the headers of ``errors.deadletterqueue.context.headers.enable``, in Java's order."""
         place: list[tuple[str, str]] = []
         if isinstance(origin := failure.record.origin, SinkOrigin):
             place = [
