@@ -164,6 +164,7 @@ def test_an_idle_mirror_writes_a_last_sync_of_each_partition(kafka: Kafka, boots
     last = {TopicPartition(topic, number): 149 for number in range(60)}
     with TaskRun(MirrorSourceTask, bootstrap, config, offsets_topic=offsets, exactly_once=exactly_once):
         eventually(lambda: {each.topic_partition: each.upstream for each in syncs(kafka, target)} == last)
+    assert {each.topic_partition: each.upstream for each in syncs(kafka, target)} == last
 
 
 def test_mirroring_continues_after_the_last_record(kafka: Kafka, bootstrap: str) -> None:

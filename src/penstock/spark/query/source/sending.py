@@ -155,9 +155,9 @@ class _Partition(SourceTask):
     def __init__(self, records: Records, batches: Iterator[pa.RecordBatch], control: TaskControl) -> None:
         self._records, self._batches, self._control = records, batches, control
         self.failure: Exception | None = None
-        """Of Spark, from which the rows come."""
+        """Error of Spark, from which the rows come."""
         self.metrics: Metrics | None = None
-        """Those of the run, once it has started."""
+        """Metrics of the run, once it has started."""
 
     def start(self, config: Mapping[str, str]) -> None:
         assert isinstance(self.context, SourceContext)
