@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install browser databases demo test fast coverage soak-short soak soak-queries kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
+.PHONY: help install browser databases demo test fast coverage security soak-short soak soak-queries kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 # Tests wait about half of their time for leases, sessions and retries: three for the two processors of CI.
@@ -44,6 +44,10 @@ coverage: $(STAMP)  ## measure which lines of src the tests reach, in all proces
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report --skip-covered --sort=cover > build/coverage/report.txt
 	@tail -1 build/coverage/report.txt; echo "The report by line is build/coverage/html/index.html."
+
+security: $(STAMP)  ## run the tests of security boundaries
+	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m support.spark.class_data
+	$(BIN)/pytest -n $(JOBS) --dist loadfile -m security
 
 soak-short: $(STAMP)  ## run the tests of the soaks themselves, with a few kills each, which make test leaves out
 	$(BIN)/pytest -m soak

@@ -22,6 +22,7 @@ from support.waiting import until
 from support.worker_process import SPARKS_JAVA, WorkerProcess
 
 PAGE = (Path(__file__).parents[1] / "docs" / "security.md").read_text()
+pytestmark = pytest.mark.security
 FAMILIES = ("listeners.https.", "spark.")
 
 
