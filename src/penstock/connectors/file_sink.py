@@ -17,7 +17,7 @@ from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
 from penstock.api.sink import SinkTask, TopicPartition
-from penstock.values.lines import to_lines
+from penstock.api.values import to_lines
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, overload
 
-from penstock.java.text import decoded_utf8
+from penstock.api.values import decoded_utf8
 
 log = logging.getLogger(__name__)
 

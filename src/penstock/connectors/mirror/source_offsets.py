@@ -12,8 +12,7 @@ from typing import Any
 
 from penstock.api.errors import KafkaError
 from penstock.api.sink import TopicPartition
-from penstock.java.hash_map import hash_order
-from penstock.java.text import java_text
+from penstock.api.values import hash_order, java_text
 
 Pairs = Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]
 

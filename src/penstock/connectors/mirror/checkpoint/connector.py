@@ -16,13 +16,13 @@ from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import RetriableError
+from penstock.api.values import hash_order
 from penstock.connectors.mirror import cluster
 from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask
 from penstock.connectors.mirror.config import PREFIXES, MirrorConfig
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, add_error
 from penstock.connectors.mirror.source_offsets import check
-from penstock.java.hash_map import hash_order
 from penstock.kafka.admin import TopicSpec, create_topic
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from penstock.java.regex import compile_regex
+from penstock.api.patterns import compile_regex
 
 
 def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:

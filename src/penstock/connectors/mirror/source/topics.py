@@ -18,9 +18,9 @@ from confluent_kafka.admin import (
 )
 
 from penstock.api.sink import TopicPartition
+from penstock.api.values import hash_order
 from penstock.connectors.mirror.classes.filters import DefaultConfigPropertyFilter, DefaultTopicFilter
 from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
-from penstock.java.hash_map import hash_order
 
 
 def round_robin(topic_partitions: Sequence[TopicPartition], max_tasks: int) -> list[list[TopicPartition]]:
