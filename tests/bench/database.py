@@ -20,7 +20,7 @@ from bench.processes import listening
 from bench.processors import Meter, looking
 from bench.setting import Setting
 from bench.watch import Watch
-from penstock.jdbc.drivers import install
+from penstock.spark.query.jdbc.drivers import install
 from support.postgres import Postgres, binaries
 
 _COLUMNS = """id BIGINT PRIMARY KEY, name TEXT NOT NULL, amount DOUBLE PRECISION, quantity INT, at TIMESTAMP,

@@ -20,7 +20,7 @@ from pathlib import Path
 from faults.broker import FaultyBroker
 from faults.inflict import Faults
 from faults.plan import Plan
-from penstock.jdbc.drivers import install
+from penstock.spark.query.jdbc.drivers import install
 from soak.cluster import TO_SETTLE, Cluster, states, status
 from soak.failures import FailureWatch
 from soak.report import Clock, Outcome

@@ -76,13 +76,6 @@ class RuntimeHooks:
         """
 
 
-class QueryTask:
-    """First base of the class of a task that stands for a query of Spark.
-
-    The class is never instantiated: the runtime runs the query.
-    """
-
-
 NO_HOOKS = RuntimeHooks()
 
 

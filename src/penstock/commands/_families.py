@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigKey, ConfigType
-from penstock.jdbc.connection import PREFIX
+from penstock.connectors.jdbc.connection import PREFIX
 from penstock.settings.telemetry import LINEAGE_TRANSPORT
 from penstock.spark.settings import SLOTS
 

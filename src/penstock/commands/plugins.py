@@ -42,7 +42,7 @@ def install(
 
     Or fetch a JDBC driver, pinned by version and checksum.
     """
-    from penstock.jdbc import drivers
+    from penstock.spark.query.jdbc import drivers
 
     if name in drivers.INSTALLABLE:
         for jar in drivers.install(name):

@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
 from penstock.api.errors import AlreadyExistsError, ConnectError, KafkaError, NotFoundError
-from penstock.connectors.spark import QueryConnector
+from penstock.api.query import QueryConnector
 from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
 from penstock.core.model.messages import OffsetChanges, PluginFailed, Refused
 from penstock.core.model.tasks import OffsetsReported

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock.api.runtime_hooks import QueryTask
+from penstock.api.query import QueryTask
 from penstock.api.source import SourceTask
 from penstock.core.config.catalog import Catalog
 from penstock.core.model.actions import StartTask

@@ -16,7 +16,7 @@ import pytest
 
 from hosts.plugins import plugin_path
 from penstock.hosts.errors import HostLost
-from penstock.jdbc.drivers import install
+from penstock.spark.query.jdbc.drivers import install
 from penstock.spark.query.sink.rows.plan import lost_host, reported
 from support.kafka.client import Kafka, Record
 from support.spark.host import Hosted

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from penstock.embedded.ports import free_port
-from penstock.jdbc.drivers import install
+from penstock.spark.query.jdbc.drivers import install
 from penstock.spark.settings import HostSettings
 from support.kafka.client import Kafka
 from support.process_tree import descendants

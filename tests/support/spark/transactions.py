@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
-from penstock.jdbc.connection import Connection
-from penstock.jdbc.drivers import install
-from penstock.jdbc.sink_definition import JDBC_SINK_CONFIG
-from penstock.jdbc.source.offsets import TablePosition
-from penstock.jdbc.source.settings import JdbcSourceSettings
-from penstock.jdbc.source.tables import SourceTable
-from penstock.jdbc.source.windows import Select
-from penstock.jdbc.statements import LedgerStatements, statement_of
+from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
+from penstock.connectors.jdbc.connection import Connection
+from penstock.connectors.jdbc.sink_definition import JDBC_SINK_CONFIG
+from penstock.connectors.jdbc.source.offsets import TablePosition
+from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
+from penstock.connectors.jdbc.source.tables import SourceTable
+from penstock.connectors.jdbc.source.windows import Select
+from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
+from penstock.spark.query.jdbc.drivers import install
 from penstock.spark.query.jdbc.java import JdbcJava, our_jar
 from penstock.spark.query.jdbc.source.database import Database
 from penstock.spark.query.jdbc.source.source import ReadSource

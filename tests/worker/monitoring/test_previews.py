@@ -59,7 +59,7 @@ def test_the_records_of_spark_go_through_the_chain() -> None:
     found = previews(records("one"), asked).answer(ask({"option.rowsPerSecond": "${secret}"}, patch=True))
     assert (found["kind"], found["error"], found["records"][0]["result"]["value"]) == ("source", None, "one")
     ((spec, limit),) = asked
-    assert (spec.task_class, limit) == ("penstock.connectors.spark:SparkSourceTask", 7)
+    assert (spec.task_class, limit) == ("penstock.connectors.spark.connectors:SparkSourceTask", 7)
     assert spec.config == {**CONFIG, "name": "known", "option.rowsPerSecond": "s3cret"}
     assert previews(SourceSampled("g"), asked).answer(ask(dict(CONFIG)))["records"] == []
 

@@ -19,7 +19,7 @@ from penstock.demo.flights import DemoError
 from penstock.demo.spark_sql import ask
 from penstock.demo.stage import DemoStage, Options, folder, open_stage
 from penstock.embedded import EmbeddedError, jars
-from penstock.jdbc.drivers import install
+from penstock.spark.query.jdbc.drivers import install
 
 SOURCE, SINK = "flights-from-database", "flights-to-database"
 TOPIC = "flights"

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 
 from penstock.api.batch import Batch
 from penstock.api.source import SourceTask
+from penstock.connectors.jdbc.source.definition import RETRIES
+from penstock.connectors.spark.sink_settings import OPTION
+from penstock.connectors.spark.source_settings import CHECKPOINT
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.python.wire import whole, write
-from penstock.jdbc.source.definition import RETRIES
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.task import SourceContext
@@ -25,9 +27,7 @@ from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.spark.query.jdbc.source.task import JdbcSource
 from penstock.spark.query.safe import Safe
-from penstock.spark.query.sink.settings import OPTION
 from penstock.spark.query.source.pausing import BetweenBatches
-from penstock.spark.query.source.settings import CHECKPOINT
 from penstock.spark.query.source.task import QuerySource
 from penstock.spark.query.source.transfer import ToTask
 from penstock.spark.task import named

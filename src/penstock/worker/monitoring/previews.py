@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from penstock.api.connector import SourceConnector
-from penstock.connectors.spark import QueryConnector
+from penstock.api.query import QueryConnector
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.secrets import restored
 from penstock.core.model.messages import Preview, Refused

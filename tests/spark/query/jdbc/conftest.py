@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.jdbc.drivers import install
+from penstock.spark.query.jdbc.drivers import install
 from support import mariadb as mariadbs
 from support.machine import missing
 from support.postgres import Postgres, binaries

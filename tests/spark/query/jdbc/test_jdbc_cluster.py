@@ -13,7 +13,7 @@ import pytest
 from hosts.plugins import plugin_path
 from penstock.core.model.tasks import TaskEnded, TaskLost
 from penstock.hosts.jvm.shipped import pack
-from penstock.jdbc.drivers import install
+from penstock.spark.query.jdbc.drivers import install
 from penstock.spark.settings import HostSettings
 from support.kafka.client import Kafka
 from support.postgres import Postgres

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
+from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.spark.query.safe import Safe
 from support.postgres import Postgres
 from support.spark.transactions import FAR, ID, NAME, Bench

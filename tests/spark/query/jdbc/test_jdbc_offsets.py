@@ -10,8 +10,8 @@ import pytest
 
 from penstock.api import schema as s
 from penstock.api.errors import DataError
-from penstock.jdbc.source.offsets import TablePosition
-from penstock.jdbc.source.types import SourceField
+from penstock.connectors.jdbc.source.offsets import TablePosition
+from penstock.connectors.jdbc.source.types import SourceField
 from penstock.spark.query.jdbc.source.records import BatchOffsets, ReadShape, RowPositions, offsets_of
 
 ID = (SourceField("id", 1, "INT64", s.INT64),)

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.source.settings import JdbcSourceSettings
+from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.jdbc.source import task as module
 from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError

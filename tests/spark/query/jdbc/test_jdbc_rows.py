@@ -13,9 +13,9 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
 from penstock.api.errors import ConnectError, DataError
 from penstock.api.schema import DATE, INT32, INT64, STRING, TIME, TIMESTAMP, Schema, decimal, struct
-from penstock.jdbc.columns import RowShape
-from penstock.jdbc.records import shape_of
-from penstock.jdbc.sink_settings import JdbcSinkSettings
+from penstock.connectors.jdbc.columns import RowShape
+from penstock.connectors.jdbc.records import shape_of
+from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, PipelineStage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.original_records import OriginalRecords

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
-from penstock.jdbc.statements import LedgerStatements
+from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
+from penstock.connectors.jdbc.statements import LedgerStatements
 from penstock.spark.query.safe import Safe
 from support.spark.transactions import FAR, ID, NAME, THINGS, Bench
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
+from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.spark.query.jdbc.plan import Stops
 from penstock.spark.query.jdbc.writer import JdbcWriter
 from penstock.spark.query.sink.progress import BatchVersion

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.core.model.tasks import TopicSeen
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.converters import StringConverter
 from penstock.spark.query.sink.direct import direct_value, goes_direct
-from penstock.spark.query.sink.settings import SinkSettings
 from support.kafka.client import Kafka, Record
 from support.spark import delta
 from support.spark.host import Hosted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.spark.query.sink.settings import SinkSettings, sink_problems
+from penstock.connectors.spark.sink_settings import SinkSettings, sink_problems
 
 UPSERT = {
     "format": "delta",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
+from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.pipeline.metrics import Metrics
 from penstock.spark.query.jdbc.plan import PassTotals, Stops
 from penstock.spark.query.sink.totals import BatchTotals, SumOf

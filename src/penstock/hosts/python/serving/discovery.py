@@ -12,7 +12,7 @@ from penstock.api.connector import Connector, SinkConnector, SourceConnector
 from penstock.api.converter import Converter, HeaderConverter
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.provider import ConfigProvider
-from penstock.api.runtime_hooks import QueryTask
+from penstock.api.query import QueryTask
 from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
 from penstock.api.transform import Predicate, Transformation

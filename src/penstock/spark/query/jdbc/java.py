@@ -1,6 +1,7 @@
 """The Java half: our classes and the driver's jar in a session of Spark, and its errors as sentences.
 
-The classes are compiled from ``penstock/jdbc/java`` against Spark's own jars, once for each version of either.
+The classes are compiled from ``penstock/connectors/jdbc/java`` against Spark's own jars, once for each version of
+either.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ import pyspark
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 
-import penstock.jdbc
+import penstock.connectors.jdbc
 from penstock.api.errors import ConnectError
+from penstock.connectors.jdbc.connection import Connection
 from penstock.embedded.home import EmbeddedError
 from penstock.hosts.jvm.build import jar_of
-from penstock.jdbc.connection import Connection
-from penstock.jdbc.drivers import driver_jars, missing_driver
+from penstock.spark.query.jdbc.drivers import driver_jars, missing_driver
 from penstock.spark.query.safe import Safe, texts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_SOURCES = Path(penstock.jdbc.__file__).parent / "java"
+_SOURCES = Path(penstock.connectors.jdbc.__file__).parent / "java"
 _LACKS = "penstock lacks driver"
 _USED = ("spark-sql-api_*", "spark-sql_*", "spark-core_*", "spark-common-utils*", "spark-tags*", "scala-library-*")
 

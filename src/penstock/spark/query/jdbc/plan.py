@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import types as t
 
-from penstock.jdbc.columns import ColumnKind, RowShape, SinkColumn
+from penstock.connectors.jdbc.columns import ColumnKind, RowShape, SinkColumn
 from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.totals import BatchTotals
 

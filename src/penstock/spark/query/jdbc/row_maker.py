@@ -13,9 +13,9 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema
-from penstock.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn, moment_of
-from penstock.jdbc.records import shape_of
-from penstock.jdbc.sink_settings import COORDINATES, JdbcSinkSettings
+from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn, moment_of
+from penstock.connectors.jdbc.records import shape_of
+from penstock.connectors.jdbc.sink_settings import COORDINATES, JdbcSinkSettings
 from penstock.pipeline.errors import ErrorHandler, PipelineStage, Step
 from penstock.spark.query.jdbc.plan import PassPlan
 from penstock.spark.query.sink.progress import Partition

@@ -13,8 +13,8 @@ from pyspark import Accumulator
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import DataError
+from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.hosts.errors import HostLost
-from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.pipeline.errors import PipelineStage, Step
 from penstock.pipeline.trace import trace
 from penstock.spark.query.jdbc.plan import PassPlan, PassTotals, Stops

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.columns import RowShape, SinkColumn
-from penstock.jdbc.dialects.base import Dialect, TableName
-from penstock.jdbc.sink_settings import JdbcSinkSettings
-from penstock.jdbc.statements import LedgerStatements
+from penstock.connectors.jdbc.columns import RowShape, SinkColumn
+from penstock.connectors.jdbc.dialects.base import Dialect, TableName
+from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
+from penstock.connectors.jdbc.statements import LedgerStatements
 from penstock.spark.query.jdbc.java import JavaError, JdbcJava
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.columns import RowShape
-from penstock.jdbc.sink_settings import JdbcSinkSettings
-from penstock.jdbc.statements import LedgerStatements, statement_of
+from penstock.connectors.jdbc.columns import RowShape
+from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
+from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.dataframes import full_text, narrowed

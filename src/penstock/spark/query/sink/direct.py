@@ -13,6 +13,7 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as f
 
 from penstock.api.converter import Converter, HeaderConverter
+from penstock.connectors.spark.sink_settings import IN_FOLDERS, SinkSettings
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
@@ -20,7 +21,6 @@ from penstock.pipeline.task import TaskFencedError
 from penstock.spark.query.dataframes import narrowed
 from penstock.spark.query.sink.progress import BatchVersion
 from penstock.spark.query.sink.rows.columns import VALUE
-from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.tables.target import SinkTarget
 from penstock.spark.query.sink.totals import BatchTotals

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import RetriableError
+from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
+from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.core.model.tasks import TaskId
-from penstock.jdbc.sink_settings import JdbcSinkSettings
 from penstock.kafka.client_settings import connector_consumer, consumer_group
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer
 from penstock.kafka.fencing import query_transactional_id
@@ -40,7 +41,6 @@ from penstock.spark.query.sink.offsets import QueryOffsets, committing_producer
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, SinkQuery
 from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries
-from penstock.spark.query.sink.settings import SinkSettings
 from penstock.spark.query.sink.tables.target import SinkOwner, target_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics, kafka_options
 from penstock.spark.query.sink.writer import BatchWriter, NotWrittenError, PipelineError

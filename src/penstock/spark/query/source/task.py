@@ -21,6 +21,7 @@ from pyspark.errors import PySparkException
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
 from penstock.api.source import SourceProgress, SourceTask
+from penstock.connectors.spark.source_settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import HostLost
 from penstock.pipeline.chain import Resolve
@@ -39,7 +40,6 @@ from penstock.spark.query.source.partitions import BatchLostError
 from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.query.source.schemas import Records, TopicRecordMaker
 from penstock.spark.query.source.sending import spec_of_partitions
-from penstock.spark.query.source.settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
 from penstock.spark.query.source.transfer import BatchEnd, ToTask, Transfer
 from penstock.spark.query.source.transport import LOOK_SECONDS
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 
-from penstock.spark.query.sink.settings import SinkSettings
+from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.sink.tables.evolution import Evolution
 
 

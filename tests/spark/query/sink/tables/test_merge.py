@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.spark.query.sink.settings import SinkSettings
+from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.sink.tables.delta import statement
 
 UPSERT = {"format": "delta", "insert.mode": "upsert", "pk.mode": "record_key", "pk.fields": "a,b"}

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.connection import Connection
-from penstock.jdbc.source.tables import SourceTable
-from penstock.jdbc.source.types import SourceColumn
-from penstock.jdbc.source.windows import Extent, Select, value_of
+from penstock.connectors.jdbc.connection import Connection
+from penstock.connectors.jdbc.source.tables import SourceTable
+from penstock.connectors.jdbc.source.types import SourceColumn
+from penstock.connectors.jdbc.source.windows import Extent, Select, value_of
 from penstock.spark.query.dataframes import full_text, root_cause
 from penstock.spark.query.jdbc.java import JavaError, JdbcJava, lacks_driver
 

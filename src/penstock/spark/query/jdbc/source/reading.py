@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from penstock.jdbc.source.settings import JdbcSourceSettings
-from penstock.jdbc.source.windows import Select
+from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
+from penstock.connectors.jdbc.source.windows import Select
 from penstock.spark.query.dataframes import full_text, root_cause
 from penstock.spark.query.jdbc.java import JdbcJava
 from penstock.spark.query.jdbc.source.records import ReadShape

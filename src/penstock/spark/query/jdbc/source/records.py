@@ -16,8 +16,8 @@ import pyarrow as pa
 from penstock.api import schema as s
 from penstock.api.columns import Table as Columns
 from penstock.api.errors import DataError
-from penstock.jdbc.source.offsets import NANOS, TablePosition
-from penstock.jdbc.source.types import SourceField
+from penstock.connectors.jdbc.source.offsets import NANOS, TablePosition
+from penstock.connectors.jdbc.source.types import SourceField
 
 
 @dataclass(frozen=True, slots=True)

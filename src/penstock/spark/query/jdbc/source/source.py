@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.api.errors import ConnectError
-from penstock.jdbc.source.offsets import QUERY, TablePosition
-from penstock.jdbc.source.settings import JdbcSourceSettings
-from penstock.jdbc.source.tables import SourceTable, columns_for
-from penstock.jdbc.source.types import NUMERIC, WHOLE, SourceColumn, fields_of, left_out
-from penstock.jdbc.source.windows import Extent, Window, value_of
+from penstock.connectors.jdbc.source.offsets import QUERY, TablePosition
+from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
+from penstock.connectors.jdbc.source.tables import SourceTable, columns_for
+from penstock.connectors.jdbc.source.types import NUMERIC, WHOLE, SourceColumn, fields_of, left_out
+from penstock.connectors.jdbc.source.windows import Extent, Window, value_of
 from penstock.spark.query.jdbc.source.database import Database
 from penstock.spark.query.jdbc.source.reading import Statements
 from penstock.spark.query.jdbc.source.records import ReadShape

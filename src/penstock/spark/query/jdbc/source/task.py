@@ -19,10 +19,10 @@ import pyarrow as pa
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
 from penstock.api.source import SourceProgress, SourceTask
+from penstock.connectors.jdbc.source.offsets import QUERY, TablePosition
+from penstock.connectors.jdbc.source.settings import BOUNDARY, JdbcSourceSettings
+from penstock.connectors.jdbc.source.tables import SourceTable, check_names
 from penstock.core.model.tasks import TaskId
-from penstock.jdbc.source.offsets import QUERY, TablePosition
-from penstock.jdbc.source.settings import BOUNDARY, JdbcSourceSettings
-from penstock.jdbc.source.tables import SourceTable, check_names
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.task import run_source_task

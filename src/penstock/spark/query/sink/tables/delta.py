@@ -17,8 +17,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
 
+from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.sink.rows.plan import DELETED, PLACE
-from penstock.spark.query.sink.settings import SinkSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

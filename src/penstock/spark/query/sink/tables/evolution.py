@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 
 from penstock.api.errors import ConnectError
-from penstock.spark.query.sink.settings import SinkSettings
+from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.sink.tables.delta import quoted
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from penstock.connectors.spark.sink_settings import IN_FOLDERS, SinkSettings
 from penstock.spark.query.folder import folder_of
 from penstock.spark.query.sink.progress import BatchVersion, later_of
 from penstock.spark.query.sink.rows.plan import DELETED, PLACE
-from penstock.spark.query.sink.settings import IN_FOLDERS, SinkSettings
 from penstock.spark.query.sink.tables.delta import batches_in_delta, latest, merge
 from penstock.spark.query.sink.tables.evolution import columns_of_table
 from penstock.spark.query.sink.tables.files import Files, folder_name

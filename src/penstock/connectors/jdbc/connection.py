@@ -1,0 +1,161 @@
+"""The settings of a connection that the source and the sink share, under Confluent's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
+from penstock.api.errors import ConfigError
+from penstock.api.validators import ValidString, at_least
+from penstock.connectors.jdbc.columns import zone
+from penstock.connectors.jdbc.dialects import NAMES, dialect_of, dialect_of_url
+from penstock.connectors.jdbc.dialects.base import Dialect
+from penstock.connectors.jdbc.dialects.databases import SqlServer
+
+PREFIX = "connection."
+OWN = frozenset({"connection.url", "connection.user", "connection.password"})
+OWN_NUMBERS = frozenset({"connection.attempts", "connection.backoff.ms"})
+CALENDAR = "date.calendar.system"
+CREDENTIALS = "jdbc.credentials.provider.class"
+HOLDLOCK = "mssql.use.merge.holdlock"
+
+
+class AnyCase(ValidString):
+    """One of these strings, in lower or upper case: Confluent's take both."""
+
+    def __call__(self, name: str, value: Any) -> None:
+        cases = {each.casefold(): each for each in self.allowed if each is not None}
+        super().__call__(name, value if value is None else cases.get(value.casefold(), value))
+
+
+CONNECTION = (
+    ConfigDef()
+    .define(
+        "connection.url",
+        ConfigType.STRING,
+        NO_DEFAULT,
+        None,
+        Importance.HIGH,
+        "The JDBC URL of the database, such as jdbc:postgresql://localhost/app.",
+    )
+    .define("connection.user", ConfigType.STRING, None, None, Importance.HIGH, "The user to connect as.")
+    .define("connection.password", ConfigType.PASSWORD, None, None, Importance.HIGH, "The user's password.")
+    .define(
+        "connection.attempts",
+        ConfigType.INT,
+        3,
+        at_least(1),
+        Importance.LOW,
+        "How often a connection is attempted before the attempt counts as a failure.",
+    )
+    .define(
+        "connection.backoff.ms",
+        ConfigType.LONG,
+        10_000,
+        at_least(0),
+        Importance.LOW,
+        "How long to wait between two attempts, in milliseconds.",
+    )
+    .define(
+        "dialect.name",
+        ConfigType.STRING,
+        "",
+        ValidString("", *NAMES),
+        Importance.LOW,
+        "The dialect of SQL; empty: by the URL.",
+    )
+    .define(
+        "db.timezone",
+        ConfigType.STRING,
+        "UTC",
+        None,
+        Importance.MEDIUM,
+        "The zone of times and timestamps in the database, which has them without a zone: a region such as "
+        "Europe/Berlin, or an offset such as +02:00.",
+    )
+    .define(
+        "quote.sql.identifiers",
+        ConfigType.STRING,
+        "always",
+        AnyCase("always", "never"),
+        Importance.MEDIUM,
+        "Whether the names of tables and columns are quoted in SQL.",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Address and properties of a database; ``backoff`` in milliseconds."""
+
+    url: str
+    properties: Mapping[str, str]
+    """For the driver."""
+    attempts: int
+    backoff: int
+    dialect: Dialect
+    zone: str
+
+    @property
+    def driver(self) -> type[Dialect] | None:
+        """Return the dialect whose driver the URL needs: with ``dialect.name`` it may be another than that.
+
+        None if no dialect is for such URLs: any driver that accepts it will do.
+        """
+        return dialect_of_url(self.url)
+
+    @classmethod
+    def of(cls, config: Mapping[str, str], values: Mapping[str, Any]) -> Self:
+        """Make a connection of a configuration and its typed values. Raises ConfigError."""
+        kind = dialect_of(values["connection.url"], values["dialect.name"])
+        quoting = values["quote.sql.identifiers"].casefold() == "always"
+        dialect = SqlServer(quoting, values.get(HOLDLOCK, True)) if kind is SqlServer else kind(quoting)
+        properties = driver_properties(config)
+        if values["connection.user"]:
+            properties["user"] = values["connection.user"]
+        if values["connection.password"] is not None:
+            properties["password"] = values["connection.password"].value
+        return cls(
+            values["connection.url"].strip(),
+            properties,
+            values["connection.attempts"],
+            values["connection.backoff.ms"],
+            dialect,
+            zone(values["db.timezone"].strip(), "db.timezone"),
+        )
+
+    def with_defaults(self, properties: Mapping[str, str]) -> Self:
+        """Return the connection with defaults for the driver's properties."""
+        return replace(self, properties={**properties, **self.properties})
+
+
+def driver_properties(config: Mapping[str, str | None]) -> dict[str, str]:
+    """The settings ``connection.*`` that are the driver's own, without the prefix."""
+    return {
+        name.removeprefix(PREFIX): value
+        for name, value in config.items()
+        if name.startswith(PREFIX) and name not in OWN | OWN_NUMBERS and value is not None
+    }
+
+
+def connection_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Find settings that can't be used; return pairs of the setting and a sentence."""
+    found = []
+    if config.get(CREDENTIALS):
+        found.append((CREDENTIALS, "is not supported: give connection.user and connection.password"))
+    if (config.get(CALENDAR) or "").strip() not in ("", "LEGACY"):
+        found.append((CALENDAR, "has to be LEGACY: dates go through Java's calendar, which is Julian before 1582"))
+    if (url := config.get("connection.url")) is not None:
+        try:
+            dialect_of(url, (config.get("dialect.name") or "").strip())
+        except ConfigError as error:
+            if not config.get("dialect.name"):
+                found.append(("connection.url", str(error)))
+    if name := (config.get("db.timezone") or "").strip():
+        try:
+            zone(name, "db.timezone")
+        except ConfigError as error:
+            found.append(("db.timezone", str(error)))
+    return found

@@ -1,0 +1,150 @@
+"""Settings of a Spark source: what to read, in which format, how to shape the rows, and the topic.
+
+Everything that starts with ``option.`` goes to Spark's reader as it is, so whatever Spark can stream can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from penstock.api.config import ConfigDef, ConfigType, Importance
+from penstock.api.errors import ConnectError
+from penstock.api.validators import NonEmptyString, at_least
+from penstock.connectors.spark.sink_settings import IN_FOLDERS, format_named, options_of
+
+BATCH = "batch"
+"""The one field of a source offset: the number of the last batch of the query that is in the topic."""
+BOUNDARY = "transaction.boundary"
+CHECKPOINT = "checkpoint.location"
+WITHOUT_SCHEMA = frozenset({"text"})
+"""The formats in folders whose columns are always the same."""
+
+SOURCE_CONFIG = (
+    ConfigDef()
+    .define(
+        "topic", ConfigType.STRING, validator=NonEmptyString(), importance=Importance.HIGH, documentation="Where to."
+    )
+    .define(
+        "format",
+        ConfigType.STRING,
+        "parquet",
+        NonEmptyString(),
+        Importance.HIGH,
+        "The format to read, by its name in Spark: parquet, orc, json, csv, text, rate, kafka, delta, ...",
+    )
+    .define(
+        "path",
+        ConfigType.STRING,
+        None,
+        None,
+        Importance.HIGH,
+        "The folder to read, as Spark names it (file:, s3a:, hdfs:, ...), for formats that have one.",
+    )
+    .define(
+        CHECKPOINT,
+        ConfigType.STRING,
+        validator=NonEmptyString(),
+        importance=Importance.HIGH,
+        documentation="A durable folder for Spark's checkpoints. Each connector has a subfolder in it with its name.",
+    )
+    .define(
+        "schema",
+        ConfigType.STRING,
+        None,
+        None,
+        Importance.MEDIUM,
+        "The columns of what is read, as in CREATE TABLE: `id BIGINT, name STRING`. Files but those of text need it.",
+    )
+    .define(
+        "sql",
+        ConfigType.STRING,
+        None,
+        None,
+        Importance.MEDIUM,
+        "A SELECT from `records`, which are the rows of a batch; its result is sent.",
+    )
+    .define(
+        "key.columns",
+        ConfigType.LIST,
+        [],
+        None,
+        Importance.MEDIUM,
+        "The columns that are the key of a record: the value of one, or a struct of several.",
+    )
+    .define(
+        "trigger.interval.ms",
+        ConfigType.LONG,
+        0,
+        at_least(0),
+        Importance.MEDIUM,
+        "How often to look for rows, in milliseconds; 0: as soon as the previous batch is committed.",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSettings:
+    """The settings of one Spark source; ``interval`` in seconds."""
+
+    topic: str
+    format: str
+    path: str | None
+    checkpoint: str
+    schema: str | None
+    sql: str | None
+    key: tuple[str, ...]
+    interval: float
+    options: Mapping[str, str]
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> Self:
+        """From the connector's configuration. Raises ConfigError."""
+        values = SOURCE_CONFIG.parse(config)
+        return cls(
+            topic=values["topic"],
+            format=format_named(values["format"]),
+            path=values["path"] or None,
+            checkpoint=values[CHECKPOINT],
+            schema=(values["schema"] or "").strip() or None,
+            sql=(values["sql"] or "").strip().rstrip(";") or None,
+            key=tuple(values["key.columns"]),
+            interval=values["trigger.interval.ms"] / 1000,
+            options=options_of(config),
+        )
+
+
+def source_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Find settings that contradict each other; return pairs of the setting at fault and a sentence."""
+    found = []
+    kind = format_named(config.get("format") or "parquet")
+    if kind in IN_FOLDERS and not (config.get("path") or "").strip():
+        found.append(("path", f"format={kind} needs a path, the folder to read"))
+    if kind in IN_FOLDERS - WITHOUT_SCHEMA and not (config.get("schema") or "").strip():
+        found.append(("schema", f"format={kind} needs a schema, such as `id BIGINT, name STRING`"))
+    if (config.get(BOUNDARY) or "").strip().lower() == "interval":
+        why = "a Spark source ends a transaction with each batch of its query"
+        found.append((BOUNDARY, f"{BOUNDARY}=interval can't be used, because {why}: leave it out"))
+    return found
+
+
+def source_partition(connector: str) -> dict[str, Any]:
+    return {"query": connector}
+
+
+def batch_of(offset: Mapping[str, Any] | None) -> int | None:
+    """Return the number in a source offset, -1 before the first batch. Raises ConnectError for a malformed one."""
+    if offset is None:
+        return None
+    batch = offset.get(BATCH)
+    if set(offset) != {BATCH} or type(batch) is not int or batch < -1:
+        raise ConnectError(f"A source offset of this connector is the number of a batch, as {{'{BATCH}': 7}}")
+    return batch
+
+
+def check_offset(connector: str, partition: Mapping[str, Any] | None, offset: Mapping[str, Any] | None) -> None:
+    """Raise ConnectError for an offset that this connector can't have."""
+    if partition != source_partition(connector):
+        raise ConnectError(f"The source partition of this connector is {source_partition(connector)}, not {partition}")
+    batch_of(offset)

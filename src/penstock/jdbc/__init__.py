@@ -1,1 +1,0 @@
-"""Databases by JDBC: dialects, settings, drivers, and Java classes for Spark. Nothing here imports Spark."""
