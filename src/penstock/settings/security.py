@@ -71,6 +71,21 @@ def define_permissions(config: ConfigDef) -> None:
             "PostgresSource for TLS, and the JDBC connectors as databases of SQLite and Derby. By default all.",
         ),
         (
+            "jdbc.databases.allowed",
+            None,
+            "The kinds of databases, as in `jdbc:KIND:` of their URLs, that the JDBC connectors and Spark's format "
+            "`jdbc` may open. By default those whose properties are known: `clickhouse`, `db2`, `derby`, `duckdb`, "
+            "`mariadb`, `mysql`, `oracle`, `postgresql`, `redshift`, `sap`, `snowflake`, `sqlite`, `sqlserver`, "
+            "`teradata`, `trino`, `vertica` and the older names of some. Wrappers, and databases that run code by "
+            "their URLs, such as `h2`, are not among them.",
+        ),
+        (
+            "jdbc.properties.allowed",
+            "",
+            "Patterns of properties of JDBC drivers, as `KIND:NAME` or `KIND:NAME=VALUE`, such as `mysql:initSql`, "
+            "that connectors may set beside those that are known to be safe.",
+        ),
+        (
             "singer.taps.allowed",
             "",
             "Patterns of the paths of executables that SingerSource may run, such as `/opt/taps/*/bin/tap-*`. By "

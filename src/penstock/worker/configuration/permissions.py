@@ -10,6 +10,8 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog, Kind
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.permissions.clients import check_clients, clients_of
+from penstock.core.config.permissions.jdbc import DATABASES_ALLOWED, PROPERTIES_ALLOWED, JdbcRules
+from penstock.core.config.permissions.jdbc_databases import DATABASES
 from penstock.core.config.permissions.rules import (
     DEFAULT_FORMATS,
     DERBY_QUERIES,
@@ -54,6 +56,10 @@ class WorkerPermissions:
                 plugins.override_policy(settings.override_policy, settings.config),
                 {rule.allowing: tuple(values[rule.allowing]) for rule in PROGRAM_RULES},
                 values[DERBY_QUERIES],
+                JdbcRules(
+                    tuple(DATABASES if (databases := values[DATABASES_ALLOWED]) is None else databases),
+                    tuple(values[PROPERTIES_ALLOWED]),
+                ),
             ),
             settings.exactly_once is ExactlyOnceSource.ENABLED,
             settings.distributed,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from penstock.api.config import ConfigType, parse_type
@@ -29,9 +29,8 @@ from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.overrides import ALL, CONSUMER, OverridePolicy
 from penstock.core.config.permissions.clients import JDBC_SINK, SPARK_SINK, java_problems, override_problems
 from penstock.core.config.permissions.jdbc import (
-    database_file,
+    JdbcRules,
     database_kind,
-    jdbc_problem,
     sqlite_problem,
     sqlite_suffix_problem,
     statement_problems,
@@ -63,6 +62,8 @@ PATHS = {
     "penstock.connectors.PostgresSource": ("database.sslrootcert", "database.sslcert", "database.sslkey"),
 }
 """Settings that name files and folders, by connector."""
+SOCKETS = {"penstock.connectors.PostgresSource": ("database.hostname",)}
+"""Settings that name hosts, or folders of their sockets, by connector."""
 PATH_OPTIONS = frozenset({"path", "sourcearchivedir", "rowvalidationxsdpath", "avroschemaurl", "checkpointlocation"})
 """Options of Spark that name files and folders; Spark ignores the case of their names."""
 MIRROR_CLASSES = (
@@ -77,6 +78,8 @@ QUERIES_OF_JDBC = {"query": sqlite_problem, "query.masked": sqlite_problem, "que
 _KAFKA = "org.apache.kafka."
 _OPTION, _KAFKA_OPTION = "option.", "kafka."
 _CONNECTION = "connection."
+_NO_PROPERTIES = frozenset({"attempts", "backoff.ms"})
+"""Settings ``connection.*`` of the JDBC connectors that are no properties of the driver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,8 @@ class Permissions:
     """Patterns of the programs that connectors may run, by the setting of the worker."""
     derby_queries: bool = False
     """Whether a JDBC source may have SQL for Derby, which can call Java code."""
+    jdbc: JdbcRules = field(default_factory=JdbcRules)
+    """Its rules about files are ``path_problem``."""
 
     def problems(self, catalog: Catalog, props: Props) -> list[Problem]:
         """Return what is not allowed in a configuration whose references are resolved."""
@@ -140,6 +145,10 @@ class Permissions:
         for key in PATHS.get(connector, ()):
             if (given := props.get(key)) and (problem := self.path_problem(given)):
                 yield key, f"{problem} `{PATHS_ALLOWED}` of the worker"
+        for key in SOCKETS.get(connector, ()):
+            for host in (props.get(key) or "").split(","):
+                if host.strip().startswith(("/", "@")) and (problem := self.path_problem(host.strip())):
+                    yield key, f"{problem} `{PATHS_ALLOWED}` of the worker"
         if connector not in QUERIES:
             return
         for key, value in props.items():
@@ -164,8 +173,12 @@ class Permissions:
             yield "format", f"{kind} is not among the formats that `{FORMATS_ALLOWED}` of the worker allows"
         options = {key.removeprefix(_OPTION): value for key, value in props.items() if key.startswith(_OPTION)}
         if kind == "jdbc":
-            for key, problem in (*self._of_jdbc(options), *statement_problems(options)):
+            for key, problem in (*self._jdbc().problems(options, sparks=True), *statement_problems(options)):
                 yield f"{_OPTION}{key}", problem
+        else:  # a format that opens databases, such as Hudi's to tell Hive of its tables
+            for key, value in options.items():
+                if (url := (value or "").strip()).casefold().startswith("jdbc:"):
+                    yield from ((f"{_OPTION}{key}", problem) for problem in self._jdbc().of_url(url))
         if kind == "kafka":
             # Spark takes names of options in any case.
             clients = {
@@ -173,33 +186,37 @@ class Permissions:
                 for key, value in options.items()
                 if key.strip().casefold().startswith(_KAFKA_OPTION)
             }
-            for value in self.policy.validate(clients):
-                for error in value.errors:
-                    yield f"{_OPTION}{_KAFKA_OPTION}{value.name}", error
+            for validated in self.policy.validate(clients):
+                for error in validated.errors:
+                    yield f"{_OPTION}{_KAFKA_OPTION}{validated.name}", error
             yield from java_problems(clients, f"{_OPTION}{_KAFKA_OPTION}")
 
     def _of_databases(self, connector: str, props: Props) -> Iterator[Problem]:
         if connector not in (JDBC_SINK, JDBC_SOURCE):
             return
         options = {key.removeprefix(_CONNECTION): value for key, value in props.items() if key.startswith(_CONNECTION)}
-        for key, problem in self._of_jdbc(options):
+        options = {name: value for name, value in options.items() if name not in _NO_PROPERTIES}
+        for key, problem in self._jdbc().problems(options):
             yield f"{_CONNECTION}{key}", problem
+        kind = database_kind(props.get(f"{_CONNECTION}url") or "")
+        if kind == "duckdb" and (props.get("quote.sql.identifiers") or "").strip().casefold() == "never":
+            yield "quote.sql.identifiers", "has to be always: DuckDB's SQL can read and write files"
         if connector == JDBC_SOURCE:
-            kind = database_kind(props.get(f"{_CONNECTION}url") or "")
             for key, problem_of in QUERIES_OF_JDBC.items():
                 sql = props.get(key)
                 if sql and kind == "derby" and not self.derby_queries:
                     yield key, f"Derby's SQL can call Java code; `{DERBY_QUERIES}` of the worker allows it"
+                elif sql and kind == "duckdb":
+                    yield key, "DuckDB's SQL can read and write files: name tables instead"
                 elif sql and kind == "sqlite" and (why := problem_of(sql)):
                     yield key, f"SQLite's SQL can open other files, or load code: {why}"
 
-    def _of_jdbc(self, options: Props) -> Iterator[Problem]:
-        if found := jdbc_problem(options):
-            yield found
-        for key, value in options.items():
-            path = database_file(value or "") if key.strip().casefold() == "url" else None
-            if path is not None and self.path_problem is not None and (problem := self.path_problem(path)):
-                yield key, f"{problem} `{PATHS_ALLOWED}` of the worker"
+    def _jdbc(self) -> JdbcRules:
+        return replace(self.jdbc, path_problem=None if self.path_problem is None else self._of_file)
+
+    def _of_file(self, path: str) -> str | None:
+        problem = None if self.path_problem is None else self.path_problem(path)
+        return None if problem is None else f"{problem} `{PATHS_ALLOWED}` of the worker"
 
 
 def plugins_in(props: Props) -> Iterator[tuple[str, str]]:
