@@ -127,7 +127,7 @@ def _exchanged(port: int, request: Hostile) -> tuple[int, bytes, bytes]:
     """By hand, because no client would send all of it. Raises OSError."""
     lines = [
         f"{request.method} {request.path} HTTP/1.1".encode("utf-8", "surrogatepass"),
-        b"Host: x",
+        b"Host: localhost",
         b"Connection: close",
     ]
     if request.user != STRANGER:

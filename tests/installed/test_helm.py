@@ -139,3 +139,12 @@ def test_the_brokers_are_reached_with_what_is_in_secrets(tmp_path: Path, monkeyp
 def test_values_that_it_does_not_know_are_refused(values: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(HelmError, match=said):
         template(CHART, values, tmp_path)
+
+
+def test_clients_may_call_the_service_by_its_names(tmp_path: Path) -> None:
+    resources = template(CHART, {}, tmp_path)
+    text = of(resources, "ConfigMap")["data"]["worker.properties"]
+    names = text.split("penstock.rest.allowed.hosts=")[1].split("\n")[0].split(",")
+    service = of(resources, "Service")["metadata"]["name"]
+    assert service in names
+    assert [name for name in names if name.startswith(f"{service}.") and name.endswith(".svc")]

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from penstock.core.model import messages as m
 from penstock.http.access.authentication.principals import Forwarded
 from penstock.http.access.gate import RequestGate
+from penstock.http.access.hosts import AllowedHosts
 from penstock.http.access.limits import RestLimits
 from penstock.http.forwarding import Forwarding
 from penstock.http.openapi import document
@@ -84,6 +85,7 @@ def make_router(
     timeouts: Timeouts | None = None,
     max_body: int = RestLimits().max_body,
     clean: Callable[[str], str] = str,
+    hosts: AllowedHosts | None = None,
 ) -> Router:
     """Return a router with the paths of a listener; ``admin``: those of ``/admin``, ``regular``: all others; ``page``:
     ``/ui`` among them. ``clean`` removes secrets from the messages of errors.
@@ -93,7 +95,7 @@ def make_router(
     timeouts, forwarding = timeouts or Timeouts(), Forwarding(client, forwarded or Forwarded())
     gate = gate or RequestGate()
     ask = AskWorker(submit, forwarding, timeouts.request, gate)
-    router = Router(guard, max_body, clean)
+    router = Router(guard, max_body, clean, hosts)
     if regular:
         worker.add_routes(router, ask, AskWorker(submit, forwarding, timeouts.health, gate), metrics, gate)
         worker.add_plugin_routes(router, ask)

@@ -21,7 +21,8 @@ from starlette.types import Receive, Scope, Send
 from penstock.core.model.messages import Refused, Reply
 from penstock.core.model.messages import Request as Message
 from penstock.http.access import audit
-from penstock.http.access.authentication.principals import Principal, address_of, tried
+from penstock.http.access.authentication.principals import Principal, address_of, principal_of, tried
+from penstock.http.access.hosts import AllowedHosts
 from penstock.http.access.limits import Bodies, RestLimits
 from penstock.http.media_types import JSON, check_accept, check_content_type
 from penstock.http.paths import Path, check_host, with_path
@@ -95,10 +96,16 @@ class Router:
     """An ASGI application: a table of methods and paths. ``{part}`` stands for any one part of a path."""
 
     def __init__(
-        self, guard: Guard | None = None, max_body: int = RestLimits().max_body, clean: Callable[[str], str] = str
+        self,
+        guard: Guard | None = None,
+        max_body: int = RestLimits().max_body,
+        clean: Callable[[str], str] = str,
+        hosts: AllowedHosts | None = None,
     ) -> None:
-        """``clean`` removes secrets from the messages of errors."""
-        self._guard, self._bodies, self._clean = guard, Bodies(max_body), clean
+        """``clean`` removes secrets from the messages of errors. Without ``hosts`` the header ``Host`` may have any
+        name.
+        """
+        self._guard, self._bodies, self._clean, self._hosts = guard, Bodies(max_body), clean, hosts
         self._routes: list[tuple[tuple[str, ...], dict[str, Route]]] = []
 
     def add(
@@ -141,6 +148,8 @@ class Router:
         raw, ambiguous = request.scope["raw_path"].decode("latin-1"), False
         try:
             check_host(request.headers.get("host"))
+            if self._hosts is not None and self._hosts.without_principal:
+                await self._check_name(self._hosts, request)
             path = Path.parse(raw)
             ambiguous = path.ambiguous
             answer = await self._answer(request, path)
@@ -185,10 +194,20 @@ class Router:
                 principal = Principal(address=address_of(request), tried=tried(request))
                 audit.write(principal, f"{request.method} {request.url.path}", denied.status)
                 return denied
+        if self._hosts is not None and not principal_of(request).name:
+            await self._check_name(self._hosts, request)
         if route.consumes:
             check_content_type(_header(request, "content-type"))
         check_accept(_header(request, "accept"), route.produces)
         return await route.handler(Call(request, parts, path.ambiguous))
+
+    @staticmethod
+    async def _check_name(hosts: AllowedHosts, request: Request) -> None:
+        try:
+            await hosts.check(request.headers.get("host"))
+        except Refused as refused:
+            audit.write(Principal(address=address_of(request)), f"{request.method} {request.url.path}", refused.status)
+            raise
 
     def _find(self, path: Path) -> tuple[dict[str, Route], dict[str, str]]:
         for pattern, methods in self._routes:

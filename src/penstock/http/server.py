@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 from penstock.http.access import tls
 from penstock.http.access.cross_origin import ChangesByOthers, CrossOrigin, Origins
 from penstock.http.access.gate import authentication, gate
+from penstock.http.access.hosts import AllowedHosts
 from penstock.http.access.limits import RestLimits, protocol_of
 from penstock.http.access.listeners import Listener, admin_listeners, advertised_url, listeners
 from penstock.http.access.masking import Passwords
@@ -88,6 +89,9 @@ class RestServer:
             self._bind(listeners(config), False, tls.tls_settings(config), stores)
             self._bind(admin or (), True, tls.tls_settings(config, tls.ADMIN), stores)
             self.advertised_url = advertised_url(config, [each.listener for each in self._bound if not each.admin])
+            self._hosts = AllowedHosts.of(
+                config, self.listeners, self.advertised_url, authenticated=not self._guard.accepts_anybody
+            )
         except BaseException:
             self._close_sockets()
             raise
@@ -174,6 +178,7 @@ class RestServer:
             timeouts=self._timeouts,
             max_body=self._limits.max_body,
             clean=self._clean,
+            hosts=self._hosts,
         )
         if self._rules and not admin:
             app = ResponseHeaders(app, self._rules)

@@ -38,6 +38,16 @@ def define_rest_limits(config: ConfigDef) -> None:
         "The maximum number of connections of a listener. A further one replaces the one that has been idle for the "
         "longest time.",
     )
+    config.define(
+        "penstock.rest.allowed.hosts",
+        ConfigType.LIST,
+        "",
+        importance=Importance.LOW,
+        documentation="Names by which clients may call a worker that asks them for no credentials, such as that of a "
+        "proxy or a service of Kubernetes; `*.example.com` for all below a domain, `*` for any name. Its addresses and "
+        "its own names are always accepted. Others are answered with 403, or web pages could call it by a name of "
+        "theirs (DNS rebinding).",
+    )
 
 
 def define_permissions(config: ConfigDef) -> None:

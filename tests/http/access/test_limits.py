@@ -56,7 +56,7 @@ def config_of(size: int) -> bytes:
 
 
 def head(length: int, method: str = "PUT") -> bytes:
-    lines = [f"{method} /connectors/x/config HTTP/1.1", "Host: x", "Content-Type: application/json"]
+    lines = [f"{method} /connectors/x/config HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
     return "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode()
 
 
@@ -102,7 +102,12 @@ def test_memory_of_bodies_is_released() -> None:
 
 @pytest.mark.parametrize(
     "sent",
-    [b"", b"GET / HTTP/1.1\r\nHost: x\r\nX: ", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT", head(1000) + b"{"],
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET / HT",
+        head(1000) + b"{",
+    ],
     ids=["nothing", "headers", "second headers", "body"],
 )
 def test_slow_senders_are_disconnected(sent: bytes) -> None:
@@ -127,7 +132,7 @@ def test_idle_connections_stay() -> None:
     """Between two requests a connection may rest: the time for headers starts with their first byte."""
     with serving(**{"penstock.rest.header.timeout.ms": "500"}) as (_, port), closing(connected(port)) as sock:
         for _ in range(2):
-            sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            sock.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             found = b""
             while b"GetRoot" not in found:
                 received = sock.recv(65536)
@@ -186,7 +191,7 @@ def test_a_handshake_that_does_not_end(https: tuple[dict[str, str], ssl.SSLConte
 
 def test_a_client_that_does_not_read_is_cut_off() -> None:
     with serving(**{"penstock.rest.body.timeout.ms": "1000"}) as (_, port), closing(connected(port)) as sock:
-        requests = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+        requests = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
         sock.sendall(requests * 5000)  # the answers fill the buffers of both sides
         deadline, closed = time.monotonic() + 900, False
         while not closed and time.monotonic() < deadline:
@@ -200,8 +205,15 @@ def test_a_client_that_does_not_read_is_cut_off() -> None:
 
 def test_a_request_with_both_lengths_is_refused_and_its_connection_closed() -> None:
     """Else the rest of it may be another client's request, behind a proxy that counts by the other header."""
-    lines = ["POST /connectors HTTP/1.1", "Host: x", "Content-Type: application/json", "Transfer-Encoding: chunked"]
-    sent = "\r\n".join([*lines, "Content-Length: 5", "", "0", "", "GET /connectors HTTP/1.1", "Host: x", "", ""])
+    lines = [
+        "POST /connectors HTTP/1.1",
+        "Host: localhost",
+        "Content-Type: application/json",
+        "Transfer-Encoding: chunked",
+    ]
+    sent = "\r\n".join(
+        [*lines, "Content-Length: 5", "", "0", "", "GET /connectors HTTP/1.1", "Host: localhost", "", ""]
+    )
     with serving() as (_, port), closing(connected(port, sent.encode())) as sock:
         answer = sock.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 400 ")

@@ -41,6 +41,10 @@
 {{- end }}
 {{- $_ := set $all "listeners" "http://0.0.0.0:8083" }}
 {{- $_ := set $all "rest.advertised.host.name" "${env:POD_IP}" }}
+{{- $service := include "penstock.name" . }}
+{{- $names := list $service }}
+{{- range $suffix := list "" ".svc" ".svc.cluster.local" }}{{ $names = append $names (printf "%s.%s%s" $service $.Release.Namespace $suffix) }}{{ end }}
+{{- $_ := set $all "penstock.rest.allowed.hosts" (join "," $names) }}
 {{- $_ := set $all "plugin.path" "/plugins" }}
 {{- $_ := set $all "config.providers" "env,dir" }}
 {{- $_ := set $all "config.providers.env.class" "org.apache.kafka.common.config.provider.EnvVarConfigProvider" }}

@@ -123,6 +123,11 @@ class Authentication:
     def is_required(self) -> bool:
         return bool(self.basic or self.passwords or self.tokens or self.certificates)
 
+    @property
+    def accepts_anybody(self) -> bool:
+        """Whether requests without right credentials are accepted, as with an empty file of users in Java's format."""
+        return not self.is_required or (self.basic is not None and not all(self.basic.users))
+
     async def __call__(self, request: Request) -> Reply | None:
         found = await self.forwarded.principal(request) or await self._found(request)
         if found is None and self.is_required:
