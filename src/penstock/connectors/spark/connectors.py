@@ -12,9 +12,16 @@ from typing import Any
 
 from penstock import __version__
 from penstock.api.connector import ExactlyOnceSupport
-from penstock.api.query import QuerySinkConnector, QuerySinkTask, QuerySourceConnector, QuerySourceTask
+from penstock.api.query import (
+    QueryContext,
+    QuerySinkConnector,
+    QuerySinkTask,
+    QuerySourceConnector,
+    QuerySourceTask,
+    StreamShape,
+)
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, OPTION, SINK_CONFIG, format_named, sink_problems
-from penstock.connectors.spark.source_settings import SOURCE_CONFIG, check_offset, source_problems
+from penstock.connectors.spark.source_settings import SOURCE_CONFIG, SourceSettings, source_problems
 
 
 class SparkSinkTask(QuerySinkTask):
@@ -47,6 +54,8 @@ class SparkSink(QuerySinkConnector):
         return SparkSinkTask
 
 
+CLEANS = f"{OPTION}cleansource"
+"""The option that has Spark delete or move the files that it has read."""
 FLEETING = frozenset({"socket"})
 """Formats that can't be read a second time."""
 HARMLESS = frozenset({*IN_FOLDERS, "delta", "kafka", "rate", "rate-micro-batch"})
@@ -55,11 +64,34 @@ HARMLESS = frozenset({*IN_FOLDERS, "delta", "kafka", "rate", "rate-micro-batch"}
 
 class SparkSourceTask(QuerySourceTask):
     java_name = "penstock.connectors.SparkSourceTask"
-    reads = "spark"
 
     @classmethod
     def version(cls) -> str:
         return __version__
+
+    @classmethod
+    def shape(cls, config: Mapping[str, str]) -> StreamShape:
+        settings = SourceSettings.of(config)
+        return StreamShape(
+            topic=settings.topic,
+            checkpoint=settings.checkpoint,
+            name=settings.path or settings.format,
+            sql=settings.sql,
+            key=settings.key,
+            interval=settings.interval,
+        )
+
+    @classmethod
+    def stream(cls, config: Mapping[str, str], context: QueryContext) -> Any:
+        settings = SourceSettings.of(config)
+        reader = context.session.readStream.format(settings.format).options(**settings.options)
+        if settings.schema is not None:
+            reader = reader.schema(context.columns(settings.schema))
+        return reader.load(settings.path)
+
+    @classmethod
+    def for_preview(cls, config: Mapping[str, str]) -> dict[str, str]:
+        return {name: value for name, value in config.items() if name.lower() != CLEANS}
 
 
 class SparkSource(QuerySourceConnector):
@@ -88,11 +120,3 @@ class SparkSource(QuerySourceConnector):
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         fleeting = format_named(SOURCE_CONFIG.parse(config)["format"]) in FLEETING
         return ExactlyOnceSupport.UNSUPPORTED if fleeting else ExactlyOnceSupport.SUPPORTED
-
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
-    ) -> bool:
-        for partition, offset in offsets:
-            if offset is not None:
-                check_offset(config["name"], partition, offset)
-        return True

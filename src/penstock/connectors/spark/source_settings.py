@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from penstock.api.config import ConfigDef, ConfigType, Importance
-from penstock.api.errors import ConnectError
 from penstock.api.validators import NonEmptyString, at_least
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, format_named, options_of
 
-BATCH = "batch"
-"""The one field of a source offset: the number of the last batch of the query that is in the topic."""
 BOUNDARY = "transaction.boundary"
 CHECKPOINT = "checkpoint.location"
 WITHOUT_SCHEMA = frozenset({"text"})
@@ -127,24 +124,3 @@ def source_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
         why = "a Spark source ends a transaction with each batch of its query"
         found.append((BOUNDARY, f"{BOUNDARY}=interval can't be used, because {why}: leave it out"))
     return found
-
-
-def source_partition(connector: str) -> dict[str, Any]:
-    return {"query": connector}
-
-
-def batch_of(offset: Mapping[str, Any] | None) -> int | None:
-    """Return the number in a source offset, -1 before the first batch. Raises ConnectError for a malformed one."""
-    if offset is None:
-        return None
-    batch = offset.get(BATCH)
-    if set(offset) != {BATCH} or type(batch) is not int or batch < -1:
-        raise ConnectError(f"A source offset of this connector is the number of a batch, as {{'{BATCH}': 7}}")
-    return batch
-
-
-def check_offset(connector: str, partition: Mapping[str, Any] | None, offset: Mapping[str, Any] | None) -> None:
-    """Raise ConnectError for an offset that this connector can't have."""
-    if partition != source_partition(connector):
-        raise ConnectError(f"The source partition of this connector is {source_partition(connector)}, not {partition}")
-    batch_of(offset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import types as t
@@ -9,12 +10,25 @@ from pyspark.sql import types as t
 from penstock.api.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 VIEW = "records"
 """The name of a batch in the setting ``sql``."""
 UNNAMED = ("java.net.ConnectException", "java.net.SocketTimeoutException", "java.io.EOFException")
 """Java's errors of a connection that don't name its other end."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverContext:
+    """The ``QueryContext`` of a run."""
+
+    session: SparkSession
+    connector: str
+    cluster: str | None
+    group: str
+
+    def columns(self, schema: str) -> t.StructType:
+        return declared(schema)
 
 
 def narrowed(frame: DataFrame) -> DataFrame:

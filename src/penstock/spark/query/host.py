@@ -181,7 +181,7 @@ class Queries:
             self._threads[group] = jvm.java.lang.Thread.currentThread()
             resolve = resolver(spec, plugins(spec.plugin_path))
             task = named(spec.task_class)
-            sources = {"spark": run_source_query, "jdbc": run_jdbc_source}
+            sources = {"stream": run_source_query, "jdbc": run_jdbc_source}
             run = sources[task.reads] if issubclass(task, SourceTask) else run_sink_query
             to_worker = ChannelHost(channel, self._steers[group])
             with task_jvm(spec):

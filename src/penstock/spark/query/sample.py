@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 from penstock.api.batch import Batch
 from penstock.api.source import SourceTask
 from penstock.connectors.jdbc.source.definition import RETRIES
-from penstock.connectors.spark.sink_settings import OPTION
-from penstock.connectors.spark.source_settings import CHECKPOINT
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.python.wire import whole, write
 from penstock.pipeline.metrics import Metrics
@@ -25,6 +23,7 @@ from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.task import SourceContext
 from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
+from penstock.spark.query.dataframes import DriverContext
 from penstock.spark.query.jdbc.source.task import JdbcSource
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.source.pausing import BetweenBatches
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 3.0
 """Seconds without a record after which a source that has given some is taken to have no more."""
 MAX_BYTES = 16 << 20
-CLEANS = f"{OPTION}cleansource"
-"""The option that has Spark delete or move the files that it has read."""
 
 
 def sample(spec: TaskSpec, session: SparkSession, limit: int, seconds: float) -> Batch | None:
@@ -70,16 +67,18 @@ def _made(spec: TaskSpec, session: SparkSession) -> Iterator[tuple[SourceTask, d
     task: JdbcSource | QuerySource
     host = str(session.sparkContext.getConf().get("spark.driver.host"))
     with ExitStack() as stack:
-        if named(spec.task_class).reads == "jdbc":
+        kind = named(spec.task_class)
+        if kind.reads == "jdbc":
             task = JdbcSource(spec, session, stack.enter_context(Safe(host)), lambda: None)
             config = {**spec.config, RETRIES: "0"}
         else:
             prefix = "penstock-preview-"
             notes = stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True))
             id, owner = TaskId(spec.connector, spec.task), "preview"
-            task = QuerySource(id, session, BetweenBatches(), lambda: None, owner, lambda _: ToTask(host))
-            config = {name: value for name, value in spec.config.items() if name.lower() != CLEANS}
-            config[CHECKPOINT] = Path(notes).as_uri()
+            query = DriverContext(session, spec.connector, None, "")
+            begin, folder = BetweenBatches(), Path(notes).as_uri()
+            task = QuerySource(kind, query, id, begin, lambda: None, owner, lambda _: ToTask(host), folder)
+            config = kind.for_preview(spec.config)
         try:
             yield task, config
         finally:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
+from penstock.api.query import BatchVersion
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.spark.query.jdbc.plan import Stops
 from penstock.spark.query.jdbc.writer import JdbcWriter
-from penstock.spark.query.sink.progress import BatchVersion
 
 
 class Records:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.spark.query.sink.progress import BatchVersion, Committed, OffsetNote, Span, progress, root_of
+from penstock.api.query import BatchVersion
+from penstock.spark.query.sink.progress import Committed, OffsetNote, Span, progress, root_of
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
 OLD, NEW = "old", "new"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.api.errors import ConnectError
+from penstock.api.query import BatchVersion
 from penstock.connectors.jdbc.columns import RowShape
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
@@ -22,7 +23,7 @@ from penstock.spark.query.jdbc.plan import PassPlan, PassTotals, Stops
 from penstock.spark.query.jdbc.rows import RefusedRows, TableRows
 from penstock.spark.query.jdbc.tables import SinkTables
 from penstock.spark.query.safe import Safe
-from penstock.spark.query.sink.progress import BatchVersion, Partition, later_of
+from penstock.spark.query.sink.progress import Partition, later_of
 from penstock.spark.query.sink.rows.plan import reported
 from penstock.spark.query.sink.tables.files import folder_name
 from penstock.spark.query.sink.tables.target import SinkOwner

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.api.errors import ConnectError
+from penstock.api.query import BatchVersion
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.pipeline.telemetry.places import Places, of_topic
 from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.progress_report import shares
 from penstock.spark.query.sink.offsets import QueryOffsets
-from penstock.spark.query.sink.progress import BatchVersion, GroupProgress, Partition, Span, new_epoch, root_of
+from penstock.spark.query.sink.progress import GroupProgress, Partition, Span, new_epoch, root_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics
 from penstock.spark.query.sink.totals import BatchTotals
 

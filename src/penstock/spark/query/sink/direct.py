@@ -13,16 +13,15 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as f
 
 from penstock.api.converter import Converter, HeaderConverter
+from penstock.api.query import BatchVersion, SinkTarget
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, SinkSettings
 from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
 from penstock.pipeline.task import TaskFencedError
 from penstock.spark.query.dataframes import narrowed
-from penstock.spark.query.sink.progress import BatchVersion
 from penstock.spark.query.sink.rows.columns import VALUE
 from penstock.spark.query.sink.tables.evolution import Evolution
-from penstock.spark.query.sink.tables.target import SinkTarget
 from penstock.spark.query.sink.totals import BatchTotals
 from penstock.spark.query.sink.writer import raise_not_written
 

@@ -19,6 +19,7 @@ from confluent_kafka import KafkaError as BrokerError
 
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.query import BatchVersion
 from penstock.kafka.client_settings import Settings, transactional_producer
 from penstock.kafka.clients import AT_GROUPS, HANGS_SECONDS, init_transactions, new_producer
 from penstock.kafka.fencing import FENCING_IMPOSSIBLE
@@ -26,7 +27,6 @@ from penstock.pipeline.broker_errors import broker_error, is_fenced
 from penstock.pipeline.task import TaskFencedError
 from penstock.spark.query.asking import SECONDS, asked, failed
 from penstock.spark.query.sink.progress import (
-    BatchVersion,
     Committed,
     GroupProgress,
     OffsetNote,

@@ -24,19 +24,9 @@ from typing import Any, Self
 import orjson
 
 from penstock.api.errors import RetriableError
+from penstock.api.query import BatchVersion
 
 Partition = tuple[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class BatchVersion:
-    """The name of a batch: the same whenever it is written, by whichever run."""
-
-    epoch: str
-    number: int
-
-    def next(self) -> BatchVersion:
-        return BatchVersion(self.epoch, self.number + 1)
 
 
 def new_root() -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import RetriableError
+from penstock.api.query import QuerySinkTask
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.core.model.tasks import TaskId
@@ -33,7 +34,7 @@ from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.traces import TRACES, is_on
 from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.asking import SECONDS
-from penstock.spark.query.dataframes import full_text
+from penstock.spark.query.dataframes import DriverContext, full_text
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.batches import Pace, QueryInput, QueryReport, SinkWriter
 from penstock.spark.query.sink.direct import DirectWriter, direct_value, goes_direct
@@ -76,7 +77,8 @@ def run_sink_query(
     ``entered`` is called at the beginning of each batch, in the thread that writes it.
     """
     connector = {**spec.connector_config, "name": spec.connector}
-    kind = _KINDS[named(spec.task_class).writes](connector)
+    task_class: type[QuerySinkTask] = named(spec.task_class)
+    kind = _KINDS[task_class.writes](task_class, connector)
     with contextlib.ExitStack() as stack:
         if queue_of(connector) is not None:
             name = f"connector-dlq-adminclient-{spec.connector}-{spec.task}"
@@ -224,7 +226,32 @@ class _Kind:
     """The last argument is that of ``direct_value``."""
 
 
-def _of_spark(connector: dict[str, str]) -> _Kind:
+def _of_target(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _Kind:
+    shape = task_class.shape(connector)
+    settings = SinkSettings(
+        format=task_class.__qualname__,
+        path=None,
+        table=None,
+        mode="append",
+        keys=None,
+        deletes=False,
+        partition_by=(),
+        sql=shape.sql,
+        schema=shape.schema,
+        evolution="add",
+        interval=shape.interval,
+        most=shape.max_records,
+        options={},
+    )
+
+    def writer(spec: TaskSpec, session: SparkSession, owner: SinkOwner, safe: Safe, _: str | None) -> SinkWriter:
+        target = task_class.target(connector, DriverContext(session, owner.connector, owner.cluster, owner.group))
+        return BatchWriter(safe.keep_spec(spec), settings, session, target)
+
+    return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)
+
+
+def _of_spark(_: type[QuerySinkTask], connector: dict[str, str]) -> _Kind:
     settings = SinkSettings.of(connector)
 
     def writer(
@@ -238,7 +265,7 @@ def _of_spark(connector: dict[str, str]) -> _Kind:
     return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)
 
 
-def _of_jdbc(connector: dict[str, str]) -> _Kind:
+def _of_jdbc(_: type[QuerySinkTask], connector: dict[str, str]) -> _Kind:
     settings = JdbcSinkSettings.of(connector)
 
     def writer(spec: TaskSpec, session: SparkSession, owner: SinkOwner, safe: Safe, _: str | None) -> SinkWriter:
@@ -249,4 +276,8 @@ def _of_jdbc(connector: dict[str, str]) -> _Kind:
     return _Kind(settings, CountedRetries(settings.retries, settings.backoff), writer)
 
 
-_KINDS: dict[str, Callable[[dict[str, str]], _Kind]] = {"spark": _of_spark, "jdbc": _of_jdbc}
+_KINDS: dict[str, Callable[[type[QuerySinkTask], dict[str, str]], _Kind]] = {
+    "target": _of_target,
+    "spark": _of_spark,
+    "jdbc": _of_jdbc,
+}

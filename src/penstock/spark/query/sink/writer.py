@@ -16,17 +16,16 @@ from pyspark.errors import AnalysisException, ArithmeticException, DateTimeExcep
 from pyspark.sql import types as t
 
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.query import BatchVersion, SinkTarget
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.dataframes import VIEW, declared, full_text, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
 from penstock.spark.query.select import check_select
-from penstock.spark.query.sink.progress import BatchVersion
 from penstock.spark.query.sink.rows.columns import merged
 from penstock.spark.query.sink.rows.keys import Keys
 from penstock.spark.query.sink.rows.pipeline import Rows
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, RowPlan, reported
 from penstock.spark.query.sink.tables.evolution import Evolution
-from penstock.spark.query.sink.tables.target import SinkTarget
 from penstock.spark.query.sink.totals import BatchTotals, SumOf
 
 if TYPE_CHECKING:

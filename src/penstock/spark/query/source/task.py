@@ -20,8 +20,9 @@ from pyspark.errors import PySparkException
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
+from penstock.api.query import BATCH, QuerySourceTask, batch_of, query_partition
 from penstock.api.source import SourceProgress, SourceTask
-from penstock.connectors.spark.source_settings import BATCH, BOUNDARY, SourceSettings, batch_of, source_partition
+from penstock.core.config.source import TRANSACTION_BOUNDARY
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import HostLost
 from penstock.pipeline.chain import Resolve
@@ -29,7 +30,7 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.task import SourceContext, run_source_task
 from penstock.pipeline.task import TaskHost, TaskSpec
 from penstock.pipeline.topics import TopicReporter
-from penstock.spark.query.dataframes import VIEW, declared, full_text, root_cause
+from penstock.spark.query.dataframes import VIEW, DriverContext, full_text, root_cause
 from penstock.spark.query.progress_report import source_progress
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.select import check_select
@@ -42,6 +43,7 @@ from penstock.spark.query.source.schemas import Records, TopicRecordMaker
 from penstock.spark.query.source.sending import spec_of_partitions
 from penstock.spark.query.source.transfer import BatchEnd, ToTask, Transfer
 from penstock.spark.query.source.transport import LOOK_SECONDS
+from penstock.spark.task import named
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,8 +72,10 @@ def run_source_query(
             counts = Counts(metrics, TopicReporter(spec, control, host))
             return InExecutors(session, safe.keep_spec(spec_of_partitions(spec)), counts)
 
-        task = QuerySource(TaskId(spec.connector, spec.task), session, control, entered, owner, transfer)
-        connector = {**spec.connector_config, BOUNDARY: "connector"}
+        context = DriverContext(session, spec.connector, spec.kafka_cluster_id, spec.group_id or "")
+        kind = named(spec.task_class)
+        task = QuerySource(kind, context, TaskId(spec.connector, spec.task), control, entered, owner, transfer)
+        connector = {**spec.connector_config, TRANSACTION_BOUNDARY: "connector"}
         try:
             run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
         finally:
@@ -87,15 +91,18 @@ class QuerySource(SourceTask):
 
     def __init__(
         self,
+        kind: type[QuerySourceTask],
+        query: DriverContext,
         id: TaskId,
-        session: SparkSession,
         control: BetweenBatches,
         entered: Callable[[], None],
         owner: str,
         transfer: Callable[[Metrics], Transfer],
+        checkpoint: str | None = None,
     ) -> None:
-        """``owner``: see ``checkpoint.owner_of``."""
-        self._id, self._session, self._control, self._entered = id, session, control, entered
+        """``owner``: see ``checkpoint.owner_of``. ``checkpoint``: the folder in place of the configured one."""
+        self._kind, self._query_context, self._folder = kind, query, checkpoint
+        self._id, self._session, self._control, self._entered = id, query.session, control, entered
         self._owner, self._make_transfer = owner, transfer
         self._query: Any = None
         self._failure: BaseException | None = None
@@ -107,17 +114,17 @@ class QuerySource(SourceTask):
         self._transfer: Transfer | None = None
 
     def start(self, config: Mapping[str, str]) -> None:
-        self._settings = SourceSettings.of(config)
-        self._partition = source_partition(self._id.connector)
+        self._shape = self._kind.shape(config)
+        self._partition = query_partition(self._id.connector)
         assert isinstance(self.context, SourceContext)
         self._offsets = offsets = self.context.offset_reader
         known = batch_of(offsets.offset(self._partition))
         self._sent = self._committed = -1 if known is None else known
         try:
-            if self._settings.sql is not None:
-                check_select(self._session, self._settings.sql)
-            stream = self._stream()
-            self._records = Records(self._shaped(stream).schema, self._settings.key)
+            if self._shape.sql is not None:
+                check_select(self._session, self._shape.sql)
+            stream = self._kind.stream(config, self._query_context)
+            self._records = Records(self._shaped(stream).schema, self._shape.key)
             checkpoint = self._checkpoint()
             checkpoint.follow(known)
             self._transfer = self._make_transfer(self.context.metrics)
@@ -126,14 +133,13 @@ class QuerySource(SourceTask):
             self._query = (
                 stream.writeStream.queryName(str(self._id))
                 .option("checkpointLocation", checkpoint.path)
-                .trigger(processingTime=f"{int(self._settings.interval * 1000)} milliseconds")
+                .trigger(processingTime=f"{int(self._shape.interval * 1000)} milliseconds")
                 .foreachBatch(self._batch)
                 .start()
             )
         except (PySparkException, Py4JJavaError) as error:
-            what = self._settings.path or self._settings.format
             why = str(error if isinstance(error, PySparkException) else error.java_exception)
-            raise ConnectError(f"Spark can't read {what} as a stream: {why.splitlines()[0]}") from None
+            raise ConnectError(f"Spark can't read {self._shape.name} as a stream: {why.splitlines()[0]}") from None
 
     def poll(self) -> Batch | None:
         if self._failure is not None:
@@ -185,7 +191,7 @@ class QuerySource(SourceTask):
     def _checkpoint(self) -> SourceCheckpoint:
         configuration = self._session.sparkContext._jsc.hadoopConfiguration()
         return SourceCheckpoint(
-            self._session._jvm, configuration, self._settings.checkpoint, self._id.connector, self._owner
+            self._session._jvm, configuration, self._folder or self._shape.checkpoint, self._id.connector, self._owner
         )
 
     def _look(self) -> None:
@@ -193,18 +199,11 @@ class QuerySource(SourceTask):
             error = self._query.exception()
             raise ConnectError("The query has ended" + ("" if error is None else f": {root_cause(error)}"))
 
-    def _stream(self) -> DataFrame:
-        settings = self._settings
-        reader = self._session.readStream.format(settings.format).options(**settings.options)
-        if settings.schema is not None:
-            reader = reader.schema(declared(settings.schema))
-        return reader.load(settings.path)
-
     def _shaped(self, frame: DataFrame) -> DataFrame:
-        if self._settings.sql is None:
+        if self._shape.sql is None:
             return frame
         frame.createOrReplaceTempView(VIEW)
-        return frame.sparkSession.sql(self._settings.sql)
+        return frame.sparkSession.sql(self._shape.sql)
 
     def _batch(self, frame: DataFrame, number: int) -> None:
         """Called by Spark, and again with the same number and the same rows if it did not return."""
@@ -220,9 +219,7 @@ class QuerySource(SourceTask):
                 raise _OverError
         try:
             with self._control.calls.entered("batch"):
-                records = TopicRecordMaker(
-                    self._settings.topic, self._records, self._partition, {BATCH: self._committed}
-                )
+                records = TopicRecordMaker(self._shape.topic, self._records, self._partition, {BATCH: self._committed})
                 self._transfer.run(self._shaped(frame), records, number)
         except Exception as error:
             if not self._stopped:

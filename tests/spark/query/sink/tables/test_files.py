@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
+from penstock.api.query import BatchVersion
 from penstock.connectors.spark.sink_settings import SinkSettings
-from penstock.spark.query.sink.progress import BatchVersion
 from penstock.spark.query.sink.tables.files import Files, folder_name
 
 

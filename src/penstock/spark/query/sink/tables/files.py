@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConnectError
+from penstock.api.query import BatchVersion
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.pipeline.task import TaskFencedError
 from penstock.spark.query.folder import Folder
-from penstock.spark.query.sink.progress import BatchVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,11 +9,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
+from penstock.api.query import BatchVersion, SinkTarget
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, SinkSettings
 from penstock.spark.query.folder import folder_of
-from penstock.spark.query.sink.progress import BatchVersion, later_of
+from penstock.spark.query.sink.progress import later_of
 from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 from penstock.spark.query.sink.tables.delta import batches_in_delta, latest, merge
 from penstock.spark.query.sink.tables.evolution import columns_of_table
@@ -29,19 +30,6 @@ class SinkOwner(NamedTuple):
     cluster: str
     group: str
     connector: str
-
-
-class SinkTarget(Protocol):
-    def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
-        """Write a batch; called again with the same version after a crash. Raises what Spark raises.
-
-        ``confirm`` raises if another run of the task has been started meanwhile.
-        """
-
-    def later(self, version: BatchVersion) -> BatchVersion | None:
-        """The last batch that the target knows, if it is a later one than ``version``, or of another epoch with the
-        same number, and ``version`` is not in the target.
-        """
 
 
 def target_of(settings: SinkSettings, owner: SinkOwner, session: SparkSession) -> SinkTarget:
