@@ -35,7 +35,9 @@ class FolderTarget:
 class FolderSinkTask(QuerySinkTask):
     @classmethod
     def shape(cls, config: Mapping[str, str]) -> BatchShape:
-        return BatchShape(schema=config["columns"], sql="SELECT id, name, _partition AS part FROM records", max_records=60)
+        return BatchShape(
+            schema=config["columns"], sql="SELECT id, name, _partition AS part FROM records", max_records=60
+        )
 
     @classmethod
     def target(cls, config: Mapping[str, str], context: QueryContext) -> FolderTarget:
