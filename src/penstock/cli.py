@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from penstock import __version__, commands
 from penstock.api.errors import ConfigError
 from penstock.embedded.home import EmbeddedError
+from penstock.observe import many_lines
 
 # Errors whose text is meant for the person at the terminal; anything else is a defect and keeps its traceback.
 SENTENCES = (EmbeddedError, ConfigError)
@@ -61,7 +62,7 @@ class Commands(TyperGroup):
             status = getattr(error, "exit_status", 1 if isinstance(error, SENTENCES) else None)
             if status is None:
                 raise
-            print(f"penstock: {error}", file=sys.stderr)
+            print(many_lines(f"penstock: {error}"), file=sys.stderr)
             raise typer.Exit(status) from error
 
 

@@ -6,12 +6,16 @@ those of Python's loggers (``penstock.worker.loop``); any other name may be give
 is given to its own name.
 
 Lines that are written inside ``log_context(connector, task)`` carry both.
+
+Texts come from clients, plugins and servers, and may have characters that control a terminal or look like a line of the
+log. ``one_line``, ``many_lines`` and ``safe_json`` escape them; the log's formatters and commands write by these alone.
 """
 
 from __future__ import annotations
 
 import io
 import logging
+import re
 import sys
 import threading
 import time
@@ -107,6 +111,14 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
 }
 """Our loggers, by Java's packages and classes whose levels people set."""
 
+_UNSAFE = re.compile(
+    "[\\x00-\\x08\\x0a-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb"
+    "\\U000e0000-\\U000e007f]"
+)
+"""Control characters but the tab, line ends of Unicode, and what turns or hides text: bidi, zero width, tags."""
+_ESCAPES = {"\n": "\\n", "\r": "\\r"}
+INDENT = "    "
+
 _redact: list[Callable[[str], str]] = [lambda text: text]
 _worker: list[str | None] = [None]
 _context: ContextVar[tuple[str, int | None] | None] = ContextVar("log_context", default=None)
@@ -167,6 +179,43 @@ def add_context(record: logging.LogRecord) -> bool:
     return True
 
 
+def one_line(text: str) -> str:
+    """Return a text as one line that controls no terminal: what does is escaped, such as ``\\n`` or ``\\x1b``."""
+    return text if text.isprintable() else _UNSAFE.sub(_escape, text)
+
+
+def many_lines(text: str, first: str = "") -> str:
+    """Return a text of several lines, each as ``one_line`` returns it; those after the first, which begins with
+    ``first``, are indented, so that none looks like the beginning of something else.
+    """
+    if "\n" not in text:
+        return first + one_line(text)
+    return f"\n{INDENT}".join([first + one_line(line) if at == 0 else one_line(line) for at, line in _lines(text)])
+
+
+def safe_json(document: str) -> str:
+    """Return a JSON document with the escapes of JSON for characters that control terminals; line ends stay."""
+    return document if document.isprintable() else _UNSAFE.sub(_escape_json, document)
+
+
+def _lines(text: str) -> Iterable[tuple[int, str]]:
+    return enumerate(line.removesuffix("\r") for line in text.split("\n"))
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    number = ord(character)
+    wide = f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return _ESCAPES.get(character, wide)
+
+
+def _escape_json(found: re.Match[str]) -> str:
+    if found[0] == "\n":
+        return "\n"
+    units = found[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
 def beginning(text: str, most: int, redact: Callable[[str], str]) -> str:
     """Return the first characters of a text, without secrets. The search takes a time in proportion to the text; a
     secret that begins in the last characters may be cut off, and not be found.
@@ -189,16 +238,24 @@ def level_name(number: int) -> str:
 
 
 class TextLines(logging.Formatter):
-    def __init__(self) -> None:
-        super().__init__("[%(asctime)s] %(levelname)s %(about)s%(message)s (%(name)s) [%(threadName)s]")
+    """One line each with time, level, connector and task, message, logger and thread. Further lines of a message, and
+    traces, are indented.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        return redacted(super().format(record))
-
-    def formatMessage(self, record: logging.LogRecord) -> str:
         connector, task = getattr(record, "connector", None), getattr(record, "task", None)
-        record.about = "" if connector is None else f"[{connector}] " if task is None else f"[{connector}|task-{task}] "
-        return super().formatMessage(record)
+        about = "" if connector is None else f"[{connector}] " if task is None else f"[{connector}|task-{task}] "
+        # Only texts are searched for secrets: a password may be a word that names of classes and loggers have, too.
+        message = redacted(record.getMessage())
+        head = one_line(f"[{self.formatTime(record)}] {record.levelname} {about}")
+        line = many_lines(message, head) + one_line(f" ({record.name}) [{record.threadName}]")
+        for trace in (
+            record.exc_text or (self.formatException(record.exc_info) if record.exc_info else None),
+            self.formatStack(record.stack_info) if record.stack_info else None,
+        ):
+            if trace:
+                line += f"\n{many_lines(redacted(trace), INDENT)}"
+        return line
 
 
 class JsonLines(logging.Formatter):
@@ -222,9 +279,10 @@ class JsonLines(logging.Formatter):
         }
         known = {name: value for name, value in line.items() if value is not None}
         try:
-            return orjson.dumps(known).decode()
+            return safe_json(orjson.dumps(known).decode())
         except orjson.JSONEncodeError:  # halves of surrogate pairs, of which file names may consist
-            return orjson.dumps({k: str(v).encode("utf-8", "replace").decode() for k, v in known.items()}).decode()
+            known = {k: str(v).encode("utf-8", "replace").decode() for k, v in known.items()}
+            return safe_json(orjson.dumps(known).decode())
 
 
 class LogLevels:

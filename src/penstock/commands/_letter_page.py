@@ -1,4 +1,4 @@
-"""Formats one dead letter as text for people."""
+"""Formats one dead letter as lines for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def at(letter: Letter) -> str:
     return datetime.fromtimestamp(letter.timestamp / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-def page(letter: Letter, replayed: bool) -> str:
+def page(letter: Letter, replayed: bool) -> list[str]:
+    """Return the lines of a letter's page."""
     from penstock.kafka.letters.queue import PARTS
 
     lines = [f"Record {letter.position}{', replayed' * replayed}"]
@@ -31,8 +32,8 @@ def page(letter: Letter, replayed: bool) -> str:
     lines += [f"header:     {key}={_text(value)}" for key, value in letter.own_headers]
     lines += [f"key:        {_text(letter.key)}", f"value:      {_text(letter.value)}"]
     if trace := letter.error_header("exception.stacktrace"):
-        lines += ["trace:", *(f"    {line}" for line in trace.splitlines())]
-    return "\n".join(lines)
+        lines += ["trace:", *(f"    {line}" for line in trace.rstrip("\n").split("\n"))]
+    return lines
 
 
 def _text(data: bytes | None) -> str:

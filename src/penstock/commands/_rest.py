@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock.commands._output import say
+from penstock.observe import many_lines
+
 if TYPE_CHECKING:
     from penstock.http.client import Client
 
@@ -61,7 +64,7 @@ def each(chosen: Chosen, url: str, user: str | None, act: Callable[[Client, str]
     with client(url, user) as worker:
         for name in chosen.of(worker):
             try:
-                print(act(worker, name) or done.format(name))
+                say(act(worker, name) or done.format(name))
             except WorkerError as error:
                 missing = error.connector if isinstance(error, ResourceNotFoundError) else None
                 complain(f"{error}{_meant(worker, missing)}")
@@ -95,7 +98,7 @@ class Chosen:
 
 
 def complain(problem: object) -> None:
-    typer.echo(f"penstock: {problem}", err=True)
+    typer.echo(many_lines(f"penstock: {problem}"), err=True)
 
 
 def complete_connector(ctx: typer.Context, incomplete: str) -> list[str]:

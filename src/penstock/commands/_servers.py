@@ -9,6 +9,8 @@ from typing import Annotated, Protocol
 
 import typer
 
+from penstock.commands._output import say
+
 Home = Annotated[Path | None, typer.Option("--home", help="Penstock's cache folder, instead of $PENSTOCK_HOME.")]
 
 
@@ -27,16 +29,16 @@ def directory_of(home: Path | None, data: Path | None, default: Callable[[], Pat
 
 
 def say_running(title: str, address: str, running: LocalServer, directory: Path) -> None:
-    print(f"{title} runs on {address} (process {running.pid}, data and log in {directory}).")
+    say(f"{title} runs on {address} (process {running.pid}, data and log in {directory}).")
 
 
 def say_stopped(what: str, address: str | None, directory: Path) -> None:
     """``address``: where it ran; None if it did not."""
-    print(f"Stopped the {what} on {address}." if address else f"No {what} runs from {directory}.")
+    say(f"Stopped the {what} on {address}." if address else f"No {what} runs from {directory}.")
 
 
 def exit_if_none(what: str, running: LocalServer | None, directory: Path) -> None:
     """Exit status 3 if there is none."""
     if running is None:
-        print(f"No {what} runs from {directory}.")
+        say(f"No {what} runs from {directory}.")
         raise typer.Exit(3)

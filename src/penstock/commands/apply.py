@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json
+from penstock.commands._output import As, OutputFormat, print_json, say, say_lines
 from penstock.commands._rest import URL, Url, User, client, complain
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def apply(
     try:
         for at, own in _by_cluster(resources, _clusters(cluster or []), url.rstrip("/")).items():
             with client(at, user) as worker:
-                run = Rollout(worker, wait, roll_back, _silent if output is OutputFormat.JSON else print)
+                run = Rollout(worker, wait, roll_back, _silent if output is OutputFormat.JSON else say)
                 for step in _plan(worker, own, chosen, prune):
                     steps.append((worker.url, step))
                     statuses.add(_step(run, step, dry_run, output))
@@ -184,9 +184,9 @@ def _show(step: PlanStep) -> None:
         else f"Connector {{}} is to be deleted, says {step.resource.path}.",
         PlannedChange.NONE: "Connector {} is unchanged.",
     }
-    print(heads[step.change].format(step.name))
+    say(heads[step.change].format(step.name))
     if step.change in (PlannedChange.CREATE, PlannedChange.UPDATE):
-        print("\n".join(difference(step)))
+        say_lines(difference(step))
 
 
 def difference(step: PlanStep) -> Iterable[str]:

@@ -13,7 +13,7 @@ import typer
 
 from penstock.commands._kafka import Bootstrap, CommandConfig, client_settings, kafka_errors, reader
 from penstock.commands._letter_page import at, page
-from penstock.commands._output import As, OutputFormat, print_json, print_table
+from penstock.commands._output import As, OutputFormat, print_json, print_table, say, say_lines
 from penstock.commands._rest import URL, Name, Url, User, client, complain
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ def list_(
         count = reasons.total()
         print_json({"queue": queue.topic, "count": count, "replayed": again, "reasons": counted, "records": found})
         return
-    print(f"Queue {queue.topic} has {_records(reasons.total())} of connector {connector}, {again} of them replayed.")
+    say(f"Queue {queue.topic} has {_records(reasons.total())} of connector {connector}, {again} of them replayed.")
     if reasons:
         print_table(("COUNT", "STAGE", "EXCEPTION", "CLASS"), [(n, *r) for r, n in reasons.most_common()])
     if last:
-        print()
+        say()
         print_table(("RECORD", "CAME FROM", "TIME", "MESSAGE", ""), [_row(letter, sent) for letter, sent in last])
 
 
@@ -119,7 +119,7 @@ def show(
     if output is OutputFormat.JSON:
         print_json(document(letter, sent, whole=True))
     else:
-        print(page(letter, sent))
+        say_lines(page(letter, sent))
 
 
 @app.command()
@@ -169,7 +169,7 @@ def _print_sent(connector: str, sent: list[Any], dry_run: bool) -> None:
         print_table(("RECORD", "TO TOPIC", "PARTITION"), rows)
     topics = ", ".join(f"{count} to {topic}" for topic, count in sorted(Counter(s.topic for s in sent).items()))
     did = "Would replay" if dry_run else "Replayed"
-    print(f"{did} {_records(len(sent))} of connector {connector}{': ' * bool(topics)}{topics}.")
+    say(f"{did} {_records(len(sent))} of connector {connector}{': ' * bool(topics)}{topics}.")
 
 
 def _records(count: int) -> str:

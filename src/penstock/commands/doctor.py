@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.commands import _rest
-from penstock.commands._output import As, OutputFormat, print_json
+from penstock.commands._output import As, OutputFormat, print_json, say, say_lines
 
 if TYPE_CHECKING:
     from penstock.doctor.findings import DoctorReport, Section
@@ -42,12 +42,14 @@ def doctor(
     if output is OutputFormat.JSON:
         print_json([each.to_json() for each in report.sections])
     else:
-        print("\n\n".join(_text(each, all) for each in report.sections) + "\n\n" + _summary(report))
+        for section in report.sections:
+            say_lines([*_text(section, all), ""])
+        say(_summary(report))
     if report.blocks:
         raise typer.Exit(1)
 
 
-def _text(section: Section, all: bool) -> str:
+def _text(section: Section, all: bool) -> list[str]:
     shown = [each for each in section.findings if all or each.verdict.value != "works"]
     judged = f": {section.verdict.value}" if section.findings else ""
     lines = [f"{section.title}{judged}", *(f"  {fact}" for fact in section.facts)]
@@ -56,7 +58,7 @@ def _text(section: Section, all: bool) -> str:
         lines.append(f"  {each.verdict.value:17}  {each.subject}{says}")
     if left := len(section.findings) - len(shown):
         lines.append(f"  {left} more work as in Java" if shown else f"  {left} work as in Java")
-    return "\n".join(lines)
+    return lines
 
 
 def _summary(report: DoctorReport) -> str:

@@ -8,6 +8,7 @@ import typer
 
 from penstock.commands._output import As, OutputFormat, compact, print_json, print_table
 from penstock.commands._rest import URL, Name, Url, User, client
+from penstock.observe import many_lines
 
 app = typer.Typer(no_args_is_help=True, help="Show plugins, connectors, a configuration, offsets or loggers.")
 
@@ -26,7 +27,7 @@ def plugins(
     _show(output, found, ("CLASS", "TYPE", "VERSION"), rows)
     if output is OutputFormat.TABLE:
         for problem in dict.fromkeys(p["problem"] for p in found if "problem" in p):
-            typer.echo(problem, err=True)
+            typer.echo(many_lines(str(problem)), err=True)
 
 
 @app.command()

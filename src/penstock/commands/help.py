@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.commands import _commands as commands
-from penstock.commands._output import As, OutputFormat, print_json
+from penstock.commands._output import As, OutputFormat, print_json, say_lines
 from penstock.commands._rest import complain
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def help(
     Needs no worker.
     """
     if not words:
-        print(WHAT)
+        say_lines(WHAT.split("\n"))
         return
     name = " ".join(words)
     from penstock.commands._reference import SettingReference
@@ -72,9 +72,10 @@ def help(
         rows = [(owner, key) for owner in owners for key in owner.settings.values()]
         print_json([_document(owner, key) for owner, key in rows or settings])
     elif owners:
-        print("\n\n".join(_plugin(of) for _, of in groupby(owners, lambda owner: owner.plugin)))
+        say_lines("\n\n".join(_plugin(of) for _, of in groupby(owners, lambda owner: owner.plugin)).split("\n"))
     else:
-        print("\n\n".join(_paragraph(name, of, text) for text, of in _grouped(name, settings).items()))
+        paragraphs = (_paragraph(name, of, text) for text, of in _grouped(name, settings).items())
+        say_lines("\n\n".join(paragraphs).split("\n"))
 
 
 def _print_command(root: Any, words: list[str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json
+from penstock.commands._output import As, OutputFormat, print_json, say, say_indented, say_lines
 from penstock.commands._rest import URL, Name, Url, User, client
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ def logs(
         if level is not None:
             name = logger or _logger_of(worker, connector)
             worker.set_logger(name, level, cluster=True)
-            print(f"Logger {name} is at {level.upper()} on all workers, for every connector whose code uses it.")
+            say(f"Logger {name} is at {level.upper()} on all workers, for every connector whose code uses it.")
             return
         query = {"limit": lines, "level": above, **({} if task is None else {"task": task})}
         if follow:
             for line in worker.follow_logs(connector, query):
-                print_json(line) if output is OutputFormat.JSON else print(_text(line), flush=True)
+                print_json(line) if output is OutputFormat.JSON else say_indented(_text(line), flush=True)
             return
         shown = worker.status(connector)
         found = worker.logs(connector, query)
@@ -60,7 +60,7 @@ def logs(
         _print_where(shown)
     if found is not None:
         for line in found["lines"]:
-            print(_text(line))
+            say_indented(_text(line))
 
 
 def _text(line: dict[str, Any]) -> str:
@@ -87,10 +87,10 @@ def _print_traces(shown: dict[str, Any]) -> None:
     instances += [(f"Task {task['id']} of connector {name}", task) for task in shown["tasks"]]
     failed = [(what, state) for what, state in instances if "trace" in state]
     for what, state in failed:
-        print(f"{what} is {state['state']} on {state['worker_id']}:")
-        print("\n".join(f"    {line}" for line in state["trace"].splitlines()))
+        say(f"{what} is {state['state']} on {state['worker_id']}:")
+        say_lines(f"    {line}" for line in state["trace"].rstrip("\n").split("\n"))
     if not failed:
-        print(f"Nothing of connector {name} has failed.")
+        say(f"Nothing of connector {name} has failed.")
 
 
 def _print_where(shown: dict[str, Any]) -> None:
@@ -98,4 +98,4 @@ def _print_where(shown: dict[str, Any]) -> None:
     instances = [shown["connector"], *shown["tasks"]]
     workers = sorted({state["worker_id"] for state in instances})
     marked = f", in lines with [{name}|task-{shown['tasks'][0]['id']}] and the like" if shown["tasks"] else ""
-    print(f"More may be in the log of {', '.join(workers)}{marked}.")
+    say(f"More may be in the log of {', '.join(workers)}{marked}.")

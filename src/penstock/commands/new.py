@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from penstock.commands._output import say
+
 app = typer.Typer()
 
 
@@ -28,4 +30,4 @@ def new(
     from penstock.scaffold.package import NewPlugin
 
     made = NewPlugin.of(kind.value, name).write(folder)
-    print(f"Made {made}. Try it: `penstock run {made}`; README.md says how to test it, and how a worker finds it.")
+    say(f"Made {made}. Try it: `penstock run {made}`; README.md says how to test it, and how a worker finds it.")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock.commands import get as shows
+from penstock.commands._output import say
 from penstock.commands._rest import URL, Name, Url, User, client
 
 app = typer.Typer(no_args_is_help=True, help="Show, alter or reset the offsets of a connector.")
@@ -36,14 +37,14 @@ def alter(
         raise typer.BadParameter("Offsets are needed: either -f FILE, or for a sink connector TOPIC:PARTITION=OFFSET.")
     offsets = _read(file) if file is not None else [_place(text) for text in places or ()]
     with client(url, user) as worker:
-        print(_sentence(connector, worker.alter_offsets(connector, offsets)))
+        say(_sentence(connector, worker.alter_offsets(connector, offsets)))
 
 
 @app.command()
 def reset(connector: Name, url: Url = URL, user: User = None) -> None:
     """Reset the offsets of a stopped connector: it will start from the beginning."""
     with client(url, user) as worker:
-        print(_sentence(connector, worker.reset_offsets(connector)))
+        say(_sentence(connector, worker.reset_offsets(connector)))
 
 
 def _sentence(connector: str, message: str) -> str:

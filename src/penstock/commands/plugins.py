@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from penstock.commands._output import say
 from penstock.core.config.unknown.similar_names import question, similar
+from penstock.observe import many_lines
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,7 +48,7 @@ def install(
 
     if name in drivers.INSTALLABLE:
         for jar in drivers.install(name):
-            print(f"{jar} is installed; connectors that start on this machine from now on find it.")
+            say(f"{jar} is installed; connectors that start on this machine from now on find it.")
         return
     from penstock.hosts.python.install import InstallError
     from penstock.hosts.python.install import install as install_plugin
@@ -60,9 +62,9 @@ def install(
     except InstallError as error:
         raise typer.BadParameter(str(error)) from error
     for problem in made.left_out:
-        typer.echo(problem, err=True)
+        typer.echo(many_lines(str(problem)), err=True)
     for connector in made.connectors:
-        print(f"{connector['class']} {connector['version']} is installed, with Python {made.python}, in {made.folder}")
+        say(f"{connector['class']} {connector['version']} is installed, with Python {made.python}, in {made.folder}")
 
 
 @app.command("list")
@@ -76,7 +78,7 @@ def list_(plugin_path: Into = None) -> None:
         typer.echo(f"{folder} has no plugins with environments of their own.", err=True)
     for plugin in found:
         for connector in plugin.connectors:
-            print("\t".join((plugin.name, connector["class"], connector["version"], connector["kind"], plugin.python)))
+            say("\t".join((plugin.name, connector["class"], connector["version"], connector["kind"], plugin.python)))
 
 
 @app.command()
@@ -98,8 +100,8 @@ def pack(
         raise typer.BadParameter(f"{archive}: there is no such folder")
     with _writing(archive):
         write(found, archive)
-    print(f"{archive} has {', '.join(each.name for each in found)}. In the worker's properties:")
-    print(f"spark.archives={archive.resolve()}#{FOLDER}")
+    say(f"{archive} has {', '.join(each.name for each in found)}. In the worker's properties:")
+    say(f"spark.archives={archive.resolve()}#{FOLDER}")
 
 
 @app.command()
@@ -121,10 +123,10 @@ def remove(
         for plugin in found:
             plugin.retire()
     used = sweep(folder)
-    print(f"{name} is removed.")
+    say(f"{name} is removed.")
     for plugin in found:
         if plugin.folder in used:
-            print(f"{plugin.folder} is still used by processes; the next install or remove deletes it.")
+            say(f"{plugin.folder} is still used by processes; the next install or remove deletes it.")
 
 
 def _folder(plugin_path: Path | None) -> Path:

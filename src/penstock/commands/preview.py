@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json
+from penstock.commands._output import As, OutputFormat, print_json, say
 from penstock.commands._rest import URL, Url, User, client
 
 if TYPE_CHECKING:
@@ -79,19 +79,19 @@ def _chosen(resources: list[Resource], name: str | None, file: Path) -> CreateCo
 
 def _print(found: dict[str, Any]) -> None:
     if found["error"] is not None:
-        print(f"It could not be tried, {_failed(found['error'])}")
+        say(f"It could not be tried, {_failed(found['error'])}")
     elif not found["records"]:
-        print("There are no records to try it on.")
+        say("There are no records to try it on.")
     for number, record in enumerate(found["records"], 1):
-        print(f"Record {number}: {_text(record['before'])}")
+        say(f"Record {number}: {_text(record['before'])}")
         for step in record["steps"]:
-            print(f"  {step['alias'] or step['stage'].lower()} ({step['class'].rpartition('.')[2]}): {_did(step)}")
+            say(f"  {step['alias'] or step['stage'].lower()} ({step['class'].rpartition('.')[2]}): {_did(step)}")
         if record["error"] is not None:
-            print(f"  fails, {_failed(record['error'])}")
+            say(f"  fails, {_failed(record['error'])}")
         elif record["result"] is None:
-            print("  is dropped")
+            say("  is dropped")
         else:
-            print(f"  result: {_text(record['result'])}{_sizes(record['result']['bytes'])}")
+            say(f"  result: {_text(record['result'])}{_sizes(record['result']['bytes'])}")
 
 
 def _failed(error: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.commands._output import say
 from penstock.commands._rest import URL, Name, Url, User, client
 
 app = typer.Typer()
@@ -24,4 +25,4 @@ def rollback(
     with client(url, user) as worker:
         worker.roll_back(connector, version)
         which = "its configuration before" if version is None else f"version {version}"
-    print(f"Rolled connector {connector} back to {which}.")
+    say(f"Rolled connector {connector} back to {which}.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json, print_table
+from penstock.commands._output import As, OutputFormat, print_json, print_table, say
 from penstock.commands._rest import URL, Name, Url, User, client
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def schemas(connector: Name, url: Url = URL, user: User = None, output: As = Out
             ([row[name] for name in ("topic", "of", "subject", "version", "id", "type")] for row in found),
         )
     else:
-        print(f"Connector {connector} has used no schema of a registry that its own configuration names.")
+        say(f"Connector {connector} has used no schema of a registry that its own configuration names.")
 
 
 def _subjects(config: Mapping[str, str], topics: list[str]) -> Iterator[dict[str, Any]]:

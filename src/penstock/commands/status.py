@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json, print_table
+from penstock.commands._output import As, OutputFormat, print_json, print_table, say
 from penstock.commands._rest import URL, Chosen, Select, States, Url, User, client, complete_connector
 from penstock.pipeline.metrics import STAGES
 
@@ -63,9 +63,9 @@ def status(
             rows = [_row(shown) for _, shown in sorted(found.items(), key=_trouble)]
             print_table(("NAME", "TYPE", "STATE", "WORKER", "TASKS", "BEHIND"), rows)
         for name in sorted(set(names) - found.keys()):  # it has just been created
-            print(f"Connector {name} has no status yet.")
+            say(f"Connector {name} has no status yet.")
         if not (found or names or connector or selector or state):
-            print("There are no connectors.")
+            say("There are no connectors.")
 
 
 def _row(shown: dict[str, Any]) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def _print_health(tasks: list[dict[str, Any]]) -> None:
     reported = [task for task in tasks if task.get("records") is not None or task.get("last_error") is not None]
     if not reported:
         return
-    print()
+    say()
     rows = [(t["id"], *(_number(t.get(name)) for name in FIGURES.values()), _error(t)) for t in reported]
     print_table(("TASK", *FIGURES, "LAST ERROR"), rows)
     _print_stages([task for task in reported if task.get("slowest_stage")])
@@ -126,7 +126,7 @@ def _print_stages(tasks: list[dict[str, Any]]) -> None:
     """In which stages tasks spend their time."""
     stages = [stage for stage in STAGES if any(stage in task["stages"] for task in tasks)]
     if stages:
-        print()
+        say()
         rows = [(t["id"], *(_percent(t["stages"].get(stage)) for stage in stages), t["slowest_stage"]) for t in tasks]
         print_table(("TASK", *map(str.upper, stages), "SLOWEST"), rows)
 
@@ -143,7 +143,7 @@ def _print_places(tasks: list[dict[str, Any]]) -> None:
             unit = slowest["unit"]
             rows.append((id, where + f" (of {number})" * (number > 1), *map(_number, figures), unit))
     if rows:
-        print()
+        say()
         print_table(("TASK", "FURTHEST BEHIND", "POSITION", "END", "BEHIND", "PER SECOND", "UNIT"), rows)
 
 
@@ -165,7 +165,7 @@ def _print_restarts(health: dict[str, Any]) -> None:
         due = policy["next_restart"]
         when = "" if due is None else f"; the next follows at {due[:19]}Z"
         reason = "" if policy["reason"] is None else f" ({policy['reason']})"
-        print(f"Restart policy: {name} was restarted {policy['restarts']} times in a row{when}{reason}.")
+        say(f"Restart policy: {name} was restarted {policy['restarts']} times in a row{when}{reason}.")
 
 
 def _error(task: dict[str, Any]) -> str:
@@ -175,13 +175,13 @@ def _error(task: dict[str, Any]) -> str:
 
 def _print_one(shown: dict[str, Any]) -> None:
     connector = shown["connector"]
-    print(f"Connector {shown['name']} ({shown['type']}) is {connector['state']} on {connector['worker_id']}.")
+    say(f"Connector {shown['name']} ({shown['type']}) is {connector['state']} on {connector['worker_id']}.")
     if "trace" in connector:
-        print(f"  {connector['trace'].splitlines()[0]}")
+        say(f"  {connector['trace'].partition(chr(10))[0]}")
     if shown["tasks"]:
         rows = [(t["id"], t["state"], t["worker_id"], t.get("trace", "")) for t in shown["tasks"]]
         print_table(("TASK", "STATE", "WORKER", "TRACE"), rows)
         _print_health(shown.get("penstock", {}).get("tasks", []))
     else:
-        print("It has no tasks.")
+        say("It has no tasks.")
     _print_restarts(shown.get("penstock", {}))

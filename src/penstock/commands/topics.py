@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from penstock.commands._output import As, OutputFormat, print_json
+from penstock.commands._output import As, OutputFormat, print_json, say, say_lines
 from penstock.commands._rest import URL, Name, Url, User, client
 
 if TYPE_CHECKING:
@@ -44,16 +44,16 @@ def show(
     with client(url, user) as worker:
         if reset:
             worker.reset_topics(connector)
-            print(f"Reset the topics of connector {connector}.")
+            say(f"Reset the topics of connector {connector}.")
             return
         worker.connector(connector)  # a connector that does not exist has no topics, without an error
         found = worker.topics(connector)
     if output is OutputFormat.JSON:
         print_json({connector: {"topics": found}})
     elif found:
-        print("\n".join(sorted(found)))
+        say_lines(sorted(found))
     else:
-        print(f"Connector {connector} has used no topic.")
+        say(f"Connector {connector} has used no topic.")
 
 
 @app.command()
@@ -68,7 +68,7 @@ def explain(
     with client(url, user) as worker:
         info = worker.connector(connector)
     if info["type"] == "sink":
-        print(f"Connector {connector} is a sink: it reads topics and creates none.")
+        say(f"Connector {connector} is a sink: it reads topics and creates none.")
         return
     from penstock.api.errors import ConfigError
     from penstock.core.topic_creation.groups import TopicCreation
@@ -83,12 +83,12 @@ def explain(
     if output is OutputFormat.JSON:
         print_json({"topic": topic, "rule": None} if spec is None else _document(spec))
     elif spec is not None:
-        print(f"Topic {topic} matches {_rule(info['config'], spec.rule_name)}.")
-        print(f"It is created with {_created(spec)}, unless it exists or the task decides otherwise.")
+        say(f"Topic {topic} matches {_rule(info['config'], spec.rule_name)}.")
+        say(f"It is created with {_created(spec)}, unless it exists or the task decides otherwise.")
     elif rules.rules:
-        print(f"No rule of connector {connector} matches topic {topic}: its creation is left to the broker.")
+        say(f"No rule of connector {connector} matches topic {topic}: its creation is left to the broker.")
     else:
-        print(f"Connector {connector} has no rules for new topics: the creation of {topic} is left to the broker.")
+        say(f"Connector {connector} has no rules for new topics: the creation of {topic} is left to the broker.")
 
 
 def _rule(config: dict[str, str], name: str) -> str:

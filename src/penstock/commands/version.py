@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from penstock.commands._output import say
+
 app = typer.Typer()
 
 
@@ -15,8 +17,8 @@ def version() -> None:
 
     from penstock import KAFKA_VERSION, __version__
 
-    print(f"penstock {__version__}")
-    print(f"Kafka Connect {KAFKA_VERSION}")
+    say(f"penstock {__version__}")
+    say(f"Kafka Connect {KAFKA_VERSION}")
     for package in ("pyspark", "confluent-kafka", "kafka-python"):
-        print(f"{package} {installed(package)}")
-    print(f"Python {platform.python_version()}, {platform.platform()}")
+        say(f"{package} {installed(package)}")
+    say(f"Python {platform.python_version()}, {platform.platform()}")

@@ -19,6 +19,7 @@ from penstock.embedded.ports import free_port
 from penstock.embedded.server import properties_text
 from penstock.http.client import Client
 from penstock.http.client_errors import ClientError, ResourceNotFoundError, UnreachableError
+from penstock.observe import one_line
 from penstock.scratch import Scratch
 from penstock.trial.log import WorkerLog
 from penstock.trial.plugin import FileChanges, config_file, plugin_path, require_own_modules
@@ -83,7 +84,7 @@ class TrialSession:
                 while (left := until - time.monotonic()) > 0:
                     most = min(500, self.records - seen) if self.records else 500
                     for line in shown.lines(most, left):
-                        print(line, flush=True)
+                        print(one_line(line), flush=True)
                         seen += 1
                     if self.records and seen >= self.records:
                         return
@@ -239,4 +240,4 @@ def session(plugin: Path, config: Path | None = None, records: int = 0) -> Itera
 
 def say(text: str) -> None:
     """Beside the records, which alone are on standard output."""
-    print(text, file=sys.stderr, flush=True)
+    print("\n".join(map(one_line, text.split("\n"))), file=sys.stderr, flush=True)

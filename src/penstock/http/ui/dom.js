@@ -1,4 +1,12 @@
-// Elements, tables and dialogs. Texts are always text nodes, so that nothing a connector says becomes markup.
+// Elements, tables and dialogs. Texts are always text nodes, so that nothing a connector says becomes markup, and what
+// would turn or hide them is escaped, as in the log.
+
+const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+/** A text without control characters other than tabs and line ends, and without those that change its direction. */
+export function safe(text) {
+  return text.replace(UNSAFE, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
 
 const SVG = new Set(["svg", "path", "title", "line"]);
 
@@ -11,7 +19,8 @@ export function h(tag, attributes = {}, ...children) {
     else if (name === "value" || name === "checked") made[name] = value;
     else made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : safe(String(child)))));
   return made;
 }
 
@@ -63,13 +72,13 @@ let said = 0;
 export function notice(text, wrong = false) {
   const line = document.getElementById("notice");
   said = Date.now();
-  line.textContent = text;
+  line.textContent = safe(text);
   line.className = wrong ? "wrong" : "";
 }
 
 /** Clears a notice that no longer applies, if it is still shown. */
 export function retract(text) {
-  if (document.getElementById("notice").textContent === text) notice("");
+  if (document.getElementById("notice").textContent === safe(text)) notice("");
 }
 
 /** Called when the user moves to another page. */

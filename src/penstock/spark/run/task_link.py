@@ -149,7 +149,9 @@ class LogRelay(logging.Handler):
             if record.exc_info:
                 text += "\n" + (self.formatter or logging.Formatter()).formatException(record.exc_info)
             if os.getpid() != self._process:  # the plugin has forked it: see ``TaskChannel.give_up``
-                print(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]", file=sys.stderr)
+                print(
+                    ascii(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]")[1:-1], file=sys.stderr
+                )
                 return
             ids = dict(current_ids.get())
             place = (

@@ -188,7 +188,9 @@ class _Relay(logging.Handler):
             if record.exc_info:
                 text += "\n" + logging.Formatter().formatException(record.exc_info)
             if os.getpid() != self._process:  # the plugin has forked it: what it said would get between what this says
-                print(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]", file=sys.stderr)
+                print(
+                    ascii(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]")[1:-1], file=sys.stderr
+                )
                 return
             # Plugins make records, too: an invalid message would end the connection.
             line = PluginLogLine(str(record.name), int(record.levelno), text, float(record.created))
