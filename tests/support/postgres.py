@@ -74,6 +74,43 @@ class Postgres:
             self._server.wait(900)
             self._server = None
 
+    def standby(self) -> Postgres:
+        """Return a standby server of this one, which has its data and follows it; it runs."""
+        made = Postgres.__new__(Postgres)
+        folder = Path(tempfile.mkdtemp(prefix="penstock-postgres-", dir="/tmp"))
+        made._data, made._settings, made._as, made._server = folder / "data", self._settings, self._as, None
+        if made._as:
+            shutil.chown(folder, "postgres", "postgres")
+        made.port = free_port()
+        made.url = f"jdbc:postgresql://{LOOPBACK}:{made.port}/postgres?user={USER}"
+        server = ("-h", LOOPBACK, "-p", str(self.port), "-U", USER)
+        self._run("pg_basebackup", *server, "-D", str(made._data), "-R", "--checkpoint=fast", "--no-sync")
+        made.start()
+        return made
+
+    def end_of_log(self) -> int:
+        """Return the position of the last checkpoint's record, of a server that was stopped."""
+        found = self._run("pg_controldata", "-D", str(self._data))
+        line = next(line for line in found.splitlines() if line.startswith("Latest checkpoint location:"))
+        high, low = line.split()[-1].split("/")
+        return (int(high, 16) << 32) | int(low, 16)
+
+    def has_all_of(self, primary: Postgres) -> bool:
+        """Return whether this standby server has replayed the log of a primary that was stopped."""
+        return int(self.rows("SELECT pg_last_wal_replay_lsn() - '0/0'")[0][0]) > primary.end_of_log()
+
+    def copy_slot(self, primary: Postgres, name: str) -> None:
+        """Copy a replication slot of the primary, as failover tools do; both servers are stopped."""
+        slot = self._data / "pg_replslot" / name
+        shutil.copytree(primary._data / "pg_replslot" / name, slot)
+        if self._as:
+            for path in (slot, *slot.iterdir()):
+                shutil.chown(path, "postgres", "postgres")
+
+    def detach(self) -> None:
+        """Forget the server that a standby server follows; called while it is stopped."""
+        self._settings = [*self._settings, "-c", "primary_conninfo="]
+
     def remove(self) -> None:
         self.stop()
         shutil.rmtree(self._data.parent, ignore_errors=True)

@@ -6,7 +6,7 @@ Provisional: for tasks that the runtime makes itself, and for connectors that ar
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from penstock.api.batch import Batch
 from penstock.api.source import SourceTask
@@ -33,6 +33,15 @@ class RuntimeHooks:
     """Whether ``poll`` waits only a moment for a poll that goes on elsewhere, and may return None before that has
     ended. The members below are for these tasks.
     """
+
+    def uncarried_offsets(self) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
+        """Return source partitions with offsets that are to be committed though no record carries them.
+
+        Called after each ``poll`` that has ended without records, by the same thread. ``OffsetReader`` returns them
+        once they are committed; a task that overrides ``commit_record(s)`` returns them again until then, since they
+        are not taken while records are on their way.
+        """
+        return ()
 
     @property
     def begun(self) -> bool:

@@ -15,54 +15,49 @@ def test_nothing_is_confirmed_before_it_is_committed() -> None:
     progress.given = StreamPosition(10, 2, 1)
     progress.finished(11)
     assert progress.confirmable() == 0
-    progress.committed(StreamPosition(10, 1, 3))
-    assert progress.confirmable() == 0
     progress.committed(StreamPosition(10, 2, 1))
-    assert progress.confirmable() == 11
+    assert progress.confirmable() == 10
+    progress.committed(StreamPosition(9, 1, 1))
+    assert progress.confirmable() == 10
 
 
-def test_transactions_without_records_wait_for_those_before() -> None:
+def test_the_position_after_the_last_transaction_is_offered_until_it_is_committed() -> None:
     progress = StreamProgress(StreamPosition(0))
-    progress.finished(5)
-    assert progress.confirmable() == 5
+    assert progress.uncarried() is None
     progress.given = StreamPosition(10, 1, 1)
     progress.finished(11)
-    progress.finished(15)
+    assert progress.uncarried() is None, "the record carries it"
+    progress.finished(30)
     progress.idle(20)
-    progress.idle(30)
-    assert progress.confirmable() == 5
-    progress.committed(StreamPosition(10, 1, 1))
-    assert progress.confirmable() == 30
+    progress.idle(15)
+    assert progress.uncarried() == StreamPosition(20), "what was read on a lost connection is sent again"
+    assert progress.confirmable() == 0
+    progress.committed(StreamPosition(20))
+    assert progress.uncarried() is None
+    assert progress.confirmable() == 20
 
 
-def test_records_read_again_confirm_nothing_new() -> None:
-    progress = StreamProgress(StreamPosition(0))
-    progress.given = StreamPosition(10, 1, 1)
-    progress.finished(11)
-    progress.given = StreamPosition(0)
-    progress.committed(StreamPosition(10, 1, 1))
-    progress.finished(11)
-    progress.given = StreamPosition(12, 1, 1)
-    progress.finished(13)
-    assert progress.confirmable() == 11
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=30))
-def test_only_committed_positions_are_confirmed(transactions: list[tuple[int, bool]]) -> None:
-    """Transactions of some records, after each of which some offset is committed."""
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), max_size=30))
+def test_only_committed_positions_are_confirmed(transactions: list[tuple[int, bool, bool]]) -> None:
+    """Transactions of some records, after each of which some offset is committed, or the idle position."""
     progress, given, committed = StreamProgress(StreamPosition(0)), [], StreamPosition(0)
-    for number, (records, commits) in enumerate(transactions, 1):
+    for number, (records, commits, idle) in enumerate(transactions, 1):
         for event in range(1, records + 1):
             progress.given = StreamPosition(number * 10, event, 1)
             given.append(progress.given)
         progress.finished(number * 10 + 1)
         if commits and given:
-            committed = given[len(given) // 2]
+            committed = max(committed, given[len(given) // 2])
             progress.committed(committed)
+        if idle:
+            progress.idle(number * 10 + 5)
+            if (offered := progress.uncarried()) is not None:
+                assert all(position < offered for position in given)
+                committed = offered
+                progress.committed(committed)
         confirmed = progress.confirmable()
+        assert confirmed <= committed.lsn
         assert all(position <= committed for position in given if position.lsn < confirmed)
-    progress.committed(progress.given)
-    assert progress.confirmable() == (len(transactions) * 10 + 1 if transactions else 0)
 
 
 def test_offsets_are_positions_and_malformed_ones_are_refused() -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.connectors import PostgresSource
-from penstock.connectors.postgres.replication import create_slot, number_of, text_of
+from penstock.connectors.postgres.origin import number_of, text_of
+from penstock.connectors.postgres.replication import create_slot
 from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.java.errors import MatchTimeoutError
 

@@ -12,6 +12,7 @@ import pytest
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.origin import OriginChangedError
 from penstock.api.record import SourceRecord
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.connectors.postgres.task import PostgresSourceTask
@@ -43,6 +44,8 @@ class Database:
     name: str = field(default_factory=lambda: f"t{uuid.uuid4().hex[:8]}")
     offsets: MemoryOffsets = field(default_factory=MemoryOffsets)
     running: PostgresSourceTask | None = None
+    last: SourceRecord | None = None
+    """The last record, until it is committed."""
 
     def start(self, boundaries: Boundaries | None = None, **settings: str) -> PostgresSourceTask:
         config = {
@@ -56,9 +59,10 @@ class Database:
             "publication.autocreate.mode": "filtered",
             "table.include.list": f"public.{self.name}.*",
             "poll.interval.ms": "50",
+            "status.update.interval.ms": "1000",
             **{name.replace("_", "."): value for name, value in settings.items()},
         }
-        self.running = PostgresSourceTask()
+        self.running, self.last = PostgresSourceTask(), None
         self.running.context = MemorySourceContext(config, self.offsets, boundaries)
         self.running.start(config)
         return self.running
@@ -66,7 +70,14 @@ class Database:
     def polled(self) -> list[SourceRecord]:
         assert self.running is not None
         batch = self.running.poll()
-        return list(batch.rows()) if isinstance(batch, Batch) else []  # type: ignore[arg-type]
+        if isinstance(batch, Batch):
+            records = list(batch.rows())
+            self.last = records[-1]  # type: ignore[assignment]
+            return records  # type: ignore[return-value]
+        if self.last is None and (uncarried := self.running.uncarried_offsets()):
+            self.offsets.pairs += uncarried
+            self.running.commit()
+        return []
 
     def read(
         self, done: Callable[[list[SourceRecord]], Any], beyond: type[ConnectError] | tuple[()] = ()
@@ -87,7 +98,13 @@ class Database:
     def commit(self, record: SourceRecord) -> None:
         assert self.running is not None
         self.offsets.pairs.append((record.source_partition, record.source_offset))
+        if record is self.last:
+            self.last = None
         self.running.commit()
+
+    def commit_offset(self, offset: dict[str, Any]) -> None:
+        """Set the committed offset, as an operator does by REST."""
+        self.offsets.pairs.append(({"server": "x"}, offset))
 
     def stop(self) -> None:
         if self.running is not None:
@@ -154,7 +171,7 @@ def test_the_slot_is_confirmed_only_after_offsets_are_committed(database: Databa
     database.commit(first)
     for _ in range(3):
         database.polled()
-    assert database.confirmed() <= first.value["source"]["lsn"]
+    assert database.confirmed() <= second.source_offset["lsn"], "the transaction is sent again"
     database.commit(second)
     until(lambda: database.polled() == [] and database.confirmed() > second.source_offset["lsn"], "confirmed")
 
@@ -292,6 +309,141 @@ def test_a_slot_that_is_gone_is_said(database: Database) -> None:
     database.start()
     with pytest.raises(ConnectError, match=f"The replication slot {database.name} is gone"):
         database.polled()
+
+
+def recreate_the_slot(database: Database) -> None:
+    """A row in the snapshot, and one while there is no slot; the connector is stopped."""
+    name, postgres = database.name, database.postgres
+    postgres.execute(f"INSERT INTO {name} (name) VALUES ('s');")
+    database.start()
+    database.commit(database.read(len)[-1])
+    until(lambda: database.polled() == [] and database.confirmed() > 0, "streaming")
+    database.stop()
+    postgres.drop_slot(name)
+    postgres.execute(f"INSERT INTO {name} (name) VALUES ('lost');")
+    postgres.execute(f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput');")
+    postgres.execute(f"INSERT INTO {name} (name) VALUES ('later');")
+
+
+def test_a_slot_that_was_recreated_stops_the_task(database: Database) -> None:
+    recreate_the_slot(database)
+    database.start()
+    for _ in range(2):
+        with pytest.raises(OriginChangedError, match="the slot was recreated, another reader used it"):
+            database.polled()
+
+
+def test_restart_reads_a_new_snapshot_after_a_slot_was_recreated(database: Database) -> None:
+    recreate_the_slot(database)
+    database.start(on_origin_changed="restart")
+    found = database.read(lambda records: len(records) == 3)
+    assert ids(found, "r") == [1, 2, 3]
+    database.commit(found[-1])
+    database.stop()
+    database.postgres.execute(f"INSERT INTO {database.name} (name) VALUES ('new');")
+    database.start()
+    assert ids(database.read(len)) == [4]
+
+
+def test_continue_accepts_the_gap_after_a_slot_was_recreated(database: Database) -> None:
+    recreate_the_slot(database)
+    database.start(on_origin_changed="continue")
+    found = database.read(len)
+    assert ids(found, "c") == [3]
+    database.commit(found[-1])
+    database.stop()
+    database.start()
+    assert database.polled() == []
+
+
+def test_an_offset_that_was_set_back_stops_the_task(database: Database) -> None:
+    name = database.name
+    database.start(snapshot_mode="no_data")
+    database.polled()
+    database.postgres.execute(f"INSERT INTO {name} (name) VALUES ('a');")
+    (first,) = database.read(len)
+    database.commit(first)
+    until(lambda: database.polled() == [] and database.confirmed() > first.source_offset["lsn"], "confirmed")
+    database.stop()
+    database.commit_offset({**first.source_offset, "lsn": first.source_offset["lsn"] - 1})
+    database.start(snapshot_mode="no_data")
+    with pytest.raises(OriginChangedError, match="or the offset was set back"):
+        database.polled()
+    database.stop()
+    database.commit_offset({"lsn": 0})
+    database.start(snapshot_mode="no_data")
+    database.postgres.execute(f"INSERT INTO {name} (name) VALUES ('b');")
+    assert ids(database.read(len)) == [2], "from the slot's position on"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"system": "7000000000000000001"}, "system identifier is .* belongs to the server 7000000000000000001"),
+        ({"timeline": 2}, "on timeline 1, which does not descend from timeline 2"),
+        ({"lsn": 1 << 60}, "log ends at .*, before the connector's position .*: an older state"),
+    ],
+)
+def test_an_offset_of_another_server_stops_the_task(database: Database, change: dict[str, Any], sentence: str) -> None:
+    database.postgres.execute(f"INSERT INTO {database.name} (name) VALUES ('s');")
+    database.start()
+    (row,) = database.read(len)
+    assert set(row.source_offset) == {"lsn", "event", "record", "system", "timeline"}
+    database.stop()
+    database.commit_offset({**row.source_offset, **change})
+    database.start()
+    with pytest.raises(OriginChangedError, match=sentence):
+        database.polled()
+    database.stop()
+    database.start(on_origin_changed="continue")
+    database.postgres.execute(f"INSERT INTO {database.name} (name) VALUES ('c');")
+    found = database.read(len)
+    assert ids(found, "c") == [2]
+    database.commit(found[-1])
+    until(lambda: database.polled() == [] and database.confirmed() > found[-1].source_offset["lsn"], "confirmed")
+
+
+def test_an_ordinary_failover_does_not_stop_the_task_and_one_to_an_older_log_does() -> None:
+    """Of two standby servers one has all that the connector has read, and the slot, copied as by Patroni."""
+    primary = Postgres.make(wal_level="logical")
+    standbys: list[Postgres] = []
+    try:
+        primary.start()
+        primary.execute("CREATE TABLE t (id serial PRIMARY KEY, name text);")
+        standbys += [primary.standby(), primary.standby()]
+        complete, behind = standbys
+        behind.stop()
+        database = Database(primary, name="t")
+        database.start(table_include_list="public.t")
+        primary.execute("INSERT INTO t (name) VALUES ('a');")
+        database.commit(database.read(len)[-1])
+        until(lambda: database.polled() == [] and database.confirmed() > 0, "streaming")
+        database.stop()
+        assert database.offsets.pairs[-1][1]["timeline"] == 1
+        primary.stop()
+        until(lambda: complete.has_all_of(primary), "replayed")
+        complete.stop()
+        complete.copy_slot(primary, "t")
+        behind.detach()
+        for server in standbys:
+            server.start()
+            server.execute("SELECT pg_promote();")
+        behind.execute("INSERT INTO t (name) SELECT 'x' FROM generate_series(1, 1000);")
+        complete.execute("INSERT INTO t (name) VALUES ('b');")
+        database.postgres = behind
+        database.start(table_include_list="public.t")
+        with pytest.raises(OriginChangedError, match=r"left timeline 1 at .*: a server with an older log was promoted"):
+            database.polled()
+        database.stop()
+        database.postgres = complete
+        database.start(table_include_list="public.t")
+        (row,) = database.read(len)
+        assert (row.value["op"], row.value["after"]["name"]) == ("c", "b")
+        assert row.source_offset["timeline"] == 2
+        database.stop()
+    finally:
+        for server in (*standbys, primary):
+            server.remove()
 
 
 def test_heartbeats_carry_the_position(database: Database) -> None:

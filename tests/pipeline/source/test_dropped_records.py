@@ -8,6 +8,7 @@ import pytest
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError, DataError
+from penstock.api.record import SourceRecord
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceTask
 from penstock.connectors.postgres.task import PostgresSourceTask
@@ -15,11 +16,12 @@ from penstock.core.model.tasks import TaskId
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, PipelineStage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
-from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, Ending
+from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, Ending, RecordByRecord
 from penstock.pipeline.source.failed_records import SourceLogReporter
 from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
+from penstock.pipeline.source.sending.delivery_tracking import wants_acknowledgements
 from penstock.pipeline.source.transaction_boundaries import TransactionBoundaries
 from penstock.pipeline.source.transactions import ExactlyOnce, TransactionalOffsets
 from penstock.pipeline.task import TaskControl
@@ -89,6 +91,33 @@ class Storing(Task, RuntimeHooks):
     stores_dropped = True
 
 
+class Advancing(Task, RuntimeHooks):
+    """Returns no records, and has a position of its own at its first poll."""
+
+    def __init__(self, control: TaskControl, values: list[bytes]) -> None:
+        super().__init__(control, values)
+        self.polls = 0
+
+    def poll(self) -> Batch:
+        self.polls += 1
+        if self.polls == 2:
+            self._control.stop()
+        return Batch.of("t", [])
+
+    def idle(self) -> float:
+        return 0.0
+
+    def uncarried_offsets(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        return [({"p": 0}, {"o": 7})] if self.polls == 1 else []
+
+
+class AdvancingAcknowledged(Advancing):
+    """As ``Advancing``, and learns of each record."""
+
+    def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
+        raise AssertionError("there is no record")
+
+
 class Coincidence(Task):
     """Has members of the names of ``RuntimeHooks``, and means something else by them."""
 
@@ -106,7 +135,8 @@ def stored(task_class: type[Task], exactly_once: bool, *values: bytes) -> list[b
     kafka: Any = Kafka()
     runtime = TaskRuntime(ID, control, host, metrics, ErrorHandler(ErrorSettings(), metrics, lambda seconds: False))
     task, offsets = task_class(control, list(values)), SourceTaskOffsets(SOURCE)
-    commit: CommitPolicy = AtLeastOnce(runtime, task, kafka, offsets, kafka, CommitTiming(60.0, 5.0))
+    policy = RecordByRecord if wants_acknowledgements(task_class) else AtLeastOnce
+    commit: CommitPolicy = policy(runtime, task, kafka, offsets, kafka, CommitTiming(60.0, 5.0))
     if exactly_once:
         own = TransactionalOffsets(offsets, "offsets", OffsetCopies(lambda: kafka, None))
         commit = ExactlyOnce(runtime, task, kafka, own, TransactionBoundaries("interval", 60.0))
@@ -141,6 +171,12 @@ def test_they_are_not_stored_for_others_as_in_java(task: type[Task], exactly_onc
 
 def test_what_comes_after_a_record_that_fails_the_task_is_not_stored() -> None:
     assert stored(Storing, False, b"kept", b"bad", b"dropped") == [b'{"o":0}']
+
+
+@pytest.mark.parametrize("task", [Advancing, AdvancingAcknowledged])
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_offsets_that_no_record_carries_are_stored(task: type[Task], exactly_once: bool) -> None:
+    assert stored(task, exactly_once) == [b'{"o":7}']
 
 
 def test_the_slot_of_postgres_follows_them() -> None:

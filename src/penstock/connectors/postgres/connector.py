@@ -14,6 +14,7 @@ from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from penstock.api.errors import ConnectError
 from penstock.connectors.postgres.definition import POSTGRES_CONFIG
+from penstock.connectors.postgres.origin import stored_origin
 from penstock.connectors.postgres.progress import stored
 from penstock.connectors.postgres.settings import PostgresSettings, problems
 from penstock.connectors.postgres.task import PostgresSourceTask
@@ -68,4 +69,5 @@ class PostgresSource(SourceConnector):
                 )
             if offset is not None:
                 stored(offset)
+                stored_origin(offset)
         return True

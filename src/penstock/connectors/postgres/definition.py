@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
+from penstock.api.origin import define_origin_policy
 from penstock.api.validators import Validator, ValidString, at_least, between
+from penstock.connectors.postgres.origin import PROCEED, RESTART
 
 _TYPES = {
     "TEXT": ConfigType.STRING,
@@ -127,7 +129,7 @@ def _defined() -> ConfigDef:
         elif name == "database.port":
             validator = between(1, 65535)
         made.define(name, type, default, validator, Importance[importance], text.strip())
-    return made
+    return define_origin_policy(made, RESTART, PROCEED)
 
 
 POSTGRES_CONFIG = _defined()

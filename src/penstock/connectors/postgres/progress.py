@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ class StreamPosition(NamedTuple):
     record: int = 0
 
     def offset(self) -> dict[str, Any]:
-        return self._asdict()
+        return {"lsn": self.lsn, "event": self.event, "record": self.record}
 
 
 def stored(offset: Mapping[str, Any]) -> StreamPosition:
@@ -36,33 +35,38 @@ def stored(offset: Mapping[str, Any]) -> StreamPosition:
 
 
 class StreamProgress:
-    """``given``: the last record that ``poll`` has returned, or the position from which it began."""
+    """``given``: the last record that ``poll`` has returned, or the position after the last transaction, where the
+    server has sent more of its log since; at first the position from which it began.
+    """
 
     def __init__(self, start: StreamPosition) -> None:
-        self.given = self._committed = start
+        self.given = start
         self.read = start.lsn
         """Up to here the server's log has been read."""
-        self._finished: deque[tuple[StreamPosition, int]] = deque()
-        self._confirmable = 0
+        self._committed = StreamPosition(0)
 
     def finished(self, end: int) -> None:
-        """A transaction has ended whose records, if it had any, are given."""
+        """Note that a transaction has ended whose records, if it had any, are given."""
         self.read = max(self.read, end)
-        self._finished.append((self.given, end))
 
     def committed(self, position: StreamPosition) -> None:
+        """Note that this offset is committed; called with an offset of this run, or the one from which it began."""
         self._committed = max(self._committed, position)
 
     def idle(self, sent: int) -> None:
-        """Called when no transaction is open, and everything that was sent has been read."""
+        """Note the end of the log; called when no transaction is open, and everything that was sent has been read."""
         self.read = max(self.read, sent)
-        if self._finished and self._finished[-1][0] == self.given:
-            self._finished[-1] = (self.given, max(sent, self._finished[-1][1]))
-        else:
-            self.finished(sent)
+        self.given = max(self.given, StreamPosition(sent))
 
     def confirmable(self) -> int:
-        """Return the position up to which all transactions have been committed to Kafka; 0 if it is not known yet."""
-        while self._finished and self._finished[0][0] <= self._committed:
-            self._confirmable = max(self._confirmable, self._finished.popleft()[1])
-        return self._confirmable
+        """Return the position up to which all transactions have been committed to Kafka; 0 if it is not known yet.
+
+        It is never after the committed offset, so that a slot which is confirmed further has not been confirmed by
+        this connector. The transaction of the offset itself may be sent again; its records are not given again.
+        """
+        return self._committed.lsn
+
+    def uncarried(self) -> StreamPosition | None:
+        """Return the position that no record carries and that is to be committed, if there is one."""
+        carried = self.given.event > 0 or self.given <= self._committed
+        return None if carried else self.given

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.connectors.postgres.catalog import PostgresCatalog
 from penstock.connectors.postgres.connection import connect, driver, unreachable
+from penstock.connectors.postgres.origin import LogOrigin, ServerLog, number_of, switches_of, text_of
 from penstock.connectors.postgres.settings import PostgresSettings
 
 _SLOT = """
@@ -43,9 +45,20 @@ class Replication:
         if failover and version < FAILOVER:
             raise ConnectError("slot.failover needs PostgreSQL 17; this server is older: leave it out")
         sql = create_slot(name, version, temporary, failover)
-        self._execute(sql)
-        _, lsn, snapshot, _ = self._cursor.fetchone()
+        _, lsn, snapshot, _ = self._row(sql)
         return NewSlot(number_of(lsn), snapshot)
+
+    def log(self) -> ServerLog:
+        """Return the identity and the end of the server's log; call it before ``start``."""
+        system, timeline, end, _ = self._row("IDENTIFY_SYSTEM")
+        return ServerLog(LogOrigin(str(system), int(timeline)), number_of(end))
+
+    def switches(self, timeline: int) -> dict[int, int]:
+        """Return the timelines that this one descends from, each with the position at which it was left."""
+        if timeline == 1:
+            return {}
+        _, history = self._row(f"TIMELINE_HISTORY {timeline}")
+        return switches_of(bytes(history).decode() if not isinstance(history, str) else history)
 
     def start(self, lsn: int) -> None:
         """Stream the transactions that commit at this position or later; confirmed ones are not repeated."""
@@ -90,9 +103,11 @@ class Replication:
     def close(self) -> None:
         self._connection.close()
 
-    def _execute(self, sql: str) -> None:
+    def _row(self, sql: str) -> tuple[Any, ...]:
         try:
             self._cursor.execute(sql)
+            row: tuple[Any, ...] = self._cursor.fetchone()
+            return row
         except driver().Error as error:
             raise ConnectError(f"{str(error).strip()}: {sql}") from error
 
@@ -124,13 +139,3 @@ def slot_position(catalog: PostgresCatalog, settings: PostgresSettings) -> int |
             "max_slot_wal_keep_size). Drop it, and delete the connector's offsets, to begin with a snapshot again"
         )
     return int(confirmed)
-
-
-def text_of(lsn: int) -> str:
-    """Return the position as PostgreSQL prints it."""
-    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
-
-
-def number_of(lsn: str) -> int:
-    high, low = lsn.split("/")
-    return (int(high, 16) << 32) | int(low, 16)

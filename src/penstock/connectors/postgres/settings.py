@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from penstock.api.errors import ConfigError
+from penstock.api.origin import ON_ORIGIN_CHANGED, OriginPolicy
 from penstock.api.patterns import JavaPattern, PatternError, compile_regex
 from penstock.connectors.postgres.definition import POSTGRES_CONFIG
 
@@ -81,6 +82,7 @@ class PostgresSettings:
     batch: int
     poll_interval: float
     status_interval: float
+    origin_policy: OriginPolicy
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Self:
@@ -125,6 +127,7 @@ class PostgresSettings:
             batch=values["max.batch.size"],
             poll_interval=values["poll.interval.ms"] / 1000,
             status_interval=values["status.update.interval.ms"] / 1000,
+            origin_policy=OriginPolicy(values[ON_ORIGIN_CHANGED]),
         )
 
     def captures(self, schema: str, table: str) -> bool:

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import logging
+import math
 import select
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from penstock import __version__
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
+from penstock.api.origin import ON_ORIGIN_CHANGED, OriginPolicy, origin_changed
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.connectors.postgres.catalog import PostgresCatalog
 from penstock.connectors.postgres.connection import connect, driver, unreachable
 from penstock.connectors.postgres.envelope import ChangeEvent
 from penstock.connectors.postgres.monitoring import Heartbeats
+from penstock.connectors.postgres.origin import (
+    PROCEED,
+    RESTART,
+    LogOrigin,
+    ServerLog,
+    change_of_origin,
+    stored_origin,
+)
 from penstock.connectors.postgres.progress import StreamPosition, StreamProgress, stored
 from penstock.connectors.postgres.publication import captured_tables, ensure_publication
 from penstock.connectors.postgres.replication import NewSlot, Replication, slot_position
@@ -59,6 +70,11 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         """Whether all that had arrived was taken."""
         self._confirmed = 0
         self._told = time.monotonic()
+        self._offered = -math.inf
+        self._origin: LogOrigin | None = None
+        """The log that positions belong to; None if the committed offset does not say it."""
+        self._abandoned: StreamPosition | None = None
+        """The committed position that is not one in this log; until another is committed there is none."""
 
     def clock(self) -> int:
         """Nanoseconds since 1970."""
@@ -69,9 +85,11 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         driver()
         self._heartbeats = Heartbeats(self._settings)
         self._partition = {"server": self._settings.prefix}
-        offset = self.context.offset_reader.offset(self._partition)
-        if offset is not None and not offset.get("snapshot"):
-            self._progress = self._from(stored(offset))
+        if (position := self._committed()) is not None:
+            offset = self.context.offset_reader.offset(self._partition)
+            assert offset is not None
+            self._origin = stored_origin(offset)
+            self._progress = self._from(position)
 
     def poll(self) -> Batch | None:
         with self._lock:
@@ -100,13 +118,41 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         end = max(self._replication.sent, self._progress.read)
         return [SourceProgress(self._partition, self._progress.read, end, "bytes")]
 
+    def uncarried_offsets(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Return the position up to which the log has no records of this connector, at times, so that the server can
+        drop that part of it.
+        """
+        stream, progress = self._stream, self._progress
+        if stream is None or progress is None or stream.open or self._kept:
+            return []
+        position = progress.uncarried()
+        if position is None or time.monotonic() < self._offered + self._settings.status_interval:
+            return []
+        self._offered = time.monotonic()
+        self._ask_for_commit()
+        return [(self._partition, self._offset(position))]
+
     def commit(self) -> None:
         """Let the server drop the part of its log that committed offsets cover."""
-        if self._progress is None:
-            return
+        if self._progress is not None and (position := self._committed()) is not None:
+            self._progress.committed(position)
+
+    def _committed(self) -> StreamPosition | None:
+        """Return the committed position; None if there is none in this log, or a snapshot was not complete."""
         offset = self.context.offset_reader.offset(self._partition)
-        if offset is not None and not offset.get("snapshot"):
-            self._progress.committed(stored(offset))
+        if offset is None or offset.get("snapshot"):
+            return None
+        position = stored(offset)
+        if position == self._abandoned:
+            return None
+        self._abandoned = None
+        return position
+
+    def _offset(self, position: StreamPosition) -> dict[str, Any]:
+        offset = position.offset()
+        if self._origin is not None:
+            offset.update(self._origin.offset())
+        return offset
 
     def stop(self) -> None:
         self._stopped = True
@@ -126,9 +172,12 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
 
     def _begin(self) -> None:
         """Begin without an offset: with a snapshot, or with the changes from now on."""
-        catalog = self._catalog()
-        slot = self._prepared(catalog)
-        settings = self._settings
+        catalog, settings = self._catalog(), self._settings
+        if self._replication is None:
+            self._replication = Replication(settings)
+        # First, since the next command on the connection ends the snapshot of a slot's creation.
+        self._origin = self._log(self._replication).origin
+        slot = self._prepared(catalog, self._replication)
         if not settings.snapshot:
             self._progress = self._from(StreamPosition(0))
             return
@@ -145,14 +194,13 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         self._rows = self._snapshot.records(captured_tables(catalog, settings))
         self._start = StreamPosition(slot.lsn)
 
-    def _prepared(self, catalog: PostgresCatalog) -> NewSlot | None:
+    def _prepared(self, catalog: PostgresCatalog, replication: Replication) -> NewSlot | None:
         """Create publication and slot if they are missing; return the slot if it is new."""
         settings = self._settings
         ensure_publication(catalog, settings, [name for name, _, _ in captured_tables(catalog, settings)])
         if slot_position(catalog, settings) is not None:
             return None
-        self._replication = Replication(settings)
-        return self._replication.create_slot(settings.slot)
+        return replication.create_slot(settings.slot)
 
     def _catalog(self) -> PostgresCatalog:
         if self._connection is None or self._connection.closed:
@@ -165,7 +213,7 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         given: list[Given] = []
         try:
             for topic, event, last in rows:
-                offset = self._start.offset()
+                offset = self._offset(self._start)
                 given.append((offset if last else {**offset, "snapshot": True}, topic, event))
                 if len(given) >= self._settings.batch:
                     break
@@ -189,7 +237,10 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
 
     def _read_changes(self) -> list[Given]:
         assert self._progress is not None
-        replication, stream = self._streaming()
+        streaming = self._streaming()
+        if streaming is None:
+            return []
+        replication, stream = streaming
         given = self._heartbeat() or self._taken(replication, stream)
         if not given and self._drained:
             poll = select.poll()  # `select.select` refuses descriptors above 1023
@@ -204,22 +255,48 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
             self._returned = stored(given[-1][0])
         return given
 
-    def _streaming(self) -> tuple[Replication, ChangeStream]:
+    def _streaming(self) -> tuple[Replication, ChangeStream] | None:
+        """Return the stream; None if the connector begins again, since its position is not one in this log."""
         assert self._progress is not None
         if self._stream is None or self._replication is None:
             catalog = self._catalog()
-            begins = self._progress.given == StreamPosition(0)
-            if slot_position(catalog, self._settings) is None and not begins:
-                raise ConnectError(
-                    f"The replication slot {self._settings.slot} is gone, and with it the changes since the "
-                    "connector's offset. Delete the connector's offsets to begin with a snapshot again"
-                )
-            self._prepared(catalog)
             if self._replication is None:
                 self._replication = Replication(self._settings)
+            server = self._log(self._replication)
+            position = self._progress.given
+            if position != StreamPosition(0):
+                change = change_of_origin(
+                    position.lsn,
+                    self._origin,
+                    server,
+                    (self._settings.slot, slot_position(catalog, self._settings)),
+                    self._replication.switches,
+                )
+                if change is not None:
+                    self._abandon(change)
+                    return None
+            self._prepared(catalog, self._replication)
+            self._origin = server.origin
             self._replication.start(self._progress.given.lsn)
             self._stream = ChangeStream(catalog, self._settings, self._progress, self.clock)
         return self._replication, self._stream
+
+    def _log(self, replication: Replication) -> ServerLog:
+        """Return the log that the server has; the timeline of a standby server is not known for good."""
+        server = replication.log()
+        if self._catalog().rows("SELECT pg_is_in_recovery()")[0][0]:
+            return replace(server, origin=replace(server.origin, timeline=None))
+        return server
+
+    def _abandon(self, change: str) -> None:
+        """Do what ``on.origin.changed`` says if the position is not one in this server's log."""
+        policy = self._settings.origin_policy
+        if policy is OriginPolicy.FAIL:
+            raise origin_changed(change, RESTART, PROCEED)
+        log.warning("%s. %s=%s", change, ON_ORIGIN_CHANGED, policy)
+        self._abandoned = self._committed()
+        self._origin, self._confirmed = None, 0
+        self._progress = None if policy is OriginPolicy.RESTART else self._from(StreamPosition(0))
 
     def _taken(self, replication: Replication, stream: ChangeStream) -> list[Given]:
         """Return the records that have arrived, up to the size of a batch.
@@ -231,7 +308,7 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         given, self._kept = self._kept, []
         self._drained = True
         for number, (data, lsn) in enumerate(replication.messages(), 1):
-            given += [(position.offset(), topic, event) for position, topic, event in stream.records(data, lsn)]
+            given += [(self._offset(position), topic, event) for position, topic, event in stream.records(data, lsn)]
             if len(given) >= self._settings.batch or number >= MAX_MESSAGES:
                 self._drained = False
                 break
@@ -266,7 +343,7 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         if settings.heartbeat_query:
             self._catalog().rows(settings.heartbeat_query)
         self._ask_for_commit()
-        return [(self._progress.given.offset(), settings.heartbeat_topic, self._heartbeats.event(self.clock()))]
+        return [(self._offset(self._progress.given), settings.heartbeat_topic, self._heartbeats.event(self.clock()))]
 
     def _batch(self, given: list[Given]) -> Batch:
         events = [event for _, _, event in given]

@@ -48,9 +48,10 @@ class CommitPolicy(Protocol):
     def send(self, before: Batch, ready: Batch) -> None:
         """Send a part: ``before`` as it was polled, ``ready`` as bytes, without the records that were dropped."""
 
-    def dropped(self, part: Batch) -> None:
-        """Commit the offsets of dropped records, too; called after ``send`` with a part of which a transform dropped
-        records, or errors were tolerated, if the task has ``RuntimeHooks.stores_dropped``. Others commit them with the
+    def uncarried(self, origin: SourceOrigin) -> None:
+        """Commit offsets that no record carries, too; called after ``send`` with those of a part of which a transform
+        dropped records, or errors were tolerated, if the task has ``RuntimeHooks.stores_dropped``, and before ``idle``
+        with those of ``RuntimeHooks.uncarried_offsets``. Other tasks commit the offsets of dropped records with the
         next record of the source partition, as Java does.
         """
 
@@ -124,9 +125,8 @@ class AtLeastOnce:
             raise
         self._note(ready)
 
-    def dropped(self, part: Batch) -> None:
-        assert isinstance(part.origin, SourceOrigin)
-        self._offsets.sent(part.origin)
+    def uncarried(self, origin: SourceOrigin) -> None:
+        self._offsets.sent(origin)
 
     def _note(self, ready: Batch) -> None:
         """Note that these records have been sent."""
@@ -266,8 +266,11 @@ class RecordByRecord(AtLeastOnce):
         self._metrics.add("source-record-write-total", len(ready))
         self._notify()
 
-    def dropped(self, part: Batch) -> None:
-        """The ledger has them."""
+    def uncarried(self, origin: SourceOrigin) -> None:
+        """Commit them unless records are on their way: the ledger has dropped ones, and others are given again."""
+        self._notify()
+        if not self._open:
+            self._offsets.sent(origin)
 
     def arrived(self, seconds: float) -> set[str]:
         """Return also the topics of batches that have arrived while others are on their way."""

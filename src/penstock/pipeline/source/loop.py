@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from penstock.api.batch import Batch
+from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import RetriableError
 from penstock.api.record import SourceRecord
 from penstock.api.returned import idle_seconds, polled_batch
@@ -97,7 +97,7 @@ class SourceLoop:
             if polled is None or (batch := polled_batch(polled)) is None:
                 metrics.traces.idle()
                 with self._committing():
-                    wanted = self.commit.idle(now) if self._polled_out() else self.commit.tick(now)
+                    wanted = self._idle(now) if self._polled_out() else self.commit.tick(now)
                 self._report_topics(0.0)
                 if not control.stopping:
                     control.wait(min(idle_seconds(self.task.idle()), wanted))
@@ -124,6 +124,11 @@ class SourceLoop:
         """Commit what has arrived and report its topics; called when the task has been stopped."""
         self.commit.finish(how)
         self._report_topics(0.0)
+
+    def _idle(self, now: float) -> float:
+        if uncarried := self.hooks.uncarried_offsets():
+            self.commit.uncarried(SourceOrigin(*map(list, zip(*uncarried, strict=True))))
+        return self.commit.idle(now)
 
     def _polled_out(self) -> bool:
         """Return whether a poll that brought no records has ended: one that was begun elsewhere may still run."""
@@ -164,7 +169,8 @@ class SourceLoop:
         if error is not None:
             raise error
         if len(ready) < len(part) and self.hooks.stores_dropped:
-            self.commit.dropped(part)
+            assert isinstance(part.origin, SourceOrigin)
+            self.commit.uncarried(part.origin)
 
     def _send(self, part: Batch, ready: Batch, complete: bool) -> None:
         topics = distinct(ready.topics)

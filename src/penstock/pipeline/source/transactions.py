@@ -149,10 +149,10 @@ class ExactlyOnce:
         self._size += len(ready)
         self._metrics.add("source-record-write-total", len(ready))
 
-    def dropped(self, part: Batch) -> None:
-        assert isinstance(part.origin, SourceOrigin)
+    def uncarried(self, origin: SourceOrigin) -> None:
+        self._settle()
         self._begin()  # so that they are committed in time, also without a record
-        self._offsets.sent(part.origin)
+        self._offsets.sent(origin)
 
     def expect(self, topics: set[str]) -> None:
         self._awaited |= topics
