@@ -51,7 +51,7 @@ def test_a_name_that_is_too_long_is_logged_in_part() -> None:
     """The worker searches the line for secrets before it goes on."""
     cluster = Refusing()
     cluster.start("a")
-    assert isinstance(cluster.ask("a", m.CreateConnector("n" * 2**20, {"connector.class": "Source"})), m.Reply)
+    assert isinstance(cluster.ask("a", m.CreateConnector("n" * 100_000, {"connector.class": "Source"})), m.Reply)
     (told,) = (text for text in cluster.logged if "it is too large" in text)
     assert told == f"A request ended in an error: CreateConnector of {'n' * 500}: ConnectError('it is too large')"
 

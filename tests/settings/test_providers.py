@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+import os
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
 
 from penstock.api.errors import ConfigError
 from penstock.api.provider import ConfigData, ConfigProvider
+from penstock.files import MAX_FILE_BYTES
 from penstock.settings import ConfigTransformer, has_reference, with_references
 from penstock.settings.providers import (
     BUILT_IN,
@@ -84,11 +86,11 @@ def test_without_providers_references_stay() -> None:
     assert ConfigTransformer.of({}, resolve).transform({"a": "${file:/x:y}"}) == {"a": "${file:/x:y}"}
 
 
-def test_a_file_that_can_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "gone").touch()
+def test_a_file_that_can_not_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"Could not read properties from file {tmp_path}/none"):
         ConfigTransformer.of(WORKER, resolve).transform({"a": f"${{file:{tmp_path}/none:y}}"})
-    monkeypatch.setattr(Path, "read_bytes", Path.rmdir)  # an OSError
+    with (tmp_path / "gone").open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
     with pytest.raises(ConfigError, match=f"Could not read file {tmp_path}/gone for property gone"):
         ConfigTransformer.of(WORKER, resolve).transform({"a": f"${{dir:{tmp_path}:gone}}"})
 
@@ -185,3 +187,13 @@ def test_secrets_do_not_get_into_the_configurations_of_tasks() -> None:
     task = {"topic": "orders", "file": "f", "task.class": "c"}
     assert with_references(raw, task) == {"topic": "${file:/s:t}", "file": "f", "task.class": "c"}
     assert [has_reference(value) for value in ("${a:b}", "a", None)] == [True, False, False]
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"])
+def test_a_file_that_never_ends_or_begins_is_refused(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "secret")
+    with pytest.raises(ConfigError, match="Could not read properties from file"):
+        ConfigTransformer.of(WORKER, resolve).transform({"a": f"${{file:{tmp_path}/secret:y}}"})
+    transformed = ConfigTransformer.of(WORKER, resolve).transform({"a": f"${{dir:{tmp_path}:secret}}"})
+    assert transformed == {"a": f"${{dir:{tmp_path}:secret}}"}, "only regular files are offered"

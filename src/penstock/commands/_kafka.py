@@ -36,12 +36,12 @@ CommandConfig = Annotated[
 
 def client_settings(bootstrap: str | None, file: Path | None, connector: Mapping[str, str]) -> dict[str, str]:
     """Client settings, with Java's names, for the brokers that the command line or the connector names."""
+    from penstock.files import read_file
     from penstock.java.properties import parse_properties
 
     try:
-        settings = (
-            {} if file is None else parse_properties(file.read_bytes().decode("iso-8859-1"))
-        )  # as Kafka's tools do
+        content = b"" if file is None else read_file(file, regular=False)
+        settings = parse_properties(content.decode("iso-8859-1"))  # as Kafka's tools do
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"The client settings in {file} can't be read: {error}") from error
     named = bootstrap or settings.get("bootstrap.servers") or connector.get("producer.override.bootstrap.servers")

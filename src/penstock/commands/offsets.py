@@ -66,11 +66,15 @@ def _place(text: str) -> dict[str, Any]:
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
+    from penstock.files import read_file
+
     try:
-        content = typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text("utf-8")
-        document = json.loads(content)
+        given = typer.get_text_stream("stdin").read() if str(file) == "-" else read_file(file, regular=False)
+        document = json.loads(given)
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"The offsets in {file} can't be read: {error}") from error
+    except RecursionError:
+        raise typer.BadParameter(f"The offsets in {file} can't be read: they are nested too deeply") from None
     pairs = document.get("offsets") if isinstance(document, dict) else document
     if not isinstance(pairs, list) or not all(isinstance(pair, dict) for pair in pairs):
         raise typer.BadParameter(

@@ -21,6 +21,7 @@ from penstock.core.config.runtime_settings import value_of
 from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
 from penstock.core.model.flow import Flow, Output, Until
+from penstock.core.model.limits import MAX_TASKS, shortened, task_configs_problem
 from penstock.core.model.messages import Refused
 from penstock.core.model.records import ConfigTopicRecord, TaskConfig, TasksCommit
 from penstock.core.model.state import STARTED, STOPPED, ClusterState
@@ -94,7 +95,8 @@ class Reconfigurations:
         backoff = FIRST_BACKOFF_MS
         while self._is_running(run):
             try:
-                tasks = yield actions.MakeTaskConfigs(run.name, run.run, max(1, _tasks_max(run.config)))
+                most = min(max(1, _tasks_max(run.config)), MAX_TASKS)
+                tasks = yield actions.MakeTaskConfigs(run.name, run.run, most)
                 if not self._is_running(run) or tasks is None:  # None: refused permanently, the connector has failed
                     return
                 run.tasks = tasks
@@ -164,6 +166,9 @@ class Reconfigurations:
         """Write and commit, as leader, a connector's task configurations. Raises Refused for a stopped connector."""
         if tasks and self.state.target_state(name) == STOPPED:
             raise Refused(400, f"Cannot submit non-empty set of task configs for stopped connector {name}")
+        problem = task_configs_problem(tasks, self.leadership.settings.max_record_bytes)
+        if problem is not None:
+            raise Refused(400, f"The tasks of connector {shortened(name)} can't be stored: {problem}")
         records: list[ConfigTopicRecord] = [TaskConfig(TaskId(name, i), config) for i, config in enumerate(tasks)]
         yield from self.leadership.append(*records, TasksCommit(name, len(tasks)))
 

@@ -18,6 +18,7 @@ from penstock.core.config.connector import LABELS
 from penstock.core.config.restarts import RESTART_MAX, RESTART_POLICY
 from penstock.core.model import messages as m
 from penstock.declarative.variables import substituted, yaml_documents, yaml_problem
+from penstock.files import read_file
 from penstock.http.routes.connectors import INITIAL_STATES, creation
 from penstock.worker.connector_file import parse_connector
 
@@ -85,7 +86,7 @@ def _files(given: Iterable[Path]) -> Iterator[Path]:
 
 def _resources(path: Path, variables: Mapping[str, str], default_name: str | None) -> Iterator[Resource]:
     try:
-        content = path.read_bytes()
+        content = read_file(path, regular=False)
     except OSError as error:
         raise ConfigError(f"The connector's file {path} cannot be read: {error.strerror}") from error
     if path.suffix not in (".yaml", ".yml"):

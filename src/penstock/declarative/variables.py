@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from penstock.api.errors import ConfigError
+from penstock.files import load_yaml, read_file
 
 _REFERENCE = re.compile(r"\{\{\s*([\w.-]{1,200})\s*\}\}")
 _QUOTED = re.compile(r" '[^<'][^']+'")
@@ -49,10 +50,7 @@ _Loader.yaml_constructors = {
 
 def yaml_documents(text: str) -> Iterator[Any]:
     """Raises YAMLError."""
-    try:
-        yield from yaml.load_all(text, _Loader)
-    except RecursionError:
-        raise yaml.YAMLError("it is nested too deeply") from None
+    yield from load_yaml(text, _Loader)
 
 
 def substituted(text: str, variables: Mapping[str, str], path: Path) -> str:
@@ -71,7 +69,7 @@ def variables(given: list[str], files: list[Path]) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in files:
         try:
-            documents = list(yaml_documents(path.read_text("utf-8")))
+            documents = list(yaml_documents(read_file(path, regular=False).decode("utf-8")))
         except (OSError, UnicodeError, yaml.YAMLError) as error:
             raise ConfigError(f"The file of variables {path} cannot be read: {_reason(error)}") from error
         if len(documents) != 1 or not isinstance(documents[0], dict):

@@ -16,6 +16,7 @@ from penstock.doctor.connectors import Judge
 from penstock.doctor.findings import DoctorReport, Section
 from penstock.doctor.plugins import judge_plugins
 from penstock.doctor.worker import judge_worker
+from penstock.files import read_file
 from penstock.http.client import Client
 from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
@@ -96,7 +97,7 @@ def rules_of(config: Mapping[str, str], standalone: bool) -> WorkerRules:
 
 def _read(properties: Path) -> dict[str, str]:
     try:
-        return parse_properties(properties.read_bytes().decode("iso-8859-1"))
+        return parse_properties(read_file(properties, regular=False).decode("iso-8859-1"))
     except OSError as error:
         raise ConfigError(f"The file {properties} cannot be read: {error.strerror}") from error
     except PropertiesError as error:

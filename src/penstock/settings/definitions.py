@@ -22,6 +22,7 @@ from penstock.api.validators import (
 from penstock.core.config.clients.security import SECURITY_SETTINGS
 from penstock.core.config.clients.settings import define_table
 from penstock.core.config.runtime_settings import define_worker_settings
+from penstock.core.model.limits import MAX_GROUP_BYTES
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS
 from penstock.settings.documentation import documented, of_https
 from penstock.settings.security import define_access, define_permissions, define_rest_limits
@@ -115,6 +116,7 @@ def distributed_config() -> ConfigDef:
     config.define("inter.worker.key.generation.algorithm", ConfigType.STRING, "HmacSHA256", _ALGORITHM, Importance.LOW)
     config.define("inter.worker.signature.algorithm", ConfigType.STRING, "HmacSHA256", _ALGORITHM, Importance.LOW)
     config.define("inter.worker.verification.algorithms", ConfigType.LIST, "HmacSHA256", _ALGORITHMS, Importance.LOW)
+    config.define("penstock.group.max.bytes", ConfigType.INT, MAX_GROUP_BYTES, at_least(1000), Importance.LOW)
     recovery = CaseInsensitiveValidString("rebootstrap", "none")
     config.define("metadata.recovery.strategy", ConfigType.STRING, "rebootstrap", recovery, Importance.LOW)
     return documented(config)

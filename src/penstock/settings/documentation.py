@@ -123,6 +123,9 @@ DOCUMENTATION = {
     "connect.protocol": "How workers divide the work: `sessioned` (incremental, with signed requests), `compatible` "
     "(incremental), or `eager` (all stop for each rebalance).",
     "scheduled.rebalance.max.delay.ms": "How long the work of a worker that has left the group is kept for its return.",
+    "penstock.group.max.bytes": "How many bytes the assignments of all connectors and tasks may have together. The "
+    "broker stores them as one record, twice while work moves: raise it only with the broker's `message.max.bytes`. A "
+    "connector that does not fit is refused, or assigned to no worker.",
     "inter.worker.key.ttl.ms": f"{_KEY}: how long it is used before a new one is made.",
     "inter.worker.key.generation.algorithm": f"{_KEY}: the algorithm it is made for.",
     "inter.worker.signature.algorithm": f"{_KEY}: the algorithm of signatures.",

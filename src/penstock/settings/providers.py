@@ -17,6 +17,7 @@ from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError
 from penstock.api.provider import ConfigData, ConfigProvider
+from penstock.files import read_file
 from penstock.java.errors import PatternError, PropertiesError
 from penstock.java.properties import parse_properties
 from penstock.java.regex import compile_regex, full_match
@@ -88,7 +89,7 @@ class FileConfigProvider(_PathProvider):
         if file is None:
             return {}
         try:
-            found = parse_properties(file.read_text("utf-8"))
+            found = parse_properties(read_file(file).decode("utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             log.error("Could not read properties from file %s: %s", path, error)
             raise ConfigError(f"Could not read properties from file {path}") from error
@@ -117,7 +118,7 @@ class DirectoryConfigProvider(_PathProvider):
 
     def _content(self, file: Path) -> str:
         try:
-            return decoded_utf8(file.read_bytes())
+            return decoded_utf8(read_file(file))
         except OSError as error:
             raise ConfigError(f"Could not read file {file} for property {file.name}") from error
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from penstock.api.errors import ConfigError
 from penstock.core.config.converter import CONVERTERS
+from penstock.files import read_file
 from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
 from penstock.settings.definitions import distributed_config, standalone_config
@@ -66,6 +67,8 @@ class GroupSettings:
     scheduled_rebalance_max_delay_ms: int
     sync_timeout_ms: int
     unsync_backoff_ms: int
+    max_bytes: int
+    """Bytes of all assignments together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +160,7 @@ class WorkerSettings:
 def load_settings(path: str | Path, standalone: bool = False) -> WorkerSettings:
     """The settings in a file of Java's ``.properties`` format. Raises ConfigError, and OSError if it can't be read."""
     try:
-        config = parse_properties(Path(path).read_bytes().decode("iso-8859-1"))  # as Java reads it
+        config = parse_properties(read_file(path, regular=False).decode("iso-8859-1"))  # as Java reads it
     except PropertiesError as error:
         raise ConfigError(f"The properties file {path} cannot be read: {error}") from error
     return WorkerSettings.standalone_of(config) if standalone else WorkerSettings.distributed_of(config)
@@ -230,6 +233,7 @@ def _group(values: Mapping[str, Any]) -> GroupSettings:
         values["scheduled.rebalance.max.delay.ms"],
         values["worker.sync.timeout.ms"],
         values["worker.unsync.backoff.ms"],
+        values["penstock.group.max.bytes"],
     )
 
 

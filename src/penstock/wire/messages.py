@@ -53,12 +53,18 @@ class MessageCodec(Generic[M]):
         return typing.get_args(self._union) if is_union else (self._union,)
 
     def encode(self, message: M) -> bytes:
-        """Return the JSON of a message. Raises TypeError for a value that is none of JSON's."""
+        """Return the JSON of a message, in which numbers that JSON lacks are null. Raises TypeError for a value that is
+        none of JSON's.
+        """
         try:
             return self._encoder.encode(message)
         except (TypeError, UnicodeEncodeError):
             # Halves of surrogate pairs, as in the name of a file that is not UTF-8, and keys such as None.
-            return json.dumps(msgspec.to_builtins(message, enc_hook=_of_subclass)).encode()
+            found = msgspec.to_builtins(message, enc_hook=_of_subclass)
+        try:
+            return json.dumps(found, allow_nan=False).encode()
+        except ValueError:
+            return json.dumps(json.loads(json.dumps(found), parse_constant=lambda _: None)).encode()
 
     def decode(self, body: bytes | bytearray) -> M:
         """Return the message with this JSON. Raises MessageError."""

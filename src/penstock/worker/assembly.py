@@ -39,7 +39,13 @@ from penstock.spark.hosted import HostedTasks
 from penstock.spark.settings import HostSettings
 from penstock.threads import Threads
 from penstock.worker.background import Background
-from penstock.worker.configuration.configurations import Configurations, check_converters, herder_settings, worker_rules
+from penstock.worker.configuration.configurations import (
+    Configurations,
+    check_converters,
+    herder_settings,
+    max_record_bytes,
+    worker_rules,
+)
 from penstock.worker.configuration.permissions import WorkerPermissions
 from penstock.worker.configuration.reloads import Reloads
 from penstock.worker.connectors.connectors import Connectors
@@ -208,6 +214,7 @@ class Worker:
             offsets=lambda name, config: [
                 (partition, offset) for partition, offset, _ in offsets.for_task(name, config)
             ],
+            max_record_bytes=max_record_bytes(settings),
         )
         facts = WorkerFacts(
             config=config,

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.api.errors import ConfigError
 from penstock.core.model import messages as m
+from penstock.files import read_file
 from penstock.http import bodies
 from penstock.http.routes.connectors import CREATION, beginning
 from penstock.java.errors import PropertiesError
@@ -28,7 +29,7 @@ def read_connector(path: Path, default_name: str | None = None) -> m.CreateConne
     they are, with blanks around them.
     """
     try:
-        return parse_connector(path, path.read_bytes(), default_name)
+        return parse_connector(path, read_file(path, regular=False), default_name)
     except OSError as error:
         raise ConfigError(f"The connector's file {path} cannot be read: {error.strerror}") from error
 

@@ -52,7 +52,13 @@ class KafkaFoundation:
         self._status = StatusStore(config, self._status_read, **of_topics)
         self.offset_store: OffsetTopic = worker_offsets(config, **of_topics)
         self._member = GroupMember(
-            config, group.group_id, rest_url, group.protocol, group.scheduled_rebalance_max_delay_ms, deliver
+            config,
+            group.group_id,
+            rest_url,
+            group.protocol,
+            group.scheduled_rebalance_max_delay_ms,
+            deliver,
+            group.max_bytes,
         )
 
     def open(self) -> None:

@@ -179,3 +179,17 @@ def test_a_broker_that_is_down_is_searched_for() -> None:
     )
     a.stop()
     assert len(a.events) == 1
+
+
+@pytest.mark.security
+def test_a_group_whose_assignments_exceed_the_broker_s_record_goes_on_without_some(
+    start: Callable[..., Worker],
+) -> None:
+    """Java's group would end: the broker cannot store what all members run."""
+    names = {f"{i:04}{'n' * 1000}": 1 for i in range(1000)}
+    a = start("a", snapshot=ClusterConfigSnapshot(5, {**CONFIG.connectors, **names}))
+    until(lambda: a.running >= ALL, "a runs what has short names, and some of the others")
+    assert len(ALL) < len(a.running) < 700
+    b = start("b", snapshot=ClusterConfigSnapshot(5, {**CONFIG.connectors, **names}))
+    until(lambda: b.running and b.running | a.running >= ALL, "a and b share")
+    assert (a.seen(Failed), b.seen(Failed)) == ([], [])

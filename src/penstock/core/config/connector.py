@@ -13,7 +13,7 @@ from penstock.api.validators import (
     NonNull,
     Validator,
     ValidString,
-    at_least,
+    between,
 )
 from penstock.core.config.catalog import CONNECTORS, Versions
 from penstock.core.config.setting import (
@@ -26,6 +26,7 @@ from penstock.core.config.setting import (
     SettingContext,
 )
 from penstock.core.config.versions import VERSION
+from penstock.core.model.limits import MAX_NAME_BYTES, MAX_TASKS, name_problem
 
 NAME = "name"
 CONNECTOR_CLASS = "connector.class"
@@ -51,15 +52,23 @@ def unique_aliases(what: str) -> Composite:
     return Composite(NonNull(), Described(check, f"unique {what}s"))
 
 
+def _check_name(name: str, value: Any) -> None:
+    if value is not None and (problem := name_problem(value)) is not None:
+        raise ConfigError(f"Invalid value for configuration {name}: {problem}")
+
+
 def _versions(context: SettingContext) -> Versions | None:
     return Versions(context.catalog, CONNECTOR_CLASS, CONNECTORS) if context.catalog else None
 
 
+NAME_VALIDATOR = Composite(
+    Described(_check_name, f"at most {MAX_NAME_BYTES} bytes in UTF-8"), NonEmptyStringWithoutControlChars()
+)
 CONNECTOR_SETTINGS = (
     RuntimeSetting(
         name=NAME,
         type=ConfigType.STRING,
-        validator=NonEmptyStringWithoutControlChars(),
+        validator=NAME_VALIDATOR,
         importance=Importance.HIGH,
         documentation="Globally unique name to use for this connector.",
         group=COMMON,
@@ -97,7 +106,7 @@ CONNECTOR_SETTINGS = (
         name=TASKS_MAX,
         type=ConfigType.INT,
         default=1,
-        validator=at_least(1),
+        validator=between(1, MAX_TASKS),
         importance=Importance.HIGH,
         documentation="Maximum number of tasks to use for this connector.",
         group=COMMON,

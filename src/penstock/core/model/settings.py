@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from penstock.core.model.limits import DEFAULT_RECORD_BYTES, MAX_GROUP_BYTES
+
 RestartPolicyName = Literal["never", "on-failure"]
 
 
@@ -39,6 +41,10 @@ class HerderSettings:
     key_size: int | None = None
     signature_algorithm: str = "HmacSHA256"
     verification_algorithms: tuple[str, ...] = ("HmacSHA256",)
+    max_group_bytes: int = MAX_GROUP_BYTES
+    """``penstock.group.max.bytes``."""
+    max_record_bytes: int = DEFAULT_RECORD_BYTES
+    """``max.request.size``, which holds for records of the internal topics."""
 
 
 class PluginFacts(Protocol):

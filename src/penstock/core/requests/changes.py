@@ -12,6 +12,7 @@ from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
 from penstock.core.model import messages as m
 from penstock.core.model.flow import Flow, Until
+from penstock.core.model.limits import config_problem, group_bytes, shortened
 from penstock.core.model.records import ConfigTopicRecord, ConnectorConfig, LoggerLevel, TargetState, TasksCommit
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import STOPPED, ClusterState
@@ -53,6 +54,8 @@ class Changes:
         known = self.state.connectors.get(name)
         config = restored(request.config, {} if known is None or not replace else known.config)
         problems = yield actions.Validate(config)
+        if problems is None and (too_large := config_problem(config, self.settings.max_record_bytes)) is not None:
+            problems = f"Connector {shortened(name)} can't be stored: {too_large} (max.request.size of the worker)"
         if problems is not None:
             raise m.Refused(400, problems)
         checked = {key: value for key, value in config.items() if value is not None}
@@ -61,6 +64,8 @@ class Changes:
             exists = name in self.state.connectors
             if exists and not replace:
                 raise m.Refused(409, f"Connector {name} already exists")
+            if not exists:
+                self._check_room(name)
             if request.initial_offsets is not None:
                 yield actions.WriteOffsets(name, checked, request.initial_offsets)
             state = request.initial_state
@@ -75,6 +80,20 @@ class Changes:
             yield from self._until_made(name)
             return m.Reply(reply.status, self.reads.info(name, checked))
         return reply
+
+    def _check_room(self, name: str) -> None:
+        """Raise Refused unless the group can assign another connector of this name."""
+        if not self.settings.distributed:
+            return
+        members = max(1, len(self.leadership.membership.known_workers))
+        present = {each: len(known.task_configs) for each, known in self.state.connectors.items()}
+        size, limit = group_bytes({**present, name: 1}, members), self.settings.max_group_bytes
+        if size > limit:
+            raise m.Refused(
+                400,
+                f"Connector {shortened(name)} can't be created: with it the assignments of {len(present) + 1} "
+                f"connectors need {size} bytes; penstock.group.max.bytes={limit} are accepted",
+            )
 
     def _until_made(self, name: str) -> Flow:
         """Wait, in standalone mode, until the connector has reached its target state and its tasks have been generated.

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from penstock.files import read_file
 from penstock.http.access.listeners import RestSettingError
 
 log = logging.getLogger(__name__)
@@ -22,7 +23,7 @@ class ReloadedFile(Generic[T]):
         self._setting, self._path, self._parse = setting, Path(path), parse
         try:
             self._seen = self._state()
-            self._content = parse(self._path.read_text("utf-8"))
+            self._content = parse(read_file(self._path).decode("utf-8"))
         except (OSError, UnicodeDecodeError, RestSettingError) as error:
             raise RestSettingError(f"The file of `{setting}={path}` can't be used: {error}") from None
         self._look = time.monotonic() + LOOK_S
@@ -35,7 +36,7 @@ class ReloadedFile(Generic[T]):
                 state = self._state()
                 if state != self._seen:
                     self._seen = state
-                    self._content = self._parse(self._path.read_text("utf-8"))
+                    self._content = self._parse(read_file(self._path).decode("utf-8"))
                     log.info("Reloaded %s, the file of `%s`", self._path, self._setting)
             except (OSError, UnicodeDecodeError, RestSettingError) as error:
                 log.error(

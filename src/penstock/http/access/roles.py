@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from penstock.files import load_yaml
 from penstock.http.access.authentication.principals import Principal
 from penstock.http.access.listeners import RestSettingError
 
@@ -40,10 +41,12 @@ class Roles:
     def parse(cls, text: str) -> Roles:
         """Raises RestSettingError."""
         try:
-            given = yaml.safe_load(text)
+            documents = list(load_yaml(text))
         except yaml.YAMLError as error:
             raise RestSettingError(f"it is no YAML: {error}") from None
-        document = _mapping(given, "the file", {"groups", "rules"})
+        if len(documents) > 1:
+            raise RestSettingError(f"it has {len(documents)} YAML documents; one is accepted")
+        document = _mapping(next(iter(documents), None), "the file", {"groups", "rules"})
         named = _mapping(document.get("groups") or {}, "`groups`", None)
         groups = {str(name): _texts(members, f"group {name}") for name, members in named.items()}
         rules = document.get("rules")

@@ -12,8 +12,8 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kafka.coordinator.base import BaseCoordinator, Generation
@@ -22,12 +22,15 @@ from kafka.structs import MemberState
 
 from kafka import errors
 from penstock.core.group.assignment import AssignorMemory, Rebalance, assign
-from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Owners
+from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Member, Owners
+from penstock.core.model.limits import MAX_GROUP_BYTES, fitting, shortened
 from penstock.kafka.group.protocol import VERSIONS, decode_assignment, decode_metadata, encode_assignment, offers
 
 log = logging.getLogger(__name__)
 
 LEAVE_TIMEOUT_MS = 3_000
+MAX_SHOWN = 5
+"""Names of connectors in one line of the log."""
 
 REFUSALS = {
     errors.GroupAuthorizationFailedError: "Not authorized to access group: {group} ({principal} needs READ on "
@@ -71,6 +74,7 @@ class GroupConnection:
         max_delay_ms: int,
         changed: Callable[[], None],
         principal: str,
+        max_bytes: int = MAX_GROUP_BYTES,
     ) -> None:
         self.arguments = arguments
         self.principal = principal
@@ -79,6 +83,7 @@ class GroupConnection:
         self.protocol = protocol
         self.max_delay_ms = max_delay_ms
         self.changed = changed
+        self.max_bytes = max_bytes
         self.snapshot: ClusterConfigSnapshot | None = None
         self.running: Assignment | None = None
         self.rejoins_requested = 0
@@ -95,6 +100,7 @@ class GroupConnection:
         self._rejoins_seen = 0
         self._memory = AssignorMemory()
         self._owners: Owners | None = None
+        self._omitted: Set[str] = frozenset()
 
     @property
     def member_id(self) -> str:
@@ -241,22 +247,50 @@ class GroupConnection:
 
     def _lead(self, leader: str, generation: int, protocol: str, members: Iterable[Any]) -> dict[str, bytes]:
         version = VERSIONS[protocol]
-        joined = [decode_metadata(member.member_id, bytes(member.metadata)) for member in members]
+        joined = list(_understood(members))
         snapshot = self._offered
         if snapshot.offset < max(member.offset for member in joined):
             assert self.snapshot is not None
             snapshot = self.snapshot
+        snapshot = self._fitting(snapshot, joined)
         rebalance = Rebalance(leader, generation, self._last_completed_generation, version, self.max_delay_ms)
         decision = assign(snapshot, joined, self._memory, time.monotonic_ns() // 1_000_000, rebalance)
         self._memory = decision.memory
         self._owners = decision.owners
         return {id: encode_assignment(assignment, version) for id, assignment in decision.assignments.items()}
 
+    def _fitting(self, snapshot: ClusterConfigSnapshot, members: Sequence[Member]) -> ClusterConfigSnapshot:
+        """Return the snapshot without the connectors for which the group's record has no room."""
+        running = {name for member in members if member.assignment for name in member.assignment.connectors}
+        chosen = fitting(snapshot.connectors, running, len(members), self.max_bytes)
+        if (omitted := snapshot.connectors.keys() - chosen.keys()) != self._omitted:
+            self._omitted = omitted
+            if omitted:
+                shown = ", ".join(map(shortened, sorted(omitted)[:MAX_SHOWN]))
+                log.error(
+                    "The assignments of all connectors need more than penstock.group.max.bytes=%d; %d of them are"
+                    " assigned to no worker until others are deleted: %s%s",
+                    self.max_bytes,
+                    len(omitted),
+                    shown,
+                    ", ..." if len(omitted) > MAX_SHOWN else "",
+                )
+        return snapshot if not omitted else replace(snapshot, connectors=chosen)
+
     def _joined(self, generation: int, member_id: str, protocol: str, told: bytes) -> None:
         self._last_completed_generation = generation
         self.completed = CompletedRebalance(
             generation, member_id, VERSIONS[protocol], decode_assignment(told), self._owners
         )
+
+
+def _understood(members: Iterable[Any]) -> Iterator[Member]:
+    """Yield the members whose metadata can be read; the others are assigned nothing."""
+    for member in members:
+        try:
+            yield decode_metadata(member.member_id, bytes(member.metadata))
+        except ValueError as error:
+            log.warning("Assigning nothing to a member of the group: %s", error)
 
 
 class _Coordinator(BaseCoordinator):  # type: ignore[misc]

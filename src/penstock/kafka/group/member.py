@@ -30,6 +30,7 @@ from penstock.core.group.membership import (
     Reachability,
     Revoked,
 )
+from penstock.core.model.limits import MAX_GROUP_BYTES
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.group.client import client_arguments
 from penstock.kafka.group.connection import CompletedRebalance, GroupConnection, JoinRefusedError
@@ -46,6 +47,9 @@ RETRY_S = 5.0  # after a refusal
 class GroupMember:
     """``deliver`` is called from the group's thread and must return at once, as a queue's ``put`` does.
 
+    ``max_bytes`` is the size of all assignments together, ``penstock.group.max.bytes``; this member, as leader, assigns
+    no more connectors than fit.
+
     Raises ConfigError for settings that can't be used, ValueError if ``protocol`` (``connect.protocol``) is none of
     Java's.
     """
@@ -58,6 +62,7 @@ class GroupMember:
         protocol: str,
         scheduled_rebalance_max_delay_ms: int,
         deliver: Callable[[GroupEvent], None],
+        max_bytes: int = MAX_GROUP_BYTES,
     ) -> None:
         if protocol not in OFFERED:
             raise ValueError(f"connect.protocol={protocol} is unknown, it must be one of {', '.join(OFFERED)}")
@@ -76,6 +81,7 @@ class GroupMember:
             scheduled_rebalance_max_delay_ms,
             self._wake.set,
             Security.of(settings).principal,
+            max_bytes,
         )
         self._reachability = Reachability(arguments["session_timeout_ms"], arguments["heartbeat_interval_ms"])
         self._reachable: bool | None = None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from penstock.api.errors import DataError
+from penstock.core.model.limits import shortened
 from penstock.kafka.offsets import records
 
 log = logging.getLogger(__name__)
@@ -63,11 +64,13 @@ class OffsetEntries:
         for entry in self._of(connector):
             try:
                 offset = records.decode_value(entry.value)
+                records.validate_format(entry.partition)  # others than workers write to the topic, too
+                records.validate_format(offset)
             except DataError as error:
                 log.error(
                     "The offset of source partition %s of connector %s is left out: %s. The connector may read again "
                     "or skip what it stands for; a reset of the connector's offsets removes it",
-                    records.canonical(entry.partition).decode(errors="replace"),
+                    shortened(records.canonical(entry.partition).decode(errors="replace")),
                     connector,
                     error,
                 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from cryptography.x509 import load_pem_x509_certificate
@@ -28,6 +27,7 @@ from penstock.core.config.clients.security import (
     SECURITY_CHECKS,
     has_counterpart,
 )
+from penstock.files import read_file
 from penstock.java import key_stores
 from penstock.java.errors import JaasError, KeyStoreError
 from penstock.java.jaas import login_module
@@ -313,6 +313,6 @@ def _pem(settings: Mapping[str, str], which: str, store: bytes) -> str | None:
 
 def _read(name: str, location: str) -> bytes:
     try:
-        return Path(location).read_bytes()
+        return read_file(location)
     except OSError as e:
         raise ConfigError(name, location, f"The file can't be read: {e.strerror}") from e

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from penstock.core.model.limits import problem_of, shortened
 from penstock.core.model.records import (
     ConfigTopicRecord,
     ConnectorConfig,
@@ -94,13 +95,19 @@ def _content(record: ConfigTopicRecord) -> tuple[str, dict[str, Any] | None]:
 
 
 def decode(offset: int, key: bytes | None, value: bytes | None) -> ConfigTopicRecord | None:
-    """The record of these bytes; None, after a warning that names offset and key, if they can't be understood."""
+    """The record of these bytes; None, after a warning that names offset and key, if they can't be understood, or
+    exceed what ``core.model.limits`` accepts.
+    """
     text = "" if key is None else key.decode(errors="replace")
     try:
-        return _record(text, None if value is None else compact.decode(value))
-    except (ValueError, TypeError, KeyError) as e:
-        log.warning("Ignoring the record at offset %d of the config topic, key `%s`: %s", offset, text[:200], e)
-        return None
+        record = _record(text, None if value is None else compact.decode(value))
+        problem = problem_of(record)
+    except (ValueError, TypeError, KeyError, RecursionError) as e:
+        record, problem = None, str(e)
+    if problem is None:
+        return record
+    log.warning("Ignoring the record at offset %d of the config topic, key `%s`: %s", offset, shortened(text), problem)
+    return None
 
 
 def is_counted(value: bytes | None) -> bool:
@@ -203,8 +210,8 @@ _READERS: dict[str, Callable[[str, Any], ConfigTopicRecord]] = {
 def task_id(text: str) -> TaskId:
     """The id of ``<connector>-<task>``; raises ValueError if it does not end with a number. Names may hold hyphens."""
     connector, hyphen, number = text.rstrip("-").rpartition("-")
-    if not hyphen or not number.isdecimal() or int(number) > 2**31 - 1:
-        raise ValueError(f"`{text}` is not the name of a connector, a hyphen and the number of a task")
+    if not hyphen or not (number.isascii() and number.isdecimal()) or int(number) > 2**31 - 1:
+        raise ValueError(f"`{shortened(text)}` is not the name of a connector, a hyphen and the number of a task")
     return TaskId(connector, int(number))
 
 
@@ -224,7 +231,7 @@ def _properties(content: Any) -> dict[str, str]:
 
 def _integer(content: Any, name: str) -> int:
     value = _object(content).get(name)
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
         raise TypeError(f"`{name}` should be an integer, not {_shown(value)}")
     return value
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from penstock.core.model.limits import name_problem, shortened
 from penstock.core.model.records import ConnectorStatus, StatusTopicRecord, TaskStatus, TopicStatus
 from penstock.java.jackson import compact
 from penstock.kafka.storage.config_records import task_id
@@ -18,6 +19,7 @@ log = logging.getLogger(__name__)
 STATES = ("UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "RESTARTING", "STOPPED", "DESTROYED")
 _CONNECTOR, _TASK, _TOPIC = "status-connector-", "status-task-", "status-topic-"
 _TOPIC_SEPARATOR = ":connector-"
+_LONGS = range(-(2**63), 2**63)
 
 
 def encode(record: StatusTopicRecord) -> tuple[bytes, bytes | None]:
@@ -50,14 +52,30 @@ def _status(record: ConnectorStatus | TaskStatus) -> bytes | None:
 
 
 def decode(partition: int, offset: int, key: bytes | None, value: bytes | None) -> StatusTopicRecord | None:
-    """The record of these bytes; None, after a warning that names offset and key, if they can't be understood."""
+    """The record of these bytes; None, after a warning that names offset and key, if they can't be understood, or
+    belong to a connector whose name is too long.
+    """
     text = "" if key is None else key.decode(errors="replace")
     try:
-        return _record(text, value)
-    except (ValueError, TypeError) as e:
-        where = f"offset {offset} of partition {partition}"
-        log.warning("Ignoring the record at %s of the status topic, key `%s`: %s", where, text[:200], e)
-        return None
+        record = _record(text, value)
+        problem = name_problem(_connector_of(record))
+    except (ValueError, TypeError, RecursionError) as e:
+        record, problem = None, str(e)
+    if problem is None:
+        return record
+    where = f"offset {offset} of partition {partition}"
+    log.warning("Ignoring the record at %s of the status topic, key `%s`: %s", where, shortened(text), problem)
+    return None
+
+
+def _connector_of(record: StatusTopicRecord) -> str:
+    match record:
+        case ConnectorStatus(name):
+            return name
+        case TaskStatus(id):
+            return id.connector
+        case TopicStatus(_, connector):
+            return connector
 
 
 def _record(key: str, value: bytes | None) -> StatusTopicRecord:
@@ -83,15 +101,18 @@ def _topic_status(key: str, value: bytes | None) -> TopicStatus:
     document = compact.decode(value)
     status = document.get("topic") if isinstance(document, dict) else None
     match status:
-        case {"name": str(), "connector": str(), "task": int(task), "discoverTimestamp": int(discovered)}:
+        case {"name": str(), "connector": str(), "task": int(task), "discoverTimestamp": int(discovered)} if (
+            task in _LONGS and discovered in _LONGS
+        ):
             return TopicStatus(topic, connector, task, discovered)
-    raise TypeError(f"the value should hold `topic` with name, connector, task and discoverTimestamp, not {document!r}")
+    what = "`topic` with name, connector, task and discoverTimestamp"
+    raise TypeError(f"the value should hold {what}, not {document!r:.100}")
 
 
 def _members(value: bytes) -> dict[str, Any]:
     document = compact.decode(value)
     match document:
-        case {"state": str(state), "generation": int(generation), **rest} if state in STATES:
+        case {"state": str(state), "generation": int(generation), **rest} if state in STATES and generation in _LONGS:
             trace, worker, version = (rest.get(name) for name in ("trace", "worker_id", "version"))
             if all(text is None or isinstance(text, str) for text in (trace, worker, version)):
                 return {

@@ -17,6 +17,7 @@ from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.restarts import RESTART_POLICY
 from penstock.core.config.validation import WorkerRules
+from penstock.core.model.limits import DEFAULT_RECORD_BYTES
 from penstock.core.model.messages import PluginFailed, Refused
 from penstock.core.model.settings import HerderSettings
 from penstock.core.topic_creation.groups import check_topic_creation
@@ -141,6 +142,7 @@ def herder_settings(s: WorkerSettings, worker_id: str) -> HerderSettings:
             "sync_timeout_ms": s.group.sync_timeout_ms,
             "unsync_backoff_ms": s.group.unsync_backoff_ms,
             "max_delay_ms": s.group.scheduled_rebalance_max_delay_ms,
+            "max_group_bytes": s.group.max_bytes,
         }
     if s.session_keys is not None:
         keys |= {
@@ -159,8 +161,22 @@ def herder_settings(s: WorkerSettings, worker_id: str) -> HerderSettings:
         distributed=s.distributed,
         restart_policy=s.values[RESTART_POLICY],
         health_of_tasks=s.values["penstock.health.tasks"],
+        max_record_bytes=max_record_bytes(s),
         **keys,
     )
+
+
+def max_record_bytes(s: WorkerSettings) -> int:
+    """Return ``max.request.size`` of the worker's producers. A value that is no number fails when they are made.
+
+    A standalone worker keeps configurations in memory, so all fit.
+    """
+    if not s.distributed:
+        return 2**31 - 1
+    try:
+        return int(s.config.get("max.request.size", DEFAULT_RECORD_BYTES))
+    except ValueError:
+        return DEFAULT_RECORD_BYTES
 
 
 def worker_rules(s: WorkerSettings, plugins: Plugins, permissions: WorkerPermissions) -> WorkerRules:

@@ -37,6 +37,7 @@ from penstock.core.model.events import (
     ConnectorStopped,
     ReconfigurationWanted,
 )
+from penstock.core.model.limits import DEFAULT_RECORD_BYTES, MAX_TASKS, task_configs_problem, tasks_problem
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.hosts.jvm.plugins.connector import JavaConnector
 from penstock.hosts.python.connector import EnvironmentConnector
@@ -125,6 +126,8 @@ class ConnectorSetup:
     task_class_name: Callable[[type], str]
     offsets: Callable[[str, Mapping[str, str]], SourceOffsets]
     """Returns the committed offsets of a source, up to the end of their topic. May block."""
+    max_record_bytes: int = DEFAULT_RECORD_BYTES
+    """``max.request.size`` of the worker: a task configuration is one record."""
 
 
 _KEY = secrets.token_bytes(32)
@@ -299,14 +302,19 @@ class ConnectorThread:
     def _task_configs(self, max_tasks: int) -> GeneratedTasks:
         connector, config = self._instance(), self._resolved(to_start=False)
         if "${" in self.raw.get("tasks.max", ""):  # the herder can't resolve references to config providers
-            max_tasks = tasks_max(config)
+            max_tasks = min(tasks_max(config), MAX_TASKS)
         with self._calling("task_configs"):
             made = task_configs(connector.task_configs(max_tasks))
         check_tasks_max(self.name, len(made), max_tasks, config)
+        if (problem := tasks_problem(len(made))) is not None:
+            raise TooManyTasks(f"The connector {self.name} has generated {problem}")
         own = {"task.class": self.setup.task_class_name(task_class(connector.task_class()))}
         if isinstance(connector, SinkConnector):
             own |= {key: self.raw[key] for key in ("topics", "topics.regex") if key in self.raw}
-        return GeneratedTasks([with_references(self.raw, {**each, **own}) for each in made], _digest(config))
+        configs = [with_references(self.raw, {**each, **own}) for each in made]
+        if (problem := task_configs_problem(configs, self.setup.max_record_bytes)) is not None:
+            raise TooManyTasks(f"The tasks of connector {self.name} can't be stored: {problem}")
+        return GeneratedTasks(configs, _digest(config))
 
     def _end(self) -> None:
         try:
@@ -331,7 +339,7 @@ _DISALLOWED = (
 
 
 class TooManyTasks(ConnectError):
-    """A connector made more tasks than ``tasks.max``; never retried."""
+    """A connector made more tasks than ``tasks.max``, or than can be stored; never retried."""
 
     java_name = "org.apache.kafka.connect.runtime.TooManyTasksException"
 
