@@ -4,6 +4,7 @@ PENSTOCK_TEST_BOOTSTRAP and PENSTOCK_TEST_REGISTRY name.
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 from collections.abc import Generator, Iterator
@@ -38,6 +39,19 @@ LOG_LINES, LOG_WIDTH = 25, 240
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write what comes of the scenarios today into their files")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
+    """What is collected, and the modules that are imported for it, stay until the end: Python's garbage collector does
+    not look through them during each test.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -32,7 +33,7 @@ def imported_names(text: str, package: str) -> Iterator[str]:
     """The full name of everything that ``text``, a module of ``package``, imports: at its top, in functions, under
     TYPE_CHECKING.
     """
-    for node in ast.walk(ast.parse(text)):
+    for node in _statements(ast.parse(text)):
         match node:
             case ast.Import(names=names):
                 yield from (name.name for name in names)
@@ -42,6 +43,18 @@ def imported_names(text: str, package: str) -> Iterator[str]:
                 full = f"{_above(package, level)}.{target}" if level else target
                 # `from penstock.core import herder` may name a module or something in one.
                 yield from (f"{full}.{name.name}" for name in names) if full.startswith("penstock") else (full,)
+
+
+def _statements(module: ast.Module) -> Iterator[ast.AST]:
+    """All statements, also within others. Expressions, most of the nodes of a tree, have none."""
+    waiting: deque[ast.AST] = deque([module])
+    while waiting:
+        node = waiting.popleft()
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, name, ())
+            if isinstance(inner, list):
+                waiting += inner
 
 
 def _above(package: str, level: int) -> str:

@@ -15,8 +15,14 @@ def levels_kept() -> Iterator[None]:
     try:
         yield
     finally:
-        logging.root.setLevel(root)
+        _set(logging.root, root)
         logging.root.handlers[:] = handlers
         for name, logger in logging.root.manager.loggerDict.items():
             if isinstance(logger, logging.Logger):
-                logger.setLevel(before.get(name, logging.NOTSET))
+                _set(logger, before.get(name, logging.NOTSET))
+
+
+def _set(logger: logging.Logger, level: int) -> None:
+    """Set the level if it is another: each call of ``setLevel`` goes through all loggers."""
+    if logger.level != level:
+        logger.setLevel(level)

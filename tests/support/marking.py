@@ -1,5 +1,5 @@
-"""Which tests need a JVM, a broker or a Spark: those with the fixtures that start one are marked ``integration`` here,
-and a test of ``make fast`` that starts a JVM fails.
+"""Which tests need a JVM, a broker, a Spark or a browser: those with the fixtures that start one are marked here, and a
+test of ``make fast`` that starts a JVM or a browser fails.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import pytest
 
 STARTING = frozenset({"bootstrap", "registry_url", "jvm", "jvm_spec"})
 """The fixtures that start a JVM or a broker, by whatever other fixture they are used."""
-MAKING = frozenset({"browser", "page", "installed"})
+MAKING = frozenset({"chromium", "installed"})
 """The fixtures of browsers, and of environments that pip makes: tests with these are marked ``slow``."""
 NOT_FAST = ("integration", "slow")
 """The marks of tests that ``make fast`` leaves out."""
 _JAVAS = frozenset({"java", "spark-submit"})
+_BROWSERS = ("/playwright/driver/node", "chromium", "google-chrome")
 _running: list[str] = []
 """The node ids of the test that runs, if it is not marked; then of what it has started."""
 
@@ -36,11 +37,12 @@ def begin(item: pytest.Item) -> None:
 
 
 def end() -> None:
-    """Called after a test. Fails if it was not marked and has started a JVM."""
+    """Called after a test. Fails if it was not marked and has started a JVM or a browser."""
     test, *started = _running or [""]
     _running.clear()
     if started:
-        pytest.fail(f"{test} starts a JVM ({started[0]}), so it has to be marked `integration`", pytrace=False)
+        what, mark = ("a browser", "slow") if starts_browser(started[0].split()) else ("a JVM", "integration")
+        pytest.fail(f"{test} starts {what} ({started[0]}), so it has to be marked `{mark}`", pytrace=False)
 
 
 def watch() -> None:
@@ -52,10 +54,16 @@ def _look(event: str, arguments: Any) -> None:
     if event == "subprocess.Popen" and _running:
         given = arguments[1]
         words = [given] if isinstance(given, str | bytes | os.PathLike) else list(given)
-        if starts_java([os.fsdecode(word) for word in words]):
-            _running.append(" ".join(map(os.fsdecode, words))[:100])
+        command = [os.fsdecode(word) for word in words]
+        if starts_java(command) or starts_browser(command):
+            _running.append(" ".join(command)[:100])
 
 
 def starts_java(command: Sequence[str]) -> bool:
     """Whether a command starts a JVM that does something, which asking for its version is not."""
     return "-version" not in command and any(os.path.basename(word) in _JAVAS for word in command)
+
+
+def starts_browser(command: Sequence[str]) -> bool:
+    """Whether a command starts a browser, or Playwright's Node, which starts one."""
+    return command[0].endswith(_BROWSERS)

@@ -7,7 +7,7 @@ import pytest
 
 from support import marking
 from support.kafka.client import Kafka
-from support.marking import starts_java
+from support.marking import starts_browser, starts_java
 
 
 def test_an_unmarked_test_that_starts_a_jvm_fails(tmp_path: Path) -> None:
@@ -19,6 +19,16 @@ def test_an_unmarked_test_that_starts_a_jvm_fails(tmp_path: Path) -> None:
     marking._running[:] = ["this test"]
     subprocess.run([java, "Main"], check=True)
     with pytest.raises(pytest.fail.Exception, match=r"this test starts a JVM .* has to be marked `integration`"):
+        marking.end()
+
+
+def test_an_unmarked_test_that_starts_a_browser_fails(tmp_path: Path) -> None:
+    browser = tmp_path / "chromium"
+    browser.write_text("#!/bin/sh\n")
+    browser.chmod(0o755)
+    marking._running[:] = ["this test"]
+    subprocess.run([browser, "--headless"], check=True)
+    with pytest.raises(pytest.fail.Exception, match=r"this test starts a browser .* has to be marked `slow`"):
         marking.end()
 
 
@@ -37,3 +47,15 @@ def test_a_test_that_uses_a_broker_is_marked(request: pytest.FixtureRequest, kaf
 )
 def test_commands_that_start_a_jvm(command: list[str], starts: bool) -> None:
     assert starts_java(command) is starts
+
+
+@pytest.mark.parametrize(
+    ("command", "starts"),
+    [
+        (["/usr/bin/chromium", "--headless"], True),
+        (["/site-packages/playwright/driver/node", "cli.js", "run-driver"], True),
+        (["python3", "-m", "chromium.numbers"], False),
+    ],
+)
+def test_commands_that_start_a_browser(command: list[str], starts: bool) -> None:
+    assert starts_browser(command) is starts
