@@ -18,6 +18,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 import threading
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.api.errors import ConnectError
+from penstock.embedded.home import home
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.messages import OpenSession
 from penstock.hosts.jvm.session import Answer, JvmSession, unanswered
@@ -36,6 +38,8 @@ log = logging.getLogger(__name__)
 
 START_SECONDS = 120.0
 ATTEMPTS = 5
+MAX_FOLDER_BYTES = 74
+"""Bytes of the folder's path: below it are 33 more to a socket, whose path may have 107."""
 END_SECONDS = 3.0
 """Time limit for the exit status of a JVM whose connection has ended."""
 DEFAULT_OPTIONS = ("-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Xshare:auto", "-XX:TieredStopAtLevel=4")
@@ -93,14 +97,43 @@ def open_session(spec: JvmSpec, about: OpenSession, answer: Answer = unanswered)
 
 
 def base_folder() -> Path:
-    """Return the folder of this user's JVMs; its path is short, since that of a socket may have 108 bytes."""
+    """Return the folder of this user's JVMs, which nobody else may enter; all processes of the user find the same.
+
+    Another user may have made one of this name in the shared folder of temporary files: then the next place counts.
+    Raises JvmStartError if there is none.
+    """
+    problems = []
+    for base in _places():
+        problem = _made_private(base)
+        if problem is None:
+            return base
+        problems.append(f"{base} {problem}")
+    raise JvmStartError(f"There is no private folder for JVMs of plugins: {'; '.join(problems)}")
+
+
+def _places() -> Iterator[Path]:
+    name = f"penstock-jvm-{os.getuid()}"
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    base = Path(runtime if runtime and os.access(runtime, os.W_OK) else "/tmp") / f"penstock-jvm-{os.getuid()}"
-    base.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = base.lstat()
-    if found.st_uid != os.getuid() or found.st_mode & 0o077 or not base.is_dir():
-        raise JvmStartError(f"{base} must be a folder of this user that nobody else may enter")
-    return base
+    if runtime and os.access(runtime, os.W_OK):
+        yield Path(runtime) / name
+    yield Path("/tmp") / name
+    yield home() / "run"
+
+
+def _made_private(folder: Path) -> str | None:
+    """Create a folder unless it is there; return why it cannot be used, or None."""
+    if len(os.fsencode(folder)) > MAX_FOLDER_BYTES:
+        return f"has a path of more than {MAX_FOLDER_BYTES} bytes, and with that of a socket too many"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found, parent = folder.lstat(), folder.parent.stat()
+    except OSError as error:
+        return f"can't be made: {error.strerror}"
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        return "is no folder of this user that nobody else may enter"
+    if parent.st_mode & stat.S_IWOTH and not parent.st_mode & stat.S_ISVTX:
+        return "is in a folder in which others may replace it"
+    return None
 
 
 @contextlib.contextmanager
