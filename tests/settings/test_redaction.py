@@ -205,3 +205,83 @@ def test_many_secrets_do_not_displace_the_workers_own_and_recent_ones() -> None:
     redaction.learn_references(["token-of-today"] * 2 + ["token-of-tonight"])
     said = redaction.clean(f"canary-of-worker {CANARY} token-of-today token-of-tonight canary-of-old-one")
     assert said == "[hidden] [hidden] [hidden] [hidden] canary-of-old-one"
+
+
+WEAK = """
+io.debezium.connector.postgresql.PostgresConnector
+io.debezium.connector.postgres.PostgresConnector
+/var/lib/postgres/data and /usr/lib/postgresql/15
+C:\\postgres\\bin
+postgres://host/x and jdbc:postgresql://host/x
+org.postgres$Inner
+my_postgres, postgres_1, postgres-operator
+postgres=1
+"""
+
+
+@pytest.mark.security
+def test_a_weak_password_is_not_given_away_by_names() -> None:
+    redaction = Redaction()
+    redaction.learn({"database.password": "postgres", "other.password": "org.apache.kafka.connect"})
+    for text in WEAK.strip().split("\n"):
+        assert redaction.clean(text) == text
+    assert redaction.clean("at org.apache.kafka.connect.runtime.Worker.run") == (
+        "at org.apache.kafka.connect.runtime.Worker.run"
+    )
+    for text in (
+        "log in with postgres.",
+        "('postgres')",
+        "user:postgres@host",
+        "postgres",
+        "x%20postgres",
+        "\\npostgres;",
+    ):
+        assert redaction.clean(text) == text.replace("postgres", "[hidden]")
+
+
+@pytest.mark.security
+def test_values_are_hidden_as_whole_tokens() -> None:
+    redaction = Redaction()
+    redaction.learn({"password": "s3cret!", "other.password": "kafka1"})
+    assert redaction.clean("kafka10 xkafka1 kafka1") == "kafka10 xkafka1 [hidden]"
+    assert redaction.clean("s3cret!x (s3cret!)") == "[hidden]x ([hidden])"
+
+
+@pytest.mark.security
+def test_values_that_nobody_writes_by_chance_are_hidden_in_other_words() -> None:
+    redaction = Redaction()
+    redaction.learn({"password": "Zq8vT2xk9", "token": "correct-horse-battery-staple-7"})
+    assert redaction.clean("xZq8vT2xk9y correct-horse-battery-staple-7x") == "x[hidden]y [hidden]x"
+
+
+@pytest.mark.security
+def test_names_of_loggers_and_threads_stay() -> None:
+    record = logging.LogRecord("penstock.worker", logging.ERROR, "", 1, "worker worker", None, None)
+    record.threadName = "worker"
+    redaction = Redaction()
+    redaction.learn({"password": "worker"})
+    observe.redact_by(redaction.clean)
+    try:
+        text, line = observe.TextLines().format(record), json.loads(observe.JsonLines().format(record))
+    finally:
+        observe.redact_by(lambda each: each)
+    assert text.endswith(" [hidden] [hidden] (penstock.worker) [worker]")
+    assert (line["logger"], line["message"]) == ("penstock.worker", "[hidden] [hidden]")
+
+
+@pytest.mark.security
+def test_secrets_that_nobody_has_learned_are_hidden_by_their_look() -> None:
+    clean = Redaction().clean
+    assert clean("Password = x;") == "Password = [hidden];"
+    assert clean("GET /x Authorization: Bearer abc") == "GET /x Authorization: Bearer [hidden]"
+    assert clean("Connector orders: 3 records") == "Connector orders: 3 records"
+
+
+@pytest.mark.security
+def test_secrets_in_values_of_any_setting_are_learned() -> None:
+    redaction = Redaction()
+    redaction.learn(
+        {"http.headers": "Authorization: Bearer canary-of-header, Accept: x", "dsn": "https://canarytoken@host/1"}
+    )
+    assert redaction.clean("it said canarytoken") == "it said [hidden]"
+    assert "canary-of-header" not in redaction.clean("Bearer canary-of-header, Accept: x was refused")

@@ -1,20 +1,27 @@
 """Removes the secrets of connectors from logs, traces and statuses: the values of their secret settings are replaced.
 
 A worker learns the values when it resolves a configuration, including those in JSON objects and in URLs. Traces may
-have any text: drivers of databases above all repeat in their messages what they were configured with.
+have any text: drivers of databases above all repeat in their messages what they were configured with. What looks like a
+secret is replaced as well, whatever it came from (``core.config.secret_texts``).
+
+A value is replaced where it is a whole token, so that a weak password such as ``postgres`` is not given away by what
+remains of ``postgresql``. One that is a single word or the name of a class is left in names of classes, paths, and
+before ``://`` and ``=``; one that nobody would write by chance is replaced everywhere.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
-from penstock.core.config.secrets import MASK, inside, is_secret, passwords_of
+from penstock.core.config.secrets import MASK, inside, is_secret, passwords_of, without_secrets
 from penstock.core.model.events import Completed, ConnectorEvent
 from penstock.core.model.tasks import OffsetsReported, TaskEvent, TopicSeen
 from penstock.java.errors import JaasError
@@ -40,6 +47,13 @@ UNCLEANED: Mapping[type, frozenset[str]] = {
 
 A class stands for those that are derived from it, too.
 """
+_WORD = re.compile(r"[A-Za-z_]+\d{0,4}|[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+")
+"""A word, or the name of a class or module."""
+_MIN_STRONG_LENGTH, _LONG = 8, 20
+_RANDOM = re.compile(r"\d[A-Za-z]+\d+[A-Za-z]|[A-Za-z]\d+[A-Za-z]+\d")
+_MIXED = re.compile(r"(?=.*\d).*[A-Za-z]", re.DOTALL)
+_BEFORE = r"(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2})|(?<=\\[nrtbf]))"
+_AFTER = r"(?!\w)"
 NAMING = frozenset({"topic", "name", "direction", "unit"})
 """Members of objects in metrics that are names: figures of different topics must not get the same one."""
 
@@ -84,11 +98,11 @@ class Redaction:
                 self._longest_first = tuple(sorted(known, key=len, reverse=True))
 
     def clean(self, text: str) -> str:
-        """Return a text with the mask in place of every secret that is known."""
+        """Return a text with the mask in place of every secret that is known, or looks like one."""
         for value in self._longest_first:
             if value in text:
-                text = text.replace(value, MASK)
-        return text
+                text = text.replace(value, MASK) if _is_strong(value) else _token(value).sub(MASK, text)
+        return without_secrets(text)
 
     def clean_event(self, event: Any) -> Any:
         """Return an event of a task or connector with the texts in it cleaned, but for ``UNCLEANED``."""
@@ -110,6 +124,25 @@ class Redaction:
             case tuple() if type(value) is tuple:
                 return tuple(self._cleaned(each) for each in value)
         return value
+
+
+def _is_strong(value: str) -> bool:
+    """Whether no name or word is likely to contain it: it is long, or changes between letters and digits often."""
+    if _WORD.fullmatch(value):
+        return False
+    return len(value) >= _MIN_STRONG_LENGTH and (
+        _RANDOM.search(value) is not None or (len(value) >= _LONG and _MIXED.search(value) is not None)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _token(value: str) -> re.Pattern[str]:
+    """Return the expression that finds a value as a whole token."""
+    before = _BEFORE if value[0].isalnum() or value[0] == "_" else ""
+    after = _AFTER if value[-1].isalnum() or value[-1] == "_" else ""
+    if _WORD.fullmatch(value):
+        before, after = rf"{before}(?<!\w[.$/\\-])", rf"{after}(?![.$/\\-]\w|://|=)"
+    return re.compile(before + re.escape(value) + after)
 
 
 def _secrets(name: str, value: str, passwords: Collection[str] = ()) -> Iterator[str]:

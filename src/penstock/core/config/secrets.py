@@ -17,13 +17,14 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from penstock.core.config.runtime_settings import secret_settings
+from penstock.core.config.secret_texts import hidden, looking_secret
 
 MASK = "[hidden]"
 """Text that Java prints for a value of type PASSWORD."""
 LOOKS_SECRET = (
     r"(?i)password|passwd|passphrase|secret|token(?!\.endpoint|izer|\.url)|credential|jaas|access[._-]?key|api[._-]?key"
     r"|account[._-]?key|private[._-]?key|keystore\.key$|auth\.user\.info|basic\.auth\.user|connection\.string|sas[._-]"
-    r"|(?:^|headers?\.)(?:proxy-)?authorization$"
+    r"|pwd$|(?:^|[._-])(?:pass|sig)$|cookie$|(?:^|headers?\.)(?:proxy-)?authorization$"
     r"|^singer\.config$|^dlt\.(config|arguments)$|^query\.masked$"
 )
 """Names of settings that look like secrets, as a regular expression that Python and Java read alike."""
@@ -42,8 +43,8 @@ _OTHERS = tuple(
         (
             r"(?i)(?P<kept>\boracle:\w+:)[^/@\s]{1,200}/(?P<secret>\S{1,200}?)(?=@(?://|\(|[^@\s]*(?:\s|$)))",
             # Parameters: ``jdbc:postgresql://host/db?user=me&password=…``
-            r"(?i)(?P<kept>[?&;:,(/][\w.-]*(?:password|passwd|passphrase|pwd|secret|token"
-            r"|(?:api|access|account|secret|private)[._-]?key)=)(?P<secret>\{[^}]{0,200}\}|[^&;\s]+)",
+            r"(?i)(?P<kept>(?:[?&;:,(/]|\B-D)[\w.-]*(?:password|passwd|passphrase|pwd|secret|token"
+            r"|(?:api|access|account|secret|private)[._-]?key|(?<![A-Za-z])(?:pass|sig)|x-amz-signature)=)(?P<secret>\{[^}]{0,200}\}|[^&;\s]+)",
         ),
     )
 )
@@ -80,23 +81,28 @@ def _masked(name: str, value: _Value, passwords: Collection[str]) -> _Value:
         return MASK
     if "${" in value or is_secret(name, passwords) or any(is_secret(inner) for inner, _ in inside(value)):
         return MASK
-    return without_passwords(value)
+    return without_secrets(value)
 
 
 def inside(value: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and texts in a value that is a JSON object, nested ones included; nothing for other values."""
+    """Yield the names and texts in a value that is a JSON object or list, nested ones included; nothing for others.
+
+    A member ``value`` has the ``name`` or ``key`` beside it as its name, too.
+    """
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
         name, each = waiting.pop()
         match each:
             case dict():
                 waiting += each.items()
+                if "value" in each:
+                    waiting += [(str(each[beside]), each["value"]) for beside in ("name", "key") if beside in each]
             case list():
                 waiting += [(name, one) for one in each]
             case str():
                 if each is not value:
                     yield name, each
-                if each.lstrip().startswith("{"):
+                if each.lstrip().startswith(("{", "[")):
                     with suppress(ValueError, RecursionError):
                         waiting.append((name, json.loads(each)))
 
@@ -111,6 +117,22 @@ def without_passwords(text: str, mask: str = MASK) -> str:
     return text
 
 
+def without_secrets(text: str, mask: str = MASK) -> str:
+    """Mask what ``without_passwords`` masks, and all that looks like a secret. Any length: a longer text is searched in
+    pieces that end at blanks, if there are any.
+    """
+    if len(text) <= MAX_LENGTH:
+        return hidden(without_passwords(text, mask), mask)
+    parts, at = [], 0
+    while at < len(text):
+        end = at + MAX_LENGTH
+        if end < len(text):
+            end = max((text.rfind(blank, at + MAX_LENGTH // 2, end) + 1 for blank in " \n"), default=0) or end
+        parts.append(hidden(without_passwords(text[at:end], mask), mask))
+        at = end
+    return "".join(parts)
+
+
 def passwords_of(text: str) -> set[str]:
     """Return the passwords in a text of any length. A longer text is searched in pieces that overlap."""
     pieces = (text[at : at + MAX_LENGTH] for at in range(0, max(len(text) - OVERLAP, 1), MAX_LENGTH - OVERLAP))
@@ -122,11 +144,14 @@ def _passwords(text: str) -> Iterator[str]:
         yield text[start:end]
     for each in _OTHERS:
         yield from (found["secret"] for found in each.finditer(text))
+    yield from looking_secret(text)
 
 
 def _replaced(text: str, mask: str) -> str:
     parts, last = [], 0
-    for begin, _, end in _of_users(text):
+    for begin, start, end in _of_users(text):
+        if text[start:end] == mask:
+            continue
         parts += [text[last : begin + len("://")], mask]
         last = end
     return "".join([*parts, text[last:]])
