@@ -6,6 +6,7 @@ PYTHON ?= python3
 JOBS ?= 3
 BIN := .venv/bin
 STAMP := .venv/.installed
+IMAGE_EXTRAS := registry opentelemetry openlineage
 CONFORMANCE ?= ../shared/conformance
 
 # Tests start Python a thousand times, and each would compile all that it imports.
@@ -103,10 +104,15 @@ check: $(STAMP)  ## check formatting, lint and types
 audit: $(STAMP)  ## compare requirements.lock with FILE=advisories.json (OSV or PyPI), offline
 	@$(BIN)/python scripts/audit.py requirements.lock "$(FILE)"
 
-lock:  ## pin the dependencies of pyproject.toml in requirements.lock (needs uv)
+lock:  ## pin the dependencies of pyproject.toml in requirements.lock, and those of the image (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		$(addprefix --extra ,demo registry opentelemetry openlineage postgres dlt aws azure gcp docs dev) \
 		--custom-compile-command "make lock" pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		$(addprefix --extra ,$(IMAGE_EXTRAS)) --constraint requirements.lock \
+		--custom-compile-command "make lock" pyproject.toml -o deploy/requirements.lock
+	printf 'setuptools\nwheel\n' | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --custom-compile-command "make lock" - -o deploy/build.lock
 
 clean:  ## remove .venv and what tests and builds left here
 	rm -rf .venv build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache spark-warehouse metastore_db derby.log flight-delays.svg

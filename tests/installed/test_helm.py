@@ -11,7 +11,9 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-from penstock.settings import load_settings
+from penstock.core.config.permissions.rules import PATHS_ALLOWED
+from penstock.settings import ConfigTransformer, load_settings
+from penstock.settings.providers import BUILT_IN
 from support.helm import JARS, HelmError, lint, template
 from support.jars import require
 
@@ -48,6 +50,7 @@ EVERYTHING = {
     "service": {"type": "LoadBalancer", "annotations": {"a": "b"}},
 }
 
+BY_NAME = {each.java_name: each for each in BUILT_IN}
 OF_OPERATORS = {"PodMonitor"}
 """Kinds that are not Kubernetes' own, so its schemas don't describe them."""
 
@@ -77,7 +80,7 @@ def test_it_is_well_formed() -> None:
 @pytest.mark.parametrize("values", [{}, EVERYTHING], ids=["defaults", "everything"])
 def test_kubernetes_accepts_what_it_renders(values: dict[str, Any], tmp_path: Path) -> None:
     resources = template(CHART, values, tmp_path)
-    kinds = {"ConfigMap", "Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"}
+    kinds = {"ConfigMap", "Deployment", "NetworkPolicy", "PodDisruptionBudget", "Service", "ServiceAccount"}
     assert {each["kind"] for each in resources} == kinds | (
         {"HorizontalPodAutoscaler", "Role", "RoleBinding", "PodMonitor"} if values else set()
     )
@@ -148,3 +151,70 @@ def test_clients_may_call_the_service_by_its_names(tmp_path: Path) -> None:
     service = of(resources, "Service")["metadata"]["name"]
     assert service in names
     assert [name for name in names if name.startswith(f"{service}.") and name.endswith(".svc")]
+
+
+def resolved(tmp_path: Path, config: dict[str, str], **values: Any) -> dict[str, str]:
+    """A connector's configuration with the references that the worker of the chart resolves."""
+    given = load_settings(properties(template(CHART, values, tmp_path), tmp_path))
+    providers = ConfigTransformer.of(given.config, lambda kind, name: BY_NAME[name])
+    return {key: value or "" for key, value in providers.transform(dict(config)).items()}
+
+
+@pytest.mark.security
+def test_connectors_can_refer_to_what_is_for_them_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"POD_IP": "10.0.0.7", "TOKEN": "hush", "REGION": "eu"}.items():
+        monkeypatch.setenv(name, value)
+    for folder in ("secrets/db", "other"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "password").write_text("hush")
+    config = {
+        "pod": "${env:POD_IP}",
+        "token": "${env:TOKEN}",
+        "region": "${env:REGION}",
+        "secret": f"${{dir:{tmp_path}/secrets/db:password}}",
+        "other": f"${{dir:{tmp_path}/other:password}}",
+        "dots": f"${{dir:{tmp_path}/secrets/../other:password}}",
+        "files": "${file:/etc/penstock/worker.properties:group.id}",
+    }
+    kept = {key: config[key] for key in ("token", "other", "dots", "files")}
+    found = resolved(tmp_path, config)
+    assert found == {**kept, "pod": "10.0.0.7", "secret": "hush", "region": config["region"]}
+    assert resolved(tmp_path, config, allowedEnv=["REGION"]) == {**found, "region": "eu"}
+
+
+@pytest.mark.security
+def test_connectors_read_and_write_below_data_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POD_IP", "10.0.0.7")
+    for values, folders in (({}, "/data"), ({"allowedPaths": ["/a", "/b"]}, "/a,/b")):
+        assert load_settings(properties(template(CHART, values, tmp_path), tmp_path)).config[PATHS_ALLOWED] == folders
+    with pytest.raises(HelmError, match="allowedPaths"):
+        template(CHART, {"allowedPaths": []}, tmp_path)
+    with pytest.raises(HelmError, match="allowedEnv"):
+        template(CHART, {"allowedEnv": [".*"]}, tmp_path)
+
+
+@pytest.mark.security
+def test_pods_are_reached_from_their_namespace_alone(tmp_path: Path) -> None:
+    rules = of(template(CHART, {}, tmp_path), "NetworkPolicy")["spec"]
+    pods = of(template(CHART, {}, tmp_path), "Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert rules["podSelector"]["matchLabels"].items() <= pods.items()
+    assert (rules["policyTypes"], rules["ingress"]) == (["Ingress"], [{"from": [{"podSelector": {}}]}])
+    ingress = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}
+    further = of(template(CHART, {"networkPolicy": {"from": [ingress]}}, tmp_path), "NetworkPolicy")["spec"]["ingress"]
+    assert further[1:] == [{"from": [ingress], "ports": [{"port": "rest", "protocol": "TCP"}]}]
+    without = template(CHART, {"networkPolicy": {"enabled": False}}, tmp_path)
+    assert "NetworkPolicy" not in {each["kind"] for each in without}
+
+
+@pytest.mark.security
+def test_pods_have_no_rights_that_they_do_not_need(tmp_path: Path) -> None:
+    pod = of(template(CHART, {}, tmp_path), "Deployment")["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert of(template(CHART, {}, tmp_path), "Service")["spec"]["type"] == "ClusterIP"

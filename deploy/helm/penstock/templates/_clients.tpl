@@ -49,6 +49,10 @@
 {{- $_ := set $all "config.providers" "env,dir" }}
 {{- $_ := set $all "config.providers.env.class" "org.apache.kafka.common.config.provider.EnvVarConfigProvider" }}
 {{- $_ := set $all "config.providers.dir.class" "org.apache.kafka.common.config.provider.DirectoryConfigProvider" }}
+{{- /* Connectors can have references, too: only to what is there for them. */}}
+{{- $_ := set $all "config.providers.env.param.allowlist.pattern" (join "|" (prepend .Values.allowedEnv "POD_IP")) }}
+{{- $_ := set $all "config.providers.dir.param.allowed.paths" "/mnt/secrets" }}
+{{- $_ := set $all "penstock.paths.allowed" (join "," .Values.allowedPaths) }}
 {{- if .Values.spark.kubernetes }}
 {{- $_ := set $all "spark.driver.host" "${env:POD_IP}" }}
 {{- $_ := set $all "spark.kubernetes.namespace" .Release.Namespace }}
