@@ -256,7 +256,7 @@ def test_messages_of_errors_have_no_secrets(refused: bool) -> None:
         submitted.set_result(m.Refused(500, "canary-7f3a is no broker").reply())
     else:
         submitted.set_exception(OSError("canary-7f3a is no broker"))
-    client = httpx.AsyncClient()
+    client = httpx.AsyncClient(verify=False)
     app = make_router(lambda request: submitted, client, clean=lambda text: text.replace("canary-7f3a", "[hidden]"))
 
     async def ask() -> httpx.Response:

@@ -7,9 +7,12 @@ person at the terminal. During a rebalance workers answer 409; the client retrie
 from __future__ import annotations
 
 import json
+import os
 import re
+import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import dropwhile, islice
 from types import TracebackType
 from typing import Any, Self
@@ -37,6 +40,12 @@ _LOGIN = re.compile(r"([A-Za-z]+://)([^/?#]*)@")
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
 
 
+@cache
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Return what httpx trusts with these values of SSL_CERT_FILE and SSL_CERT_DIR, which takes time to read."""
+    return httpx.create_ssl_context()
+
+
 class Client:
     """A client of the worker at ``url``; any worker of a cluster will do. Close it, or use it in a ``with`` statement.
 
@@ -60,7 +69,8 @@ class Client:
         auth = (name, password) if user else in_url
         single = httpx.Limits(max_keepalive_connections=0)  # a kept connection may be closed just as it is used
         try:
-            self._http = httpx.Client(timeout=timeout, auth=auth, limits=single)
+            context = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+            self._http = httpx.Client(timeout=timeout, auth=auth, limits=single, verify=context)
         except OSError as error:  # certificates that the environment names
             raise UnreachableError(f"No TLS client can be created for the worker at {self.url}: {error}.") from error
         except (ImportError, ValueError, httpx.InvalidURL) as error:

@@ -62,7 +62,7 @@ def head(length: int, method: str = "PUT") -> bytes:
 
 def test_a_large_body_is_refused() -> None:
     with serving(**{"penstock.rest.max.body.bytes": "100000"}) as (url, port):
-        put = lambda body: httpx.put(f"{url}connectors/x/config", content=body, headers=JSON, timeout=900)  # noqa: E731
+        put = lambda body: httpx.put(f"{url}connectors/x/config", content=body, headers=JSON, timeout=900, verify=False)  # noqa: E731
         assert put(config_of(100_000)).json() == "PutConfig"
         assert put(config_of(100_001)).status_code == 413
         streamed = put(iter([config_of(60_000), b" " * 60_000]))
@@ -77,7 +77,9 @@ def test_a_large_body_is_refused() -> None:
 def test_the_default_is_16_mib() -> None:
     with serving() as (url, _):
         for size, status in ((16 * 2**20, 200), (16 * 2**20 + 1, 413)):
-            answer = httpx.put(f"{url}connectors/x/config", content=config_of(size), headers=JSON, timeout=900)
+            answer = httpx.put(
+                f"{url}connectors/x/config", content=config_of(size), headers=JSON, timeout=900, verify=False
+            )
             assert answer.status_code == status
 
 
@@ -95,9 +97,13 @@ def test_all_bodies_together_are_bounded() -> None:
 def test_memory_of_bodies_is_released() -> None:
     with serving(**{"penstock.rest.max.body.bytes": "2000"}) as (url, port):
         for _ in range(BODIES_AT_ONCE * 2):
-            assert httpx.put(f"{url}connectors/x/config", content=config_of(2000), headers=JSON, timeout=900).is_success
+            assert httpx.put(
+                f"{url}connectors/x/config", content=config_of(2000), headers=JSON, timeout=900, verify=False
+            ).is_success
             connected(port, head(2000) + b"x" * 1500).close()
-        assert httpx.put(f"{url}connectors/x/config", content=config_of(2000), headers=JSON, timeout=900).is_success
+        assert httpx.put(
+            f"{url}connectors/x/config", content=config_of(2000), headers=JSON, timeout=900, verify=False
+        ).is_success
 
 
 @pytest.mark.parametrize(
@@ -147,7 +153,7 @@ def test_a_crowd_leaves_room() -> None:
         for sent in [b"", b"GET /connectors HTTP/1.1\r\n", head(1000) + b"{"] * 20:
             with contextlib.suppress(ConnectionError):
                 stack.enter_context(closing(connected(port, sent)))
-            assert httpx.get(url, timeout=900).json() == "GetRoot"
+            assert httpx.get(url, timeout=900, verify=False).json() == "GetRoot"
 
 
 @pytest.fixture
@@ -226,7 +232,9 @@ def test_depth_and_numbers_are_bounded() -> None:
 
         def patch(offset: str) -> Any:
             body = f'{{"offsets": [{{"partition": {{"a": {offset}}}, "offset": {{}}}}]}}'
-            return httpx.patch(f"{url}connectors/x/offsets", content=body, headers=JSON, timeout=900).json()
+            return httpx.patch(
+                f"{url}connectors/x/offsets", content=body, headers=JSON, timeout=900, verify=False
+            ).json()
 
         assert patch("[" * 90 + "]" * 90) == "AlterOffsets"
         assert patch("[" * 200 + "]" * 200)["message"].startswith("The request's body is nested too deeply")
@@ -242,7 +250,7 @@ def test_others_are_answered_while_large_bodies_are_parsed() -> None:
         statuses: list[int] = []
 
         def send() -> None:
-            answer = httpx.put(f"{url}connectors/x/config", content=body, headers=JSON, timeout=900)
+            answer = httpx.put(f"{url}connectors/x/config", content=body, headers=JSON, timeout=900, verify=False)
             statuses.append(answer.status_code)
 
         threads = [threading.Thread(target=send) for _ in range(6)]
@@ -250,7 +258,7 @@ def test_others_are_answered_while_large_bodies_are_parsed() -> None:
             thread.start()
         asked = 0
         while any(thread.is_alive() for thread in threads):
-            assert httpx.get(url, timeout=900).json() == "GetRoot"
+            assert httpx.get(url, timeout=900, verify=False).json() == "GetRoot"
             asked += 1
         assert statuses == [400] * 6  # so many settings are not accepted; that is known when all have been parsed
         assert asked > 1

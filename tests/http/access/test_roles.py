@@ -95,7 +95,7 @@ def passwords(config: Mapping[str, Any]) -> set[str]:
 @pytest.fixture
 def users(setup: dict[str, str], cluster: RestCluster) -> Callable[[str], As]:
     guard = authentication(setup, {}, lambda: None)
-    client = httpx.AsyncClient()
+    client = httpx.AsyncClient(verify=False)
     app = make_router(
         lambda request: cluster.submit("one", request),
         client,

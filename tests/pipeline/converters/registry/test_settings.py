@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ssl
 import sys
 
 import pytest
@@ -252,6 +253,27 @@ def test_settings_of_the_client_may_have_the_prefix_of_the_registry(double):
 def test_the_host_of_the_certificate_is_checked_unless_there_is_no_algorithm_for_it(double, algorithm, checked):
     given = {} if algorithm is None else {"schema.registry.ssl.endpoint.identification.algorithm": algorithm}
     assert converter(double, given).registry._client._rest_client.verify.check_hostname is checked
+
+
+@pytest.mark.parametrize(
+    ("config", "reads"),
+    [
+        ({}, False),
+        ({"schema.registry.url": "https://127.0.0.1:9"}, True),
+        ({"schema.registry.url": "http://127.0.0.1:9,HTTPS://127.0.0.1:9"}, True),
+    ],
+)
+def test_authorities_are_read_only_for_tls_and_no_certificate_is_believed_without_them(double, config, reads):
+    verify = converter(double, config).registry._client._rest_client.verify
+    assert (verify.verify_mode, verify.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert bool(verify.get_ca_certs()) is reads
+
+
+def test_authorities_are_read_for_the_server_of_tokens(double):
+    login = {f"bearer.auth.client.{name}": "x" for name in ("id", "secret")}
+    config = {"bearer.auth.credentials.source": "OAUTHBEARER", **login}
+    rest = converter(double, {**config, "bearer.auth.issuer.endpoint.url": "https://127.0.0.1:9/token"})
+    assert rest.registry._client._rest_client.verify.get_ca_certs()
 
 
 def test_credentials_in_the_address_are_sent_only_if_the_source_is_given(double):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import re
+import ssl
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,6 +49,9 @@ def connect(settings: Mapping[str, Any], raw: Mapping[str, str], extra: str) -> 
             raise ConfigError("proxy.port", settings["proxy.port"], "It must be given with proxy.host")
         config["proxy"] = f"http://{settings['proxy.host']}:{settings['proxy.port']}"
     tls = _tls(settings)
+    plain = _all_plain(settings) and tls is not None and not (tls.trusted or tls.chain)
+    if plain:
+        config["ssl.ca.location"] = False  # else it reads the certificates of all authorities, which takes time
     with tempfile.TemporaryDirectory(prefix="penstock-registry-") as folder:
         if tls is not None:
             config.update(_certificates(tls, Path(folder)))
@@ -55,6 +59,9 @@ def connect(settings: Mapping[str, Any], raw: Mapping[str, str], extra: str) -> 
             client = client_module.SchemaRegistryClient(config)
         except (ValueError, TypeError, OSError) as error:
             raise ConfigError(f"The client of the schema registry can't be made of its settings: {error}") from error
+    if plain:  # and should TLS be used after all, no certificate is believed
+        client._rest_client.verify.verify_mode = ssl.CERT_REQUIRED
+        client._rest_client.verify.check_hostname = True
     _adjust(client, tls, _headers(raw))
     return Registry(client, settings["retries.wait.ms"] / 1000, _context(settings["schema.registry.url"][0]))
 
@@ -64,6 +71,12 @@ def _context(url: str) -> str:
     parent, _, last = urlsplit(url).path.rstrip("/").rpartition("/")
     name = unquote(last).strip(":").removeprefix(".")
     return f":.{name}:" if name and parent.endswith("/contexts") else ""
+
+
+def _all_plain(settings: Mapping[str, Any]) -> bool:
+    """Whether no server is asked over TLS, neither a registry nor one for tokens."""
+    urls = [*settings["schema.registry.url"], settings["bearer.auth.issuer.endpoint.url"] or ""]
+    return not any(url.lower().startswith("https:") for url in urls)
 
 
 def _addresses(settings: Mapping[str, Any]) -> dict[str, str]:
