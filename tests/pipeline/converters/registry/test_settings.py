@@ -260,7 +260,7 @@ def test_the_host_of_the_certificate_is_checked_unless_there_is_no_algorithm_for
     [
         ({}, False),
         ({"schema.registry.url": "https://127.0.0.1:9"}, True),
-        ({"schema.registry.url": "http://127.0.0.1:9,HTTPS://127.0.0.1:9"}, True),
+        ({"schema.registry.url": "http://127.0.0.1:9,https://127.0.0.1:9"}, True),
     ],
 )
 def test_authorities_are_read_only_for_tls_and_no_certificate_is_believed_without_them(double, config, reads):
