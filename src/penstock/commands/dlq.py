@@ -6,7 +6,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +19,7 @@ from penstock.commands._rest import URL, Name, Url, User, client, complain
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
+    from penstock.http.client import Client
     from penstock.kafka.letters.queue import Letter
 
 app = typer.Typer(no_args_is_help=True, help="List, show or replay the dead letters of a connector.")
@@ -26,6 +27,8 @@ app = typer.Typer(no_args_is_help=True, help="List, show or replay the dead lett
 _PLACE = re.compile(r"(.+)-([0-9]+)-([0-9]+)")
 PLACE = "TOPIC-PARTITION-OFFSET"
 NOT_FOUND = 3
+MAX_SHOWN = 20
+"""Skipped records of which a replay says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,57 @@ class Queue:
     topic: str
     settings: dict[str, str]
     consumer: Consumer
+
+
+@dataclass(slots=True)
+class AskedTopics:
+    """``ReplayTargets`` by the connector's configuration as the worker shows it. Which topics of a pattern, or of a
+    reference to a config provider, are internal or not, the worker is asked.
+    """
+
+    worker: Client
+    connector: str
+    config: dict[str, str]
+    topic: str | None
+    """The topic of letters that do not name theirs."""
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def may_receive(self, topic: str, letter: Letter | None) -> bool:
+        from penstock.core.config.sink import topics_of
+
+        names, pattern = topics_of(self.config.get("topics")), self.config.get("topics.regex", "").strip()
+        if not pattern and not any("${" in name for name in names):
+            return topic in names
+        if letter is None:
+            return True  # each letter is asked for
+        if topic not in self._known:
+            self._known[topic] = self._ask(topic, letter)
+        return self._known[topic]
+
+    def _ask(self, topic: str, letter: Letter) -> bool:
+        from penstock.http.client_errors import ResourceNotFoundError, WorkerError
+
+        own = letter.error_header("topic") is not None
+        try:
+            planned = self.worker.planned_replay(self.connector, letter.position, None if own else self.topic)
+        except ResourceNotFoundError:  # Java's worker
+            return self._matches(topic)
+        except WorkerError as error:
+            if error.status == 400:
+                return False
+            raise
+        return any(each["topic"] == topic for each in planned["replayed"])
+
+    def _matches(self, topic: str) -> bool:
+        from penstock.core.config.internal_topics import OF_KAFKA
+        from penstock.java.regex import compile_regex
+
+        pattern = self.config.get("topics.regex", "").strip()
+        return bool(pattern) and topic not in OF_KAFKA and bool(compile_regex(pattern).fullmatch(topic))
+
+    def __str__(self) -> str:
+        key = "topics.regex" if self.config.get("topics.regex", "").strip() else "topics"
+        return f"{key}={self.config.get(key, '')}"
 
 
 @app.command("list")
@@ -142,24 +196,36 @@ def replay(
     """
     from penstock.kafka.letters.replay import Replay, check_replay, done_of, only_topic, replay_producer
 
-    with _queue(connector, url, user, bootstrap, command_config) as queue:
+    with (
+        _queue(connector, url, user, bootstrap, command_config) as queue,
+        client(url, user) as worker,
+    ):
         check_replay(connector, queue.type, queue.config)
         asked = {_place(place, queue.topic): place for place in places or ()}
-        wanted = Replay(queue.consumer, connector, queue.topic, topic or only_topic(queue.config))
+        reads = AskedTopics(worker, connector, queue.config, topic)
+        wanted = Replay(queue.consumer, connector, queue.topic, reads, topic or only_topic(queue.config))
+        wanted.check_topic()
         if dry_run:
             sent = list(wanted.planned(done_of(queue.consumer, queue.topic), asked))
         else:
             sent = list(wanted.send(replay_producer(connector, queue.settings), asked))
     found = {(each.letter.partition, each.letter.offset) for each in sent}
+    skipped = wanted.skipped
     if output is OutputFormat.JSON:
         shown = [{"record": s.letter.position, "topic": s.topic, "partition": s.partition} for s in sent]
-        print_json({"queue": queue.topic, "dry_run": dry_run, "replayed": shown})
+        reasons = [{"record": record, "reason": why} for record, why in skipped.reasons.items()]
+        counts = {"skipped": skipped.count, "skipped_records": reasons}
+        print_json({"queue": queue.topic, "dry_run": dry_run, "replayed": shown, **counts})
     else:
         _print_sent(connector, sent, dry_run)
-    missing = [place for key, place in asked.items() if key not in found]
+    if skipped.count:
+        complain(f"Skipped {_records(skipped.count)}, which may not be sent where the headers say:")
+        for record, why in list(skipped.reasons.items())[:MAX_SHOWN]:
+            complain(f"{record}: {why}.")
+    missing = [place for key, place in asked.items() if key not in found and place not in skipped.reasons]
     for place in missing:
         complain(f"The record at {place} does not exist, is another connector's, or has been replayed already.")
-    if missing:
+    if missing or skipped.count:
         raise typer.Exit(1)
 
 

@@ -48,6 +48,10 @@ class ActiveTopics:
     def all(self) -> list[TopicStatus]:
         return [record for of_one in self._read.values() for record in of_one.values()]
 
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return every active topic with its connector. Any thread may call this."""
+        return [(topic, name) for name, topics in list(self._read.items()) for topic in list(topics)]
+
     def records(self, connector: str) -> list[TopicStatus]:
         return list(self._read.get(connector, {}).values())
 

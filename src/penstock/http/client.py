@@ -237,6 +237,11 @@ class Client:
         """Return what a configuration would do to real records; ``body`` as in ``/openapi.json``."""
         return self.request("POST", "penstock", "v1", "preview", body=body)
 
+    def planned_replay(self, name: str, record: str, topic: str | None) -> dict[str, Any]:
+        """Return what a replay of one dead letter would do. ``topic``: for a record that does not name its topic."""
+        body = {"records": [record], "dry_run": True, **({} if topic is None else {"topic": topic})}
+        return self.request("POST", "penstock", "v1", "connectors", name, "dead-letters", "replay", body=body)
+
     def logs(self, name: str, query: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the last log ``lines`` of it and its tasks; None if the worker is Java's."""
         try:

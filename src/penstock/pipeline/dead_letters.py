@@ -17,9 +17,11 @@ from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.topic_settings import TopicSettings
+from penstock.core.config.internal_topics import InternalTopicError
 from penstock.core.model.tasks import TaskId
 from penstock.java.text import java_class_name
 from penstock.kafka.letters.queue import PREFIX, QUEUE_SETTINGS, queue_setting
+from penstock.kafka.topic_guard import TopicGuard
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.errors import RecordFailure
 from penstock.pipeline.metrics import Metrics
@@ -40,14 +42,15 @@ def has_context(config: Mapping[str, str], type: str = "sink") -> bool:
     return config.get(f"{QUEUE_SETTINGS[type]}context.headers.enable", "false").strip().lower() == "true"
 
 
-def make_queue(admin: AdminClient, config: Mapping[str, str], type: str = "sink") -> None:
-    """Create the topic with one partition if it is missing.
+def make_queue(admin: AdminClient, config: Mapping[str, str], guard: TopicGuard, type: str = "sink") -> None:
+    """Create the topic with one partition if it is missing. ``guard``: of the producer of dead letters.
 
-    Raises ConnectError, and TaskFencedError if no broker answers.
+    Raises ConnectError, InternalTopicError for a topic that may not be one, and TaskFencedError if no broker answers.
     """
     topic = queue_of(config, type)
     assert topic is not None
     try:
+        guard.check_written({topic})
         if not exists(admin, topic):
             log.error("Topic %s doesn't exist. Will attempt to create topic.", topic)
             factor = f"{QUEUE_SETTINGS[type]}topic.replication.factor"
@@ -56,6 +59,8 @@ def make_queue(admin: AdminClient, config: Mapping[str, str], type: str = "sink"
     except RetriableError as e:
         failed = f"Could not initialize dead letter queue with topic={topic}"
         raise TaskFencedError(f"{failed}: the brokers have not answered in time") from e
+    except InternalTopicError:
+        raise
     except (ConnectError, KafkaException) as e:
         raise ConnectError(f"Could not initialize dead letter queue with topic={topic}") from e
 

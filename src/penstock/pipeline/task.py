@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from penstock.api.errors import ConnectError
+from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 
 CommittedOffsets = tuple[tuple[dict[str, Any] | None, dict[str, Any], str | None], ...]
@@ -62,6 +63,8 @@ class TaskSpec:
     The worker's offsets topic, if ``offsets_topic`` is the connector's own; commits are copied to it.
     """
     kafka_cluster_id: str = ""
+    internal_topics: InternalTopics = NO_INTERNAL_TOPICS
+    """Topics that records may neither be read from nor written to."""
     plugin_path: tuple[str, ...] = ()
     environment: dict[str, str] | None = None
     """The place of the task's class, if its plugin has an environment of its own (``hosts.python``)."""

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
 from penstock.wire.messages import Message, MessageCodec
 
 
@@ -20,6 +21,8 @@ class PreviewRequest(Message, frozen=True, kw_only=True):
     connector: dict[str, str]
     """The connector's configuration, its name included."""
     worker: dict[str, str]
+    internal_topics: InternalTopics = NO_INTERNAL_TOPICS
+    """Topics that may not be read."""
     plugin_path: list[str] = []
     limit: int = 5
     """Maximum number of records."""

@@ -13,6 +13,7 @@ from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.returned import polled_batch, task_configs
 from penstock.api.source import SourceTask
+from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.preview.messages import PreviewRequest
 
@@ -39,6 +40,10 @@ class PreviewContext:
     offset_reader: NoOffsets = field(default_factory=NoOffsets)
     transaction: None = None
     plugin_metrics: PluginMetrics = field(default_factory=lambda: MetricsOfPlugins({}).of())
+    internal: InternalTopics = NO_INTERNAL_TOPICS
+
+    def internal_topics(self) -> InternalTopics:
+        return self.internal
 
     def request_task_reconfiguration(self) -> None:
         pass
@@ -57,6 +62,7 @@ def harmless_tasks(connector: Connector, request: PreviewRequest) -> list[dict[s
     Raises HarmfulError.
     """
     source = connector if isinstance(connector, SourceConnector) else None
+    connector.context = PreviewContext(dict(request.connector), internal=request.internal_topics)  # type: ignore[assignment]
     made = None if source is None else source.tasks_for_preview(request.connector)
     if made is None and not request.poll and not (source is not None and source.polling_is_harmless):
         name = request.connector.get("connector.class")
@@ -73,11 +79,11 @@ def poll(connector: Connector, request: PreviewRequest, configs: list[dict[str, 
     if not issubclass(task_class, SourceTask):
         raise ConnectError(f"The tasks of {request.connector.get('connector.class')} can't be polled for a preview")
     if configs is None:
-        configs = _task_configs(connector, dict(request.connector))
+        configs = _task_configs(connector, request)
     if not configs:
         return None
     task = task_class()
-    task.context = PreviewContext(dict(configs[0]))
+    task.context = PreviewContext(dict(configs[0]), internal=request.internal_topics)
     try:
         task.start(dict(configs[0]))
         return _polled(task, request)
@@ -85,8 +91,9 @@ def poll(connector: Connector, request: PreviewRequest, configs: list[dict[str, 
         task.stop()
 
 
-def _task_configs(connector: Connector, config: dict[str, str]) -> list[dict[str, str]]:
-    connector.context = PreviewContext(config)  # type: ignore[assignment]
+def _task_configs(connector: Connector, request: PreviewRequest) -> list[dict[str, str]]:
+    config = dict(request.connector)
+    connector.context = PreviewContext(config, internal=request.internal_topics)  # type: ignore[assignment]
     connector.start(config)
     try:
         return task_configs(connector.task_configs(1))

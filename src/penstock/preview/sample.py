@@ -12,10 +12,14 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError
+from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
+from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
-from penstock.kafka.client_settings import connector_consumer
+from penstock.kafka.client_settings import bootstrap_servers, connector_consumer, unmatched_topics
 from penstock.kafka.clients import new_consumer
 from penstock.kafka.letters.queue import PREFIX, Letter
+from penstock.kafka.topic_guard import TopicGuard
+from penstock.pipeline.broker_errors import check_topics
 from penstock.pipeline.sink.fetch import raw_batch
 from penstock.preview.messages import PreviewRequest
 
@@ -24,12 +28,12 @@ METADATA_S = 10.0
 
 
 def sample(request: PreviewRequest) -> Batch:
-    """Read at most ``limit`` records, as bytes. Raises ConnectError if there is no such topic."""
+    """Read at most ``limit`` records, as bytes. Raises ConnectError if there is no such topic, or it is internal."""
     name = "penstock-preview"
     java = connector_consumer(request.worker, request.connector, name, group_id=name)
     consumer = new_consumer(java, **{"enable.partition.eof": True})
     try:
-        batch = raw_batch(_messages(consumer, request))
+        batch = raw_batch(_messages(consumer, request, java))
     finally:
         consumer.close()
     if request.origin is None or not len(batch) or not isinstance(batch.origin, SinkOrigin):
@@ -40,10 +44,10 @@ def sample(request: PreviewRequest) -> Batch:
     return batch.with_(topics=[topic], partitions=[partition], headers=headers, origin=origin)
 
 
-def _messages(consumer: Consumer, request: PreviewRequest) -> list[Message]:
+def _messages(consumer: Consumer, request: PreviewRequest, java: Mapping[str, str]) -> list[Message]:
     ends: dict[tuple[str, int], int] = {}
     starts = []
-    for topic, partition in _partitions(consumer, request):
+    for topic, partition in _partitions(consumer, request, java):
         low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=METADATA_S)
         wanted = high - request.limit if request.offset is None else request.offset
         start = min(max(low, wanted), high)
@@ -81,11 +85,20 @@ def _until(consumer: Consumer, ends: dict[tuple[str, int], int], deadline: float
             del left[place]
 
 
-def _partitions(consumer: Consumer, request: PreviewRequest) -> list[tuple[str, int]]:
-    topics = [topic.strip() for topic in request.connector.get("topics", "").split(",") if topic.strip()]
-    if pattern := request.connector.get("topics.regex"):
-        matches = compile_regex(pattern).fullmatch
-        topics = sorted(topic for topic in consumer.list_topics(timeout=METADATA_S).topics if matches(topic))
+def _partitions(consumer: Consumer, request: PreviewRequest, java: Mapping[str, str]) -> list[tuple[str, int]]:
+    topics = topics_of(request.connector.get("topics"))
+
+    def look_up() -> str | None:
+        return consumer.list_topics(timeout=METADATA_S).cluster_id
+
+    guard = TopicGuard(request.internal_topics, bootstrap_servers(java), look_up)
+    if pattern := request.connector.get("topics.regex", "").strip():
+        listed = consumer.list_topics(timeout=METADATA_S)
+        matches, unmatched = compile_regex(pattern).fullmatch, unmatched_topics(java)
+        names = {topic for topic in listed.topics if topic not in unmatched and matches(topic)}
+        topics = sorted(guard.readable(names, listed.cluster_id))
+    check_topics(topics)
+    guard.check_read(topics)
     found = []
     for topic in topics:
         known = consumer.list_topics(topic, timeout=METADATA_S).topics[topic]
@@ -98,7 +111,11 @@ def _partitions(consumer: Consumer, request: PreviewRequest) -> list[tuple[str, 
 
 
 def request_of_letter(
-    config: Mapping[str, str], letter: Letter, worker: dict[str, str], plugin_path: list[str]
+    config: Mapping[str, str],
+    letter: Letter,
+    worker: dict[str, str],
+    plugin_path: list[str],
+    internal_topics: InternalTopics = NO_INTERNAL_TOPICS,
 ) -> PreviewRequest:
     """Return the request to preview a dead letter of a sink, as if it had been read from its original topic."""
     place = [letter.error_header(name) for name in ("topic", "partition", "offset")]
@@ -112,6 +129,7 @@ def request_of_letter(
             "topics": letter.topic,
         },
         worker=worker,
+        internal_topics=internal_topics,
         plugin_path=plugin_path,
         limit=1,
         partition=letter.partition,

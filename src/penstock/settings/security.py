@@ -60,6 +60,13 @@ def define_permissions(config: ConfigDef) -> None:
         ),
         ("plugins.denied", "", "Patterns of the classes that connectors may not use, whatever is allowed."),
         (
+            "topics.denied",
+            "",
+            "Patterns of topics on the worker's cluster that connectors may neither read nor write, such as the "
+            "internal topics of other groups of workers. This worker's own topics and the offsets topics of its "
+            "connectors are refused in any case.",
+        ),
+        (
             "functions.allowed",
             None,
             "Patterns of the Python functions and classes, as `module.function`, that the "

@@ -48,6 +48,7 @@ from penstock.worker.configuration.configurations import (
 )
 from penstock.worker.configuration.permissions import WorkerPermissions
 from penstock.worker.configuration.reloads import Reloads
+from penstock.worker.configuration.topics import KnownConnectors
 from penstock.worker.connectors.connectors import Connectors
 from penstock.worker.connectors.run import ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
@@ -56,7 +57,7 @@ from penstock.worker.loop import Loop, Parts
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.lineage.runs import LineageConnector as Connected
-from penstock.worker.monitoring.log_lines import AuditTopic, LogLines
+from penstock.worker.monitoring.log_lines import AuditTopic, LogLines, audit_refusals
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.previews import WorkerPreviews
 from penstock.worker.monitoring.prometheus_text import PrometheusText
@@ -93,7 +94,8 @@ class Worker:
         self._redaction = Redaction()
         self._providers = ConfigTransformer.of(config, self._plugins.resolve, self._redaction.learn_references)
         self._redaction.learn_own(config)
-        permissions = WorkerPermissions.of(settings, self._plugins)
+        permissions = WorkerPermissions.of(settings, self._plugins, self._known_connectors())
+        self._topics = permissions.topics
         rules = worker_rules(settings, self._plugins, permissions)
         self._reloads = Reloads(self.submit)
         self._configurations = Configurations(
@@ -215,6 +217,7 @@ class Worker:
                 (partition, offset) for partition, offset, _ in offsets.for_task(name, config)
             ],
             max_record_bytes=max_record_bytes(settings),
+            internal_topics=self._topics.internal,
         )
         facts = WorkerFacts(
             config=config,
@@ -224,6 +227,7 @@ class Worker:
             plugin_path=settings.plugin_path,
             cluster_id=self._cluster_id,
             variables=self._telemetry.variables,
+            internal_topics=self._topics.internal,
         )
         specs = Specs(facts, self._plugins, configurations.resolve, configurations.check_task, offsets)
         try:
@@ -248,6 +252,7 @@ class Worker:
             check=configurations.check,
             clean=self._redaction.clean,
             sample=self._hosts.sample,
+            internal_topics=self._topics.internal,
             plugin_path=settings.plugin_path,
         )
         levels = WorkerLevels(self._levels, self._hosts.log_level)
@@ -263,7 +268,12 @@ class Worker:
             log_lines=self._log_lines,
             preview=previews.answer,
             dead_letters=DeadLetters(
-                config, self._config_of, self._plugins.kind, previews.decoded, configurations.check_overrides
+                config,
+                self._config_of,
+                self._plugins.kind,
+                previews.decoded,
+                configurations.check_overrides,
+                self._topics.internal,
             ).answer,
         )
         return Parts(
@@ -287,6 +297,19 @@ class Worker:
             raise Refused(404, f"Connector {name} not found")
         return {**self._configurations.resolve(known.config), "name": name}
 
+    def _known_connectors(self) -> KnownConnectors:
+        """Return access to the herder's state, which is made later."""
+        return KnownConnectors(
+            configs=lambda: [
+                (name, each.config, len(each.task_configs))
+                for name, each in list(self._herder.state.connectors.items())
+            ],
+            active=lambda: self._herder.statuses.topics.pairs(),
+            is_source=lambda config: self._plugins.kind(config) == "source",
+            resolve=lambda config: self._configurations.resolve(config),
+            cluster_id=self._cluster_id,
+        )
+
     def _connector(self, name: str) -> Connected | None:
         known = self._herder.state.connectors.get(name)
         if known is None:
@@ -307,6 +330,7 @@ class Worker:
         )
 
     def _observe(self, event: LoopEvent) -> None:
+        audit_refusals(event)
         self._metrics.observe(event)
         self._health.observe(event)
         self._history.observe(event)

@@ -14,6 +14,7 @@ from typing import Protocol
 from penstock.api.query import QueryTask
 from penstock.api.source import SourceTask
 from penstock.core.config.catalog import Catalog
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.model.actions import StartTask
 from penstock.hosts.python.tasks import place_of
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
@@ -41,6 +42,8 @@ class WorkerFacts:
     """May block."""
     variables: dict[str, str]
     """See ``TaskSpec``."""
+    internal_topics: Callable[[], InternalTopics] = InternalTopics
+    """May block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class Specs:
             known_topics=start.known_topics,
             track_topics=self.worker.track_topics,
             kafka_cluster_id=self.worker.cluster_id(),
+            internal_topics=self.worker.internal_topics(),
             plugin_path=self.worker.plugin_path,
             is_source=is_source,
             offsets_topic=topic,

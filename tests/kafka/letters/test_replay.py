@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
@@ -13,9 +15,10 @@ from confluent_kafka import Consumer
 import penstock.kafka.letters.replay as replays
 from faults.broker import FaultyBroker
 from penstock.api.errors import ConnectError
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.kafka.admin import NoAnswerError
 from penstock.kafka.letters.queue import Letter, letter_at, letters
-from penstock.kafka.letters.replay import Done, Replay, Sent, done_of, queue_consumer, replay_producer
+from penstock.kafka.letters.replay import Done, ReadTopics, Replay, Sent, done_of, queue_consumer, replay_producer
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import eventually, new_name
 
@@ -52,16 +55,91 @@ def reading(kafka: Kafka, connector: str) -> Iterator[Consumer]:
         consumer.close()
 
 
+class Anywhere:
+    """Targets of a connector that reads every topic."""
+
+    def may_receive(self, topic: str, letter: Letter | None) -> bool:
+        return True
+
+
 def dead(value: str, topic: str, partition: int = 0, connector: str = "c") -> Record:
     told = {"topic": topic, "partition": str(partition), "offset": "0", "connector.name": connector}
     headers = [(f"__connect.errors.{name}", text.encode()) for name, text in told.items()]
     return Record(value, "k", 0, (("mine", b"1"), *headers), 1234)
 
 
+INTERNAL = InternalTopics({"w-config": "the worker's `config.storage.topic`"})
+
+
+def guarded(kafka: Kafka, queue: str, connector: str, reads: dict[str, str], *places: tuple[int, int]) -> Replay:
+    """A replay to what a connector reads that is configured so; it has been carried out."""
+    internal = replace(INTERNAL, servers=kafka.bootstrap)
+    with reading(kafka, connector) as consumer:
+        producer = replay_producer(connector, {"bootstrap.servers": kafka.bootstrap})
+        read = ReadTopics.of(reads, consumer, {"bootstrap.servers": kafka.bootstrap}, internal)
+        done = Replay(consumer, connector, queue, read, next(iter(read.names), None))
+        list(done.send(producer, places))
+        return done
+
+
+@pytest.mark.security
+@pytest.mark.integration
+def test_dead_letters_go_only_to_topics_that_the_connector_reads(kafka: Kafka) -> None:
+    topic, foreign, queue, c = kafka.create_topic(), kafka.create_topic(), kafka.create_topic(), new_name()
+    kafka.create_topic("w-config")
+    hostile = [foreign, "w-config", "__consumer_offsets", "no such", "a\x1b[2J\r\n", "", f"{topic}\0", "x" * 5000]
+    letters = [dead("evil", each, 0, c) for each in hostile]
+    kafka.produce(queue, [dead("a", topic, 0, c), *letters, dead("b", topic, 0, c)])
+    done = guarded(kafka, queue, c, {"topics": f" {topic} , other"})
+    assert (done.skipped.count, len(done.skipped.reasons)) == (8, 8)
+    why = done.skipped.reasons[f"{queue}-0-1"]
+    assert why == f'It names topic "{foreign}", which connector {c} does not read (topics=other,{topic})'
+    assert "\x1b" not in "".join(done.skipped.reasons.values())
+    assert max(map(len, done.skipped.reasons.values())) < 600
+    eventually(lambda: kafka.values(topic) == [b"a", b"b"])
+    assert guarded(kafka, queue, c, {"topics": topic}).skipped.count == 8, "they stay, and nothing is sent twice"
+    assert guarded(kafka, queue, c, {"topics": topic}, (0, 2)).skipped.count == 1
+    by_pattern = guarded(kafka, queue, c, {"topics.regex": ".*"})
+    assert by_pattern.skipped.reasons.keys() >= {f"{queue}-0-2", f"{queue}-0-3"}, "internal topics"
+    assert kafka.values(foreign) == [b"evil"]
+    assert (kafka.values("w-config"), kafka.values(topic)) == ([], [b"a", b"b"])
+
+
+@pytest.mark.security
+@pytest.mark.integration
+@pytest.mark.parametrize("partition", ["-1", "x", "", "٣", "9" * 40, "2147483648", "0x1", " 1", "+1"])
+def test_a_hostile_partition_is_skipped(kafka: Kafka, partition: str) -> None:
+    topic, queue, c = kafka.create_topic(), kafka.create_topic(), new_name()
+    headers = [("topic", topic), ("partition", partition), ("connector.name", c)]
+    told = tuple((f"__connect.errors.{name}", text.encode()) for name, text in headers)
+    kafka.produce(queue, [Record("evil", "k", 0, told), dead("a", topic, 0, c)])
+    done = guarded(kafka, queue, c, {"topics": topic})
+    assert list(done.skipped.reasons) == [f"{queue}-0-0"]
+    eventually(lambda: kafka.values(topic) == [b"a"])
+
+
+@pytest.mark.security
+def test_a_topic_of_the_users_must_be_one_that_the_connector_reads() -> None:
+    unused: Any = None
+    read = ReadTopics.of({"topics": "a"}, unused, {}, INTERNAL)
+    Replay(unused, "c", "q", read, "a").check_topic()
+    with pytest.raises(ConnectError, match=r'"b" is no topic that connector c reads \(topics=a\)'):
+        Replay(unused, "c", "q", read, "b").check_topic()
+
+
+def test_gaps_of_skipped_letters_are_forgotten_when_there_are_too_many() -> None:
+    done = Done(0, set(range(1, 4000, 2)))
+    done.shorten(100)
+    assert len(done.metadata()) <= 100
+    assert 3999 in done
+    assert (3998 in done, 0 in done) == (False, True)
+
+
 def replay(kafka: Kafka, queue: str, connector: str, *places: tuple[int, int], topic: str | None = None) -> list[str]:
     with reading(kafka, connector) as consumer:
         producer = replay_producer(connector, {"bootstrap.servers": kafka.bootstrap})
-        return [each.letter.position for each in Replay(consumer, connector, queue, topic).send(producer, places)]
+        sending = Replay(consumer, connector, queue, Anywhere(), topic).send(producer, places)
+        return [each.letter.position for each in sending]
 
 
 @pytest.mark.integration
@@ -140,7 +218,7 @@ def interrupted(broker: FaultyBroker, queue: str, connector: str, own: dict[str,
     """What is left of a replay, all of whose connections have been lost after the first letter."""
     with reading(Kafka(broker.bootstrap), connector) as consumer:
         producer = replay_producer(connector, {"bootstrap.servers": broker.proxied, **own})
-        sending = Replay(consumer, connector, queue).send(producer, ())
+        sending = Replay(consumer, connector, queue, Anywhere()).send(producer, ())
         next(sending)
         broker.proxy.reset()
         time.sleep(1)  # the producer has noticed it

@@ -23,7 +23,7 @@ class Client:
 
     def list_topics(self, topic: str | None = None, timeout: float = 0) -> Any:
         one = SimpleNamespace(error=None, partitions={0: None})
-        return SimpleNamespace(topics=dict.fromkeys(NAMES, one))
+        return SimpleNamespace(topics=dict.fromkeys(NAMES, one), cluster_id="here")
 
     def subscribe(self, topics: list[str], **callbacks: Any) -> None:
         self.subscribed = topics

@@ -12,7 +12,9 @@ from penstock.api.record import SourceRecord
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceTask
 from penstock.connectors.postgres.task import PostgresSourceTask
+from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS
 from penstock.core.model.tasks import TaskId
+from penstock.kafka.topic_guard import guard_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, PipelineStage, Step
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
@@ -143,7 +145,13 @@ def stored(task_class: type[Task], exactly_once: bool, *values: bytes) -> list[b
     steps = SourceSteps(
         [Step(PipelineStage.TRANSFORMATION, "f", filtered)], None, SourceLogReporter(ID, ErrorSettings(), metrics)
     )
-    loop = SourceLoop(runtime, task, commit, steps, TargetTopics(TopicReporter(SOURCE, control, host), kafka))
+    loop = SourceLoop(
+        runtime,
+        task,
+        commit,
+        steps,
+        TargetTopics(TopicReporter(SOURCE, control, host), kafka, guard_of(NO_INTERNAL_TOPICS, {})),
+    )
     try:
         loop.run()
     except ConnectError:

@@ -9,7 +9,9 @@ import confluent_kafka as ck
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.source import SourceTask
+from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS
 from penstock.core.model.tasks import TaskId
+from penstock.kafka.topic_guard import guard_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
@@ -99,7 +101,7 @@ def reported(task_class: type[Busy], exactly_once: bool) -> list[list[str]]:
     else:
         commit = AtLeastOnce(runtime, task, sender, offsets, other, TIMING)  # type: ignore[arg-type]
     steps = SourceSteps([], None, SourceLogReporter(ID, ErrorSettings(), metrics))
-    topics = TargetTopics(TopicReporter(SOURCE, control, host), other)  # type: ignore[arg-type]
+    topics = TargetTopics(TopicReporter(SOURCE, control, host), other, guard_of(NO_INTERNAL_TOPICS, {}))  # type: ignore[arg-type]
     SourceLoop(runtime, task, commit, steps, topics).run()  # type: ignore[arg-type]
     return task.reported
 

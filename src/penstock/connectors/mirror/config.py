@@ -22,10 +22,12 @@ from penstock.connectors.mirror.classes.filters import (
 )
 from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.settings import Settings
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.kafka.client_settings import with_prefix
 from penstock.kafka.clients import check_resolvable, new_admin
 from penstock.kafka.offsets.groups import GroupOffsets
 from penstock.kafka.security.settings import SECURITY
+from penstock.kafka.topic_guard import TopicGuard, guard_of
 
 # These begin like settings of clients, but are the connector's own.
 _NOT_CLIENTS = {"consumer.poll.timeout.ms", "admin.timeout.ms"}
@@ -148,6 +150,10 @@ class MirrorConfig:
         return [TopicPartition(topic, int(number)) for topic, _, number in encoded]
 
     # -- clients
+
+    def guard(self, cluster: str, internal: InternalTopics) -> TopicGuard:
+        """Make the guard of topics on a cluster, ``source`` or ``target``."""
+        return guard_of(internal, self.admin(cluster, "topic-guard"))
 
     def admin(self, cluster: str, role: str) -> dict[str, str]:
         return self._named(_client_settings(self.given, cluster, "admin"), role)

@@ -20,6 +20,7 @@ from penstock.connectors.mirror.records import Heartbeat
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import HEARTBEAT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET, check
+from penstock.core.config.internal_topics import internal_topics_of
 from penstock.kafka.admin import TopicSpec, create_topic
 
 
@@ -104,6 +105,7 @@ class MirrorHeartbeatConnector(SourceConnector):
 
     def _create_topic(self) -> None:
         c = self._config
+        c.guard("target", internal_topics_of(self)).check_written({c.policy.heartbeats_topic()})
         factor = c["heartbeats.topic.replication.factor"]
         spec = TopicSpec(c.policy.heartbeats_topic(), 1, factor, {"cleanup.policy": "compact"})
         create_topic(self._admin, spec, c.admin_timeout)

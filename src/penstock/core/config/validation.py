@@ -281,7 +281,7 @@ def _check_group(props: Props, values: dict[str, ConfigValue], worker: WorkerRul
     key = f"{CONSUMER}group.id"
     if key in props:
         own = values.setdefault(key, ConfigValue(key, props[key]))
-        if props[key] == worker.group_id:
+        if (props[key] or "").strip() == worker.group_id:
             own.add_error(f"Consumer group {props[key]} conflicts with Connect worker group {worker.group_id}")
     elif worker.group_id == f"connect-{values[NAME].value}":
         named = f"Consumer group for sink connector named {values[NAME].value}"

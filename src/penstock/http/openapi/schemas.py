@@ -152,6 +152,8 @@ SCHEMAS: dict[str, Json] = {
         dry_run={"type": "boolean"},
         replayed=_list(_object(topic=TEXT, count=NUMBER)),
         records=_list(_object(record=TEXT, topic=TEXT, partition=NUMBER_OR_NULL)),
+        skipped={**NUMBER, "description": "Number of records that may not be sent where their headers say"},
+        skipped_records=_list(_object(record=TEXT, reason=TEXT)),
         missing={**_list(TEXT), "description": "Records that are missing, another connector's, or already replayed"},
         complete={"type": "boolean", "description": "Whether no records are left, except missing ones"},
     ),

@@ -1,5 +1,8 @@
 """Replaying dead letters, each once: back to the topic they were read from, without the headers about the failure.
 
+Who may write to the queue decides what the headers say, so a record is sent only to topics that the connector reads by
+its own configuration; others are skipped and counted.
+
 The records and the note that they were sent are one transaction. The note is an offset of the group
 ``penstock-dlq-<connector>`` in the queue: all letters before it are done, and so are those that its metadata names, as
 in ``7,9-12``. Of two replays at a time the later one fences the earlier.
@@ -7,26 +10,36 @@ in ``7,9-12``. Of two replays at a time the later one fences the earlier.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 
 from penstock.api.errors import ConnectError
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.config.sink import topics_of
+from penstock.java.regex import compile_regex
+from penstock.java.regex.pattern import JavaPattern
 from penstock.kafka.admin import NoAnswerError, is_unreached, sentence
 from penstock.kafka.background import await_done, in_background
+from penstock.kafka.client_settings import bootstrap_servers
 from penstock.kafka.clients import AT_GROUPS, HANGS_SECONDS, SILENT, init_transactions, new_consumer, new_producer
 from penstock.kafka.letters.queue import Letter, letters, partitions_of
+from penstock.kafka.topic_guard import TopicGuard
 
 AT_ONCE = 500
 """Number of letters in one transaction."""
 MAX_METADATA_LENGTH = 4000
 """Characters; brokers take 4096 by default (``offset.metadata.max.bytes``)."""
+MAX_REASONS = 500
+"""Skipped letters of which a replay says why."""
+MAX_PARTITION = 2**31 - 1
+MAX_TOPIC_LENGTH = 249
 _PATIENCE = 30.0
 _ABORT_SECONDS = 5.0
 """For the end of a transaction that has failed; the next replay ends it otherwise."""
@@ -58,6 +71,73 @@ def only_topic(config: Mapping[str, str]) -> str | None:
     """The one topic that the connector reads; None if there may be several."""
     topics = topics_of(config.get("topics"))
     return topics[0] if len(topics) == 1 else None
+
+
+class ReplayTargets(Protocol):
+    """The topics to which the dead letters of a sink may be sent: those that it reads by its own configuration."""
+
+    def may_receive(self, topic: str, letter: Letter | None) -> bool:
+        """Whether this topic is one. ``letter``: the one that names it, None if a user does.
+
+        Raises ConnectError if that is not known.
+        """
+
+    def __str__(self) -> str:
+        """Return the setting that says which topics these are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTopics:
+    """``ReplayTargets`` of a configuration whose references are resolved."""
+
+    names: frozenset[str]
+    pattern: JavaPattern | None
+    """``topics.regex``; None if topics are named."""
+    guard: TopicGuard
+    """Of the producer of the replay."""
+    existing: frozenset[str] = frozenset()
+    """The topics that exist, which a pattern may match."""
+
+    @classmethod
+    def of(
+        cls, config: Mapping[str, str], consumer: Consumer, settings: Mapping[str, Any], internal: InternalTopics
+    ) -> ReadTopics:
+        """``consumer`` and its ``settings``: of the queue's cluster, which is also that of the topics.
+
+        Raises ConfigError for a ``topics.regex`` that Java does not take.
+        """
+        names, pattern = frozenset(topics_of(config.get("topics"))), config.get("topics.regex", "").strip()
+        compiled = compile_regex(pattern) if pattern and not names else None
+        existing = frozenset(consumer.list_topics(timeout=_PATIENCE).topics) if compiled else frozenset[str]()
+
+        def look_up() -> str | None:
+            return consumer.list_topics(timeout=_PATIENCE).cluster_id
+
+        return cls(names, compiled, TopicGuard(internal, bootstrap_servers(settings), look_up), existing)
+
+    def may_receive(self, topic: str, letter: Letter | None) -> bool:
+        matched = self.pattern is not None and topic in self.existing and self.pattern.fullmatch(topic) is not None
+        return (matched or topic in self.names) and topic in self.guard.usable({topic}, writing=True)
+
+    def __str__(self) -> str:
+        return f"topics.regex={self.pattern.pattern}" if self.pattern else f"topics={','.join(sorted(self.names))}"
+
+
+@dataclass(slots=True)
+class SkippedLetters:
+    """Dead letters that a replay has skipped."""
+
+    count: int = 0
+    reasons: dict[str, str] = field(default_factory=dict)
+    """A sentence for each of the first MAX_REASONS, by position."""
+    first: dict[int, int] = field(default_factory=dict)
+    """Offset of the first one of each partition of the queue."""
+
+    def add(self, letter: Letter, why: str) -> None:
+        self.count += 1
+        self.first.setdefault(letter.partition, letter.offset)
+        if len(self.reasons) < MAX_REASONS:
+            self.reasons[letter.position] = why
 
 
 def replay_producer(connector: str, settings: Mapping[str, str]) -> Producer:
@@ -101,6 +181,14 @@ class Done:
         self.next = max(self.next, offset + 1)
         self.beyond = {each for each in self.beyond if each >= self.next}
 
+    def shorten(self, length: int) -> None:
+        """Count the first gaps as done until ``metadata`` has at most so many characters."""
+        while self.beyond and len(self.metadata()) > length:
+            self.next = min(self.beyond)
+            while self.next in self.beyond:
+                self.beyond.remove(self.next)
+                self.next += 1
+
     def metadata(self) -> str:
         runs = groupby(enumerate(sorted(self.beyond)), lambda each: each[1] - each[0])
         spans = [[offset for _, offset in run] for _, run in runs]
@@ -138,7 +226,9 @@ class Replay:
     consumer: Consumer
     connector: str
     queue: str
+    reads: ReplayTargets
     topic: str | None = None
+    skipped: SkippedLetters = field(default_factory=SkippedLetters)
 
     def planned(self, done: Mapping[int, Done], places: Collection[tuple[int, int]]) -> Iterator[Sent]:
         """Yield the records to send: these (partition and offset), or all that are not done yet.
@@ -147,7 +237,8 @@ class Replay:
         """
         there = set(self.consumer.list_topics(timeout=_PATIENCE).topics)
         for letter in self._wanted(done, places):
-            yield self._addressed(letter, there)
+            if (sent := self._addressed(letter, there)) is not None:
+                yield sent
 
     def _wanted(self, done: Mapping[int, Done], places: Collection[tuple[int, int]]) -> Iterator[Letter]:
         starts = {partition: each.next for partition, each in done.items()}
@@ -159,7 +250,13 @@ class Replay:
             if letter.may_be_of(self.connector) and letter.offset not in done[letter.partition]:
                 yield letter
 
-    def _addressed(self, letter: Letter, there: Collection[str]) -> Sent:
+    def check_topic(self) -> None:
+        """Raises ConnectError if ``topic`` is none that the connector reads."""
+        if self.topic is not None and not self.reads.may_receive(self.topic, None):
+            raise ConnectError(f"{_shown(self.topic)} is no topic that connector {self.connector} reads ({self.reads})")
+
+    def _addressed(self, letter: Letter, there: Collection[str]) -> Sent | None:
+        """Return where a letter goes; None if it is skipped."""
         topic, partition = letter.error_header("topic"), letter.error_header("partition")
         if topic is None:
             topic, partition = self.topic, None
@@ -168,11 +265,19 @@ class Replay:
                 f"The record at {letter.position} does not say from which topic it came, since it was written without "
                 "errors.deadletterqueue.context.headers.enable; say where it is to go"
             )
+        if not self.reads.may_receive(topic, letter):
+            came = f"It names topic {_shown(topic)}, which connector {self.connector} does not read ({self.reads})"
+            self.skipped.add(letter, came)
+            return None
+        number = None if partition is None else _partition(partition)
+        if partition is not None and number is None:
+            self.skipped.add(letter, f"It names partition {_shown(partition)}, which is no number of a partition")
+            return None
         if topic not in there:
             raise ConnectError(
                 f"The record at {letter.position} came from topic {topic}, which does not exist any more"
             )
-        return Sent(letter, topic, None if partition is None else int(partition))
+        return Sent(letter, topic, number)
 
     def send(self, producer: Producer, places: Collection[tuple[int, int]]) -> Iterator[Sent]:
         """Send what is planned, and yield it as soon as it is committed. The producer is transactional.
@@ -200,10 +305,13 @@ class Replay:
             for each in chunk:
                 _produce(producer, each, lambda error, _: refused.append(error) if error is not None else None)
                 mine = done[each.letter.partition]
-                if all_before:
-                    mine.up_to(each.letter.offset)
+                offset, partition = each.letter.offset, each.letter.partition
+                if all_before and offset < self.skipped.first.get(partition, offset + 1):
+                    mine.up_to(offset)
                 else:
-                    mine.beyond.add(each.letter.offset)
+                    mine.beyond.add(offset)
+                    if all_before:  # what lies between are letters that were skipped
+                        mine.shorten(MAX_METADATA_LENGTH)
             left = producer.flush(_PATIENCE)
             if refused:
                 raise KafkaException(refused[0])
@@ -234,6 +342,16 @@ class Replay:
             await_done(start, "send the offsets", _PATIENCE + HANGS_SECONDS)
         except NoAnswerError:
             raise _no_answer("the client does not come back from sending offsets") from None
+
+
+def _partition(text: str) -> int | None:
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 10 else -1
+    return number if 0 <= number <= MAX_PARTITION else None
+
+
+def _shown(header: str) -> str:
+    """Return the value of a header, which may be anything, as a quoted text of visible characters."""
+    return json.dumps(header[:MAX_TOPIC_LENGTH])
 
 
 def _no_answer(why: str) -> KafkaException:

@@ -11,9 +11,12 @@ from collections.abc import Callable, Mapping
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from penstock.api.errors import RetriableError
+from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
-from penstock.kafka.client_settings import unmatched_topics
+from penstock.kafka.client_settings import bootstrap_servers, unmatched_topics
+from penstock.kafka.topic_guard import LOOK_UP_S, TopicGuard
 from penstock.pipeline.broker_errors import check_topics
 
 log = logging.getLogger(__name__)
@@ -24,8 +27,18 @@ Rebalance = Callable[[Consumer, list[TopicPartition]], None]
 class Subscription:
     """Subscribes a consumer, again whenever other topics match."""
 
-    def __init__(self, config: Mapping[str, str], consumer: Mapping[str, str], max_age: float) -> None:
-        """``consumer``: its settings, as Java's. ``max_age``: seconds between two look-ups."""
+    def __init__(
+        self,
+        config: Mapping[str, str],
+        consumer: Mapping[str, str],
+        max_age: float,
+        internal: InternalTopics = NO_INTERNAL_TOPICS,
+    ) -> None:
+        """``consumer``: its settings, as Java's. ``max_age``: seconds between two look-ups. ``internal``: topics that
+        are refused if they are named, and match no pattern.
+        """
+        self._internal, self._servers = internal, bootstrap_servers(consumer)
+        self._guard: TopicGuard | None = None
         self._topics = set(topics_of(config.get("topics")))
         regex = config.get("topics.regex", "").strip()
         self._pattern = compile_regex(regex) if regex and not self._topics else None
@@ -38,7 +51,7 @@ class Subscription:
     ) -> None:
         """Called by the loop in each turn; subscribes at first, and when topics have been created or deleted.
 
-        Raises KafkaError for a name that no topic can have.
+        Raises KafkaError for a name that no topic can have, InternalTopicError for a topic that may not be read.
         """
         if now < self._next:
             return
@@ -46,14 +59,21 @@ class Subscription:
         if self._pattern is not None:
             self._next = now + self._max_age
             try:
-                names = consumer.list_topics(timeout=10).topics
+                listed = consumer.list_topics(timeout=10)
             except KafkaException as e:
                 log.warning("The topics that match %s could not be listed: %s", self._pattern.pattern, e.args[0].str())
                 self._next = now + 1.0
                 return
-            wanted = {name for name in names if name not in self._unmatched and self._pattern.fullmatch(name)}
+            names = {name for name in listed.topics if name not in self._unmatched and self._pattern.fullmatch(name)}
+            wanted = self._guarded(consumer).readable(names, listed.cluster_id)
         else:
             check_topics(wanted)
+            try:
+                self._guarded(consumer).check_read(wanted)
+            except RetriableError as e:
+                log.warning("%s", e)
+                self._next = now + 1.0
+                return
             self._next = float("inf")
         if wanted != self._subscribed:
             self._subscribed = wanted
@@ -62,3 +82,10 @@ class Subscription:
                 consumer.subscribe(sorted(wanted), on_assign=on_assign, on_revoke=on_revoke, on_lost=on_lost)
             else:
                 consumer.unsubscribe()
+
+    def _guarded(self, consumer: Consumer) -> TopicGuard:
+        if self._guard is None:
+            self._guard = TopicGuard(
+                self._internal, self._servers, lambda: consumer.list_topics(timeout=LOOK_UP_S).cluster_id
+            )
+        return self._guard

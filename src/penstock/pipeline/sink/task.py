@@ -13,6 +13,7 @@ from penstock.java.text import java_class_name
 from penstock.kafka.client_settings import connector_producer, max_poll_records
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.kafka.statistics import ClientStatistics
+from penstock.kafka.topic_guard import guard_of
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.dead_letters import DeadLetterQueue, make_queue, queue_of
@@ -82,10 +83,12 @@ def run_sink_task(
         reporters: list[FailureReporter] = [LogReporter(id, settings, metrics)]
         queue = None
         if queue_of(connector) is not None:
-            make_queue(
-                make_admin(spec.worker_config, connector, client_id=f"connector-dlq-adminclient-{id}"), connector
-            )
             java = connector_producer(spec.worker_config, connector, f"connector-dlq-producer-{id}")
+            make_queue(
+                make_admin(spec.worker_config, connector, client_id=f"connector-dlq-adminclient-{id}"),
+                connector,
+                guard_of(spec.internal_topics, java),
+            )
             queue = DeadLetterQueue(id, connector, new_producer(java), metrics, originals.original)
             reporters.insert(0, queue)
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
@@ -152,7 +155,7 @@ def _consumer(
     client = new_consumer(java, on_commit=commits.answered, **{"enable.partition.eof": True, **statistics.settings()})
     return statistics, GroupConsumer(
         client,
-        Subscription(connector, java, native["metadata.max.age.ms"] / 1000),
+        Subscription(connector, java, native["metadata.max.age.ms"] / 1000, spec.internal_topics),
         max_poll_records(spec.worker_config, connector) or MAX_RECORDS,
         str(native["auto.offset.reset"]),
         cooperative or native.get("group.protocol") == "consumer",

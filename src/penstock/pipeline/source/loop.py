@@ -19,6 +19,7 @@ from penstock.api.record import SourceRecord
 from penstock.api.returned import idle_seconds, polled_batch
 from penstock.api.runtime_hooks import RuntimeHooks, hooks_of
 from penstock.api.source import SourceTask
+from penstock.kafka.topic_guard import TopicGuard
 from penstock.pipeline.errors import Step, StoppedError
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import CommitPolicy, Ending
@@ -44,12 +45,13 @@ class SourceSteps:
 
 @dataclass(slots=True)
 class TargetTopics:
-    """The topics that records are sent to: created if a rule says so, and reported to the worker once a record has
-    arrived.
+    """The topics that records are sent to: checked, created if a rule says so, and reported to the worker once a record
+    has arrived.
     """
 
     active: TopicReporter
     creator: TopicCreator
+    guard: TopicGuard
     awaited: set[str] = field(default_factory=set)
     """New topics in which no record has arrived yet."""
 
@@ -58,6 +60,13 @@ class TargetTopics:
         new = self.active.unknown(topics) - self.awaited
         self.awaited |= new
         return new
+
+    def ensure(self, topics: set[str]) -> None:
+        """Create those that a rule wants. Raises InternalTopicError if a record may not be sent to one of them, and
+        what ``TopicCreator.ensure`` raises.
+        """
+        self.guard.check_written(topics)
+        self.creator.ensure(topics)
 
     def arrived(self, topics: set[str]) -> None:
         self.active.used(topics)
@@ -185,12 +194,13 @@ class SourceLoop:
         self._report_topics(1.0 if new else 0.0)
 
     def _create_topics(self, topics: set[str]) -> None:
-        """Create those that a rule wants. Raises StoppedError if the task is stopped while brokers can't be reached:
-        nothing that was polled after these records may be sent.
+        """Check them and create those that a rule wants. Raises StoppedError if the task is stopped while brokers can't
+        be reached: nothing that was polled after these records may be sent. Raises InternalTopicError: no record of the
+        batch is sent.
         """
         while True:
             try:
-                self.topics.creator.ensure(topics)
+                self.topics.ensure(topics)
                 return
             except RetriableError as error:
                 log.warning("Failed to send records. Backing off before retrying", exc_info=True)

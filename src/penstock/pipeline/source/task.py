@@ -19,6 +19,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.runtime_hooks import hooks_of
 from penstock.api.source import SourceTask, TransactionContext
+from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
 from penstock.core.config.runtime_settings import value_of
 from penstock.core.config.source import TRANSACTION_BOUNDARY, TRANSACTION_INTERVAL
 from penstock.core.model.tasks import TaskId
@@ -28,6 +29,7 @@ from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
 from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
 from penstock.kafka.security.settings import Security
+from penstock.kafka.topic_guard import TopicGuard, guard_of
 from penstock.pipeline.broker_errors import unsent
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
@@ -78,6 +80,11 @@ class SourceContext:
     plugin_metrics: PluginMetrics
     metrics: Metrics
     """The metrics of the run, for tasks of our own whose records are sent elsewhere."""
+    internal: InternalTopics = NO_INTERNAL_TOPICS
+    """The topics that no record may be read from or written to, for tasks of our own that have clients of Kafka."""
+
+    def internal_topics(self) -> InternalTopics:
+        return self.internal
 
 
 def run_source_task(
@@ -129,7 +136,9 @@ def run_source_task(
             offsets.load(host.committed_offsets())
             transaction = commit.context
         creator = TopicCreator(_admin(spec, id), _rules(spec), task.settings_for_new_topic, lambda: _principal(spec))
-        task.context = SourceContext(dict(spec.config), offsets, transaction, plugins.of(), metrics)
+        task.context = SourceContext(
+            dict(spec.config), offsets, transaction, plugins.of(), metrics, spec.internal_topics
+        )
         stop = StopOnce(task.stop, control.calls)
         stack.callback(stop)
         hooks = hooks_of(task)
@@ -142,7 +151,7 @@ def run_source_task(
         host.running()
         chained = [*chain.steps, *noting(spec, metrics), *conversion.from_java()]
         steps = SourceSteps(timed(chained, metrics, control.calls), dead_letters, failure_log)
-        topics = TargetTopics(TopicReporter(spec, control, host), creator)
+        topics = TargetTopics(TopicReporter(spec, control, host), creator, _guard(spec))
         loop = SourceLoop(runtime, task, commit, steps, topics)
         errors.meanwhile = loop.meanwhile
         metrics.before_report = SourceFigures(task, offsets, sender.statistics, metrics, spec.offsets_topic).measure
@@ -248,7 +257,7 @@ def _dead_letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceDeadLet
     if queue_of(spec.connector_config, "source") is None:
         return None
     admin = make_admin(spec.worker_config, spec.connector_config, client_id=f"connector-dlq-adminclient-{id}")
-    make_queue(admin, spec.connector_config, "source")
+    make_queue(admin, spec.connector_config, _guard(spec), "source")
     return SourceDeadLetters(id, spec.connector_config, metrics)
 
 
@@ -259,6 +268,10 @@ def _worker_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
 def _own_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
     client_id = f"connector-producer-{id}-offsets"
     return lambda: new_producer(connector_producer(spec.worker_config, spec.connector_config, client_id))
+
+
+def _guard(spec: TaskSpec) -> TopicGuard:
+    return guard_of(spec.internal_topics, connector_producer(spec.worker_config, spec.connector_config, ""))
 
 
 def _admin(spec: TaskSpec, id: TaskId) -> Callable[[], AdminClient]:

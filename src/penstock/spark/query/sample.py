@@ -49,7 +49,8 @@ def sample(spec: TaskSpec, session: SparkSession, limit: int, seconds: float) ->
         task, config = stack.enter_context(_made(spec, session))
         offsets = SourceTaskOffsets(spec)
         metrics = Metrics(lambda values: None, ())
-        task.context = SourceContext(config, offsets, None, MetricsOfPlugins({}).of(), metrics)
+        plugin_metrics = MetricsOfPlugins({}).of()
+        task.context = SourceContext(config, offsets, None, plugin_metrics, metrics, spec.internal_topics)
         task.start(config)
         return _polled(task, offsets, limit, seconds)
 

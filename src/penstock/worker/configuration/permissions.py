@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from penstock.api.errors import ConfigError
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.catalog import Catalog, Kind
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.permissions.clients import check_clients, clients_of
@@ -32,6 +32,7 @@ from penstock.plugins.modules import plugin_modules
 from penstock.plugins.passwords import password_settings
 from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.settings.security import path_problem
+from penstock.worker.configuration.topics import KnownConnectors, WorkerTopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,10 @@ class WorkerPermissions:
     rules: Permissions
     exactly_once: bool
     distributed: bool
+    topics: WorkerTopics
 
     @classmethod
-    def of(cls, settings: WorkerSettings, plugins: Plugins) -> WorkerPermissions:
+    def of(cls, settings: WorkerSettings, plugins: Plugins, known: KnownConnectors | None = None) -> WorkerPermissions:
         values = settings.values
         functions, formats, paths = values[FUNCTIONS_ALLOWED], values[FORMATS_ALLOWED], values[PATHS_ALLOWED]
         if functions is None:
@@ -63,6 +65,7 @@ class WorkerPermissions:
             ),
             settings.exactly_once is ExactlyOnceSource.ENABLED,
             settings.distributed,
+            WorkerTopics(settings, known or KnownConnectors()),
         )
 
     def problems(self, catalog: Catalog, props: Mapping[str, str | None]) -> list[tuple[str, str]]:
@@ -70,6 +73,13 @@ class WorkerPermissions:
 
         Only allowed modules are imported; a function that one has from elsewhere is refused.
         """
+        found = self._rule_problems(catalog, props)
+        if not found:
+            plugin = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
+            found += self.topics.problems(plugin, props, may_connect=self._may_connect(catalog, props))
+        return found
+
+    def _rule_problems(self, catalog: Catalog, props: Mapping[str, str | None]) -> list[tuple[str, str]]:
         found = self.rules.problems(catalog, props)
         if found:
             return found
@@ -77,6 +87,14 @@ class WorkerPermissions:
             if key.endswith(".function") and (defined := defined_as(name)) and (of := self.rules.of_function(defined)):
                 found.append((key, of))
         return found
+
+    def _may_connect(self, catalog: Catalog, props: Mapping[str, str | None]) -> bool:
+        """Whether the overrides of clients are allowed. Only then may a client be made before the connector runs."""
+        try:
+            self._check_policy(catalog, props, None)
+        except (ConnectError, Refused):
+            return False
+        return True
 
     def check_class(self, catalog: Catalog, config: Mapping[str, str | None]) -> None:
         """Raises ConfigError for a connector's class that is not allowed; called before an object of it is made."""
@@ -97,8 +115,16 @@ class WorkerPermissions:
     ) -> None:
         """Raises ConnectError for settings of clients that this worker's policy does not let the connector override: of
         all its clients, or of those with these prefixes. Called, with references resolved, before they are made. The
-        policy may be a plugin.
+        policy may be a plugin. Raises InternalTopicError for topics and groups of workers.
         """
+        self._check_policy(catalog, props, clients)
+        self._check_topics(catalog, props)
+
+    def _check_topics(self, catalog: Catalog, props: Mapping[str, str | None]) -> None:
+        plugin = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
+        self.topics.check(plugin, props, may_connect=self._may_connect(catalog, props))
+
+    def _check_policy(self, catalog: Catalog, props: Mapping[str, str | None], clients: Collection[str] | None) -> None:
         found = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
         name, source = ("", True) if found is None else (found.java_name, Kind.SOURCE in found.kinds)
         if clients is None:
@@ -106,7 +132,10 @@ class WorkerPermissions:
         check_clients(self.rules.policy, props, clients, source)
 
     def check(self, catalog: Catalog, props: Mapping[str, str | None]) -> None:
-        """Raises ConfigError for a configuration that is not allowed, when it is about to be used."""
-        for key, problem in self.problems(catalog, props):
+        """Raises ConfigError for a configuration that is not allowed, when it is about to be used; InternalTopicError
+        for topics and groups of workers.
+        """
+        for key, problem in self._rule_problems(catalog, props):
             raise ConfigError(f"{key}: {problem}")
+        self._check_topics(catalog, props)
         check_java_options(JAVA_OPTIONS, props.get(JAVA_OPTIONS))

@@ -24,6 +24,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.returned import task_class, task_configs
 from penstock.core.config.connector import TASKS_MAX, TASKS_MAX_ENFORCE
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.config.runtime_settings import value_of
 from penstock.core.model.actions import GeneratedTasks
 from penstock.core.model.events import (
@@ -128,6 +129,8 @@ class ConnectorSetup:
     """Returns the committed offsets of a source, up to the end of their topic. May block."""
     max_record_bytes: int = DEFAULT_RECORD_BYTES
     """``max.request.size`` of the worker: a task configuration is one record."""
+    internal_topics: Callable[[], InternalTopics] = InternalTopics
+    """Returns the topics that no connector may read or write. May block."""
 
 
 _KEY = secrets.token_bytes(32)
@@ -172,6 +175,10 @@ class ConnectorThread:
     @property
     def plugin_metrics(self) -> PluginMetrics:
         return self.metrics.of()
+
+    def internal_topics(self) -> InternalTopics:
+        """For connectors of our own that have clients of Kafka. May block."""
+        return self.setup.internal_topics()
 
     def request_task_reconfiguration(self) -> None:
         self.deliver(ReconfigurationWanted(self.name, self.number))

@@ -14,6 +14,7 @@ from typing import Any, assert_never
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.config.overrides import CONSUMER, PRODUCER
 from penstock.core.model import messages as m
 from penstock.kafka.admin import NoAnswerError, sentence
@@ -22,6 +23,7 @@ from penstock.kafka.letters.queue import Letter, document, failure, letter_at, l
 from penstock.kafka.letters.replay import (
     AT_ONCE,
     MAX_REQUEST_BYTES,
+    ReadTopics,
     Replay,
     Sent,
     check_replay,
@@ -52,6 +54,8 @@ class DeadLetters:
     kind_of: Callable[[Mapping[str, str]], str]
     decoded: Callable[[Mapping[str, str], Letter], dict[str, Any]]
     check: Callable[[Mapping[str, str], Collection[str]], None]
+    internal_topics: Callable[[], InternalTopics] = InternalTopics
+    """Returns the topics that no connector may write to. May block."""
 
     def answer(self, request: DeadLetterRequest) -> dict[str, Any]:
         """Return the body of the reply. Blocks while Kafka is read. Raises Refused, ConnectError."""
@@ -111,7 +115,9 @@ class DeadLetters:
         check_replay(name, self._kind(config), config)
         places = {_place(record, queue): record for record in records}
         with self._reader(name, config) as consumer:
-            wanted = Replay(consumer, name, queue, topic or only_topic(config))
+            reads = ReadTopics.of(config, consumer, self._producer(config), self.internal_topics())
+            wanted = Replay(consumer, name, queue, reads, topic or only_topic(config))
+            wanted.check_topic()
             if dry_run:
                 planned = wanted.planned(done_of(consumer, queue), places)
                 sent = list(islice(planned, MAX_REPLAYED))
@@ -119,7 +125,8 @@ class DeadLetters:
                 producer = replay_producer(name, self._producer(config))
                 sent = list(islice(wanted.send(producer, places), MAX_REPLAYED))
         found = {(each.letter.partition, each.letter.offset) for each in sent}
-        missing = [record for place, record in places.items() if place not in found]
+        skipped = wanted.skipped
+        missing = [r for place, r in places.items() if place not in found and r not in skipped.reasons]
         counted = [{"topic": to, "count": n} for to, n in sorted(Counter(each.topic for each in sent).items())]
         return {
             "connector": name,
@@ -127,6 +134,10 @@ class DeadLetters:
             "dry_run": dry_run,
             "replayed": counted,
             "records": [_sent(each) for each in sent[:100]],
+            "skipped": skipped.count,
+            "skipped_records": [
+                {"record": record, "reason": why} for record, why in list(skipped.reasons.items())[:100]
+            ],
             "missing": missing,
             "complete": len(sent) < MAX_REPLAYED,
         }

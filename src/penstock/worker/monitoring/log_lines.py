@@ -13,8 +13,13 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
+from penstock.core.config.internal_topics import InternalTopicError
+from penstock.core.model.events import ConnectorFailed, LoopEvent
 from penstock.core.model.messages import GetLogs
+from penstock.core.model.tasks import TaskFailed
+from penstock.http.access import audit
 from penstock.http.access.audit import LOGGER
+from penstock.http.access.authentication.principals import ANYBODY
 from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.clients import new_producer
 from penstock.observe import add_context, level_name, redacted
@@ -90,6 +95,25 @@ def _wanted(lines: Iterable[tuple[int, dict[str, Any]]], request: GetLogs) -> It
 log = logging.getLogger(__name__)
 
 FLUSH_S = 5.0
+_REFUSED = f"{InternalTopicError.java_name}: "
+
+
+def audit_refusals(event: LoopEvent) -> None:
+    """Write an audit record for a connector or task that failed since it was to use an internal topic.
+
+    Called by the worker's loop with every event.
+    """
+    match event:
+        case TaskFailed(id, _, trace):
+            connector, what = id.connector, f"task {id}"
+        case ConnectorFailed(name, _, trace):
+            connector, what = name, f"connector {name}"
+        case _:
+            return
+    refused = next((line for line in trace.splitlines() if _REFUSED in line), None)
+    if refused is not None:
+        reason = refused.partition(_REFUSED)[2]
+        audit.write(ANYBODY, f"{what}: {reason}", 403, action="internal-topic", connector=connector)
 
 
 class AuditTopic(logging.Handler):

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from penstock.api.connector import SourceConnector
 from penstock.api.query import QueryConnector
 from penstock.core.config.infos import ConfigInfos
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.config.secrets import restored
 from penstock.core.model.messages import Preview, Refused
 from penstock.kafka.letters.queue import Letter
@@ -45,6 +46,8 @@ class WorkerPreviews:
     clean: Callable[[str], str]
     """Removes secrets."""
     sample: Sample
+    internal_topics: Callable[[], InternalTopics] = InternalTopics
+    """Returns the topics that no connector may read. May block."""
     plugin_path: tuple[str, ...] = ()
     processes: Previews = field(default_factory=Previews)
     _free: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(AT_ONCE))
@@ -66,6 +69,7 @@ class WorkerPreviews:
         given = PreviewRequest(
             connector=resolved,
             worker=dict(self.config),
+            internal_topics=self.internal_topics(),
             plugin_path=list(self.plugin_path),
             limit=request.limit,
             partition=request.partition,
@@ -80,7 +84,8 @@ class WorkerPreviews:
     def decoded(self, config: Mapping[str, str], letter: Letter) -> dict[str, Any]:
         """Return what a sink's steps make of one of its dead letters today."""
         self.check(config)
-        given = request_of_letter(config, letter, dict(self.config), list(self.plugin_path))
+        internal = self.internal_topics()
+        given = request_of_letter(config, letter, dict(self.config), list(self.plugin_path), internal)
         return plain(self.processes.run(given, self.clean))
 
     def _of_query(self, connector: SourceConnector, request: PreviewRequest) -> dict[str, Any]:
@@ -99,6 +104,7 @@ class WorkerPreviews:
             config=configs[0],
             connector_config=request.connector,
             worker_config=request.worker,
+            internal_topics=request.internal_topics,
             plugin_path=self.plugin_path,
             is_source=True,
         )

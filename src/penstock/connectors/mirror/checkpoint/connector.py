@@ -23,6 +23,7 @@ from penstock.connectors.mirror.config import PREFIXES, MirrorConfig
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, add_error
 from penstock.connectors.mirror.source_offsets import check
+from penstock.core.config.internal_topics import internal_topics_of
 from penstock.kafka.admin import TopicSpec, create_topic
 
 log = logging.getLogger(__name__)
@@ -102,6 +103,7 @@ class MirrorCheckpointConnector(SourceConnector):
 
     def _create_topic(self) -> None:
         c = self._config
+        c.guard("target", internal_topics_of(self)).check_written({c.checkpoints_topic})
         spec = TopicSpec(
             c.checkpoints_topic, 1, c["checkpoints.topic.replication.factor"], {"cleanup.policy": "compact"}
         )

@@ -28,6 +28,7 @@ from penstock.connectors.mirror.records import Checkpoint, OffsetSync
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET
+from penstock.core.config.internal_topics import internal_topics_of
 from penstock.kafka.admin import is_unreached, sentence
 from penstock.kafka.clients import AT_GROUPS
 from penstock.kafka.offsets.groups import GroupOffsets
@@ -80,6 +81,9 @@ class MirrorCheckpointTask(SourceTask):
         self._interval = c.interval("emit.checkpoints") or 0.0
         self._due = time.monotonic() + self._interval
         self._timeout = c.admin_timeout
+        internal = internal_topics_of(self)
+        c.guard(c.offset_syncs_cluster, internal).check_read({c.offset_syncs_topic})
+        c.guard("target", internal).check_read({c.checkpoints_topic})
         self._source_offsets = c.group_offsets("source", "checkpoint-source-admin")
         self._target_offsets = c.group_offsets("target", "checkpoint-target-admin")
         self._offsets = [self._source_offsets, self._target_offsets]

@@ -8,7 +8,7 @@ It also creates the mirrored topics, and keeps their settings and ACLs in sync w
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka.admin import NewTopic
@@ -25,6 +25,7 @@ from penstock.connectors.mirror.settings import SOURCE_SETTINGS, add_error
 from penstock.connectors.mirror.source.task import MirrorSourceTask
 from penstock.connectors.mirror.source.topics import Rules, round_robin, topic_partitions
 from penstock.connectors.mirror.source_offsets import check
+from penstock.core.config.internal_topics import internal_topics_of
 from penstock.kafka.admin import TopicSpec, create_topic
 
 log = logging.getLogger(__name__)
@@ -115,6 +116,8 @@ class MirrorSourceConnector(SourceConnector):
             c.checkpoints_topic,
         )
         self._source = c.new_admin("source", "replication-source-admin")
+        internal = internal_topics_of(self)
+        self._guards = {cluster: c.guard(cluster, internal) for cluster in ("source", "target")}
 
     def stop(self) -> None:
         if self._scheduler is not None:
@@ -134,6 +137,7 @@ class MirrorSourceConnector(SourceConnector):
         c = self._config
         if c["emit.offset-syncs.enabled"]:
             at = c.offset_syncs_cluster
+            self._guards[at].check_written({c.offset_syncs_topic})
             admin = c.new_admin(at, f"offset-syncs-{at}-admin")
             factor = c["offset-syncs.topic.replication.factor"]
             create_topic(
@@ -146,7 +150,15 @@ class MirrorSourceConnector(SourceConnector):
 
     def _wanted(self) -> dict[str, int]:
         counts = cluster.partition_counts(self._source, self._timeout)
-        return {topic: count for topic, count in counts.items() if self._rules.wants(topic)}
+        wanted = self._usable(topic for topic in counts if self._rules.wants(topic))
+        return {topic: count for topic, count in counts.items() if topic in wanted}
+
+    def _usable(self, topics: Iterable[str]) -> set[str]:
+        """Return the topics that are internal neither here nor on the target."""
+        readable = self._guards["source"].usable(topics, writing=False)
+        remotes = {topic: self._rules.remote(topic) for topic in readable}
+        writable = self._guards["target"].usable(remotes.values(), writing=True)
+        return {topic for topic, remote in remotes.items() if remote in writable}
 
     def _look_at_target(self) -> None:
         counts = cluster.partition_counts(self._target, self._timeout)
@@ -220,7 +232,9 @@ class MirrorSourceConnector(SourceConnector):
                     "place. Consider disabling topic ACL syncing by setting sync.topic.acls.enabled to 'false'."
                 )
             return
-        cluster.grant(self._target, self._rules.rights(found), self._timeout)
+        usable = self._usable({each.name for each in found if self._rules.wants(each.name)})
+        rights = self._rules.rights(each for each in found if each.name in usable)
+        cluster.grant(self._target, rights, self._timeout)
 
 
 def _reads_committed(config: Mapping[str, str]) -> bool:

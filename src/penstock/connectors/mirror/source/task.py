@@ -37,6 +37,7 @@ from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS
 from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs
 from penstock.connectors.mirror.source_offsets import OFFSET, source_partition
+from penstock.core.config.internal_topics import internal_topics_of
 from penstock.kafka.clients import new_consumer
 
 log = logging.getLogger(__name__)
@@ -76,8 +77,11 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         self._partitions: dict[tuple[str, int], dict[str, Any]] = {
             topic_partition: source_partition(c.source, topic_partition) for topic_partition in mirrored
         }
+        internal = internal_topics_of(self)
+        c.guard("source", internal).check_read(self._topics)
         if c["emit.offset-syncs.enabled"]:
             at = c.offset_syncs_cluster
+            c.guard(at, internal).check_written({c.offset_syncs_topic})
             settings = c.producer(at, f"offset-syncs-{at}-producer")
             self._syncs = OffsetSyncs(settings, c.offset_syncs_topic, c["offset.lag.max"])
         settings = c.consumer("source", "replication-consumer")

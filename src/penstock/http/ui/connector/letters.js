@@ -35,11 +35,11 @@ export async function letters(root, shown) {
     const which = record ? [record] : undefined;
     const planned = await send({ records: which, dry_run: true });
     const targets = planned.replayed.map(({ topic, count }) => `${count} to ${topic}`).join(", ");
-    if (!targets) throw new Error("There is nothing left to replay");
+    if (!targets) throw new Error(planned.skipped ? planned.skipped_records[0].reason : "There is nothing left to replay");
     const question = `Send ${targets}${planned.complete ? "" : " and more"}? All consumers of the topic receive them, not only ${shown.name}.`;
     if (!(await confirmed(question, "Replay"))) return;
     const done = await send({ records: which });
-    notice(`Replayed ${done.replayed.map(({ topic, count }) => `${count} to ${topic}`).join(", ")}${done.complete ? "" : "; more are left"}`);
+    notice(`Replayed ${done.replayed.map(({ topic, count }) => `${count} to ${topic}`).join(", ")}${done.complete ? "" : "; more are left"}${done.skipped ? `; ${done.skipped} skipped: ${done.skipped_records[0].reason}` : ""}`);
     one.replaceChildren();
     await draw();
   }

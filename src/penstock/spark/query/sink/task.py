@@ -19,10 +19,11 @@ from penstock.api.query import QuerySinkTask
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.client_settings import connector_consumer, consumer_group
+from penstock.kafka.client_settings import connector_consumer, connector_producer, consumer_group
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer
 from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.groups import committed_offsets
+from penstock.kafka.topic_guard import guard_of
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.dead_letters import make_queue, queue_of
@@ -82,7 +83,9 @@ def run_sink_query(
     with contextlib.ExitStack() as stack:
         if queue_of(connector) is not None:
             name = f"connector-dlq-adminclient-{spec.connector}-{spec.task}"
-            make_queue(make_admin(spec.worker_config, connector, client_id=name), connector)
+            producer = connector_producer(spec.worker_config, connector, name)
+            guard = guard_of(spec.internal_topics, producer)
+            make_queue(make_admin(spec.worker_config, connector, client_id=name), connector, guard)
         # A wrong setting fails the task now, not with the first record.
         conversion, chain = stack.enter_context(conversion_and_chain(connector, spec.worker_config, resolve))
         source = _input(spec, connector, kind.pace, session, lambda: control.aborted, stack)
@@ -119,7 +122,7 @@ def _input(
         requested_root(spec.connector, spec.offsets),
     )
     return QueryInput(
-        Topics(consumer, connector, java, aborted),
+        Topics(consumer, connector, java, aborted, spec.internal_topics),
         group,
         KafkaReader(session, kafka_options(worker, connector)),
         consumer_config(java)["metadata.max.age.ms"] / 1000,
@@ -257,7 +260,7 @@ def _of_spark(_: type[QuerySinkTask], connector: dict[str, str]) -> _Kind:
     def writer(
         spec: TaskSpec, session: SparkSession, owner: SinkOwner, safe: Safe, value_sql: str | None
     ) -> SinkWriter:
-        target = target_of(settings, owner, session)
+        target = target_of(settings, owner, session, spec.internal_topics)
         if value_sql is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
             return DirectWriter(value_sql, settings, session, target, safe.may_write)
         return BatchWriter(safe.keep_spec(spec), settings, session, target)

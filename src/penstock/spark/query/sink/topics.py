@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaException, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka.admin import TopicMetadata
+from confluent_kafka.admin import ClusterMetadata, TopicMetadata
 
 from penstock.api.errors import ConnectError
+from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
-from penstock.kafka.client_settings import connector_consumer, unmatched_topics
+from penstock.kafka.client_settings import bootstrap_servers, connector_consumer, unmatched_topics
+from penstock.kafka.topic_guard import TopicGuard
 from penstock.pipeline.broker_errors import broker_error, check_topics
 from penstock.spark.query.asking import SECONDS, asked, failed
 from penstock.spark.query.sink.progress import Partition, Span
@@ -110,9 +112,17 @@ class Topics:
     """The partitions of the topics that ``topics`` names or ``topics.regex`` matches."""
 
     def __init__(
-        self, consumer: Consumer, connector: Mapping[str, str], java: Mapping[str, str], aborted: Callable[[], bool]
+        self,
+        consumer: Consumer,
+        connector: Mapping[str, str],
+        java: Mapping[str, str],
+        aborted: Callable[[], bool],
+        internal: InternalTopics = NO_INTERNAL_TOPICS,
     ) -> None:
-        """``java``: the consumer's settings. ``aborted``: as that of ``QueryOffsets``."""
+        """``java``: the consumer's settings. ``aborted``: as that of ``QueryOffsets``. ``internal``: topics that are
+        refused if they are named, and match no pattern.
+        """
+        self._guard = TopicGuard(internal, bootstrap_servers(java), lambda: self._listing(None).cluster_id)
         self._consumer, self._reset, self._aborted = consumer, java["auto.offset.reset"], aborted
         self._unmatched = unmatched_topics(java)
         self._topics = topics_of(connector.get("topics"))
@@ -120,12 +130,15 @@ class Topics:
         self._pattern = compile_regex(regex) if regex and not self._topics else None
 
     def partitions(self) -> list[Partition]:
-        """Return the partitions that exist now, sorted. Raises KafkaError."""
+        """Return the partitions that exist now, sorted. Raises KafkaError, InternalTopicError among them."""
         check_topics(self._topics)
+        self._guard.check_read(self._topics)
         try:
             if self._pattern is not None:
-                found = self._listed(None)
-                wanted = [name for name in found if name not in self._unmatched and self._pattern.fullmatch(name)]
+                listed = self._listing(None)
+                found = listed.topics
+                named = {name for name in found if name not in self._unmatched and self._pattern.fullmatch(name)}
+                wanted = sorted(self._guard.readable(named, listed.cluster_id))
             else:
                 found = {}
                 for topic in self._topics:
@@ -136,9 +149,12 @@ class Topics:
         return sorted((name, number) for name in wanted if name in found for number in found[name].partitions)
 
     def _listed(self, topic: str | None) -> dict[str, TopicMetadata]:
-        def ask() -> dict[str, TopicMetadata]:
-            topics: dict[str, TopicMetadata] = self._consumer.list_topics(topic, timeout=SECONDS).topics
-            return topics
+        topics: dict[str, TopicMetadata] = self._listing(topic).topics
+        return topics
+
+    def _listing(self, topic: str | None) -> ClusterMetadata:
+        def ask() -> ClusterMetadata:
+            return self._consumer.list_topics(topic, timeout=SECONDS)
 
         return asked("the topics to read were listed", ask, self._aborted)
 

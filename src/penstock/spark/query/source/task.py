@@ -22,6 +22,7 @@ from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
 from penstock.api.query import BATCH, QuerySourceTask, batch_of, query_partition
 from penstock.api.source import SourceProgress, SourceTask
+from penstock.core.config.internal_topics import internal_topics_of
 from penstock.core.config.source import TRANSACTION_BOUNDARY
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import HostLost
@@ -31,6 +32,7 @@ from penstock.pipeline.source.task import SourceContext, run_source_task
 from penstock.pipeline.task import TaskHost, TaskSpec
 from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.dataframes import VIEW, DriverContext, full_text, root_cause
+from penstock.spark.query.kafka_topics import read_settings
 from penstock.spark.query.progress_report import source_progress
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.select import check_select
@@ -123,7 +125,7 @@ class QuerySource(SourceTask):
         try:
             if self._shape.sql is not None:
                 check_select(self._session, self._shape.sql)
-            stream = self._kind.stream(config, self._query_context)
+            stream = self._kind.stream(read_settings(config, internal_topics_of(self)), self._query_context)
             self._records = Records(self._shaped(stream).schema, self._shape.key)
             checkpoint = self._checkpoint()
             checkpoint.follow(known)

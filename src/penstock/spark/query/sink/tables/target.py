@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.api.query import BatchVersion, SinkTarget
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, SinkSettings
+from penstock.core.config.internal_topics import InternalTopicError, InternalTopics
+from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.folder import folder_of
+from penstock.spark.query.kafka_topics import WrittenTopics, is_kafka, refused_in
 from penstock.spark.query.sink.progress import later_of
 from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 from penstock.spark.query.sink.tables.delta import batches_in_delta, latest, merge
@@ -32,11 +35,14 @@ class SinkOwner(NamedTuple):
     connector: str
 
 
-def target_of(settings: SinkSettings, owner: SinkOwner, session: SparkSession) -> SinkTarget:
+def target_of(settings: SinkSettings, owner: SinkOwner, session: SparkSession, internal: InternalTopics) -> SinkTarget:
+    """Make the target of a sink's batches. ``internal``: topics that ``format=kafka`` may not write to."""
     if settings.format in IN_FOLDERS and settings.path is not None and settings.mode == "append":
         return Files(settings, folder_name(*owner), folder_of(session, settings.path))
     if settings.keys is not None:
         return TableMerger(settings, settings.keys, TableWriter(settings, owner.connector, session))
+    if is_kafka(settings.format):
+        return KafkaWriter(settings, owner.connector, session, internal)
     return TableWriter(settings, owner.connector, session)
 
 
@@ -69,6 +75,26 @@ class TableWriter:
             writer.saveAsTable(settings.table)
         else:
             writer.save(settings.path)
+
+
+class KafkaWriter(TableWriter):
+    """Spark's writer of records, whose topics the rows may name."""
+
+    def __init__(self, settings: SinkSettings, connector: str, session: SparkSession, internal: InternalTopics) -> None:
+        super().__init__(settings, connector, session)
+        self._internal = internal
+        self._topics: WrittenTopics | None = None
+
+    def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
+        """Raises InternalTopicError for a topic that may not be written to; no row for one is sent."""
+        if self._topics is None:
+            self._topics = WrittenTopics.of(self._settings.options, self._internal)
+        try:
+            super().add(self._topics.checked(frame), version, confirm)
+        except Exception as error:
+            if refused := refused_in(full_text(error)):
+                raise InternalTopicError(refused) from None
+            raise
 
 
 class TableMerger:

@@ -1,0 +1,218 @@
+"""The internal topics that a worker knows, and the checks of configurations for them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.api.errors import KafkaError
+from penstock.core.config.catalog import Kind, PluginClass
+from penstock.core.config.clients import ADMIN_SETTINGS
+from penstock.core.config.internal_topics import (
+    OFFSETS_OF_CONNECTOR,
+    TOPICS_DENIED,
+    InternalTopicError,
+    InternalTopics,
+)
+from penstock.core.config.overrides import CONSUMER, PRODUCER
+from penstock.core.config.permissions.topics import (
+    OFFSETS_OF_WORKER,
+    WorkerNames,
+    joins_worker_group,
+    name_problems,
+    topic_problems,
+    topic_uses,
+)
+from penstock.core.config.source import OFFSETS_TOPIC
+from penstock.kafka.client_settings import (
+    bootstrap_servers,
+    connector_consumer,
+    connector_producer,
+    own_client_id,
+    with_prefix,
+)
+from penstock.kafka.fencing import transactional_id
+from penstock.kafka.letters.replay import group_of
+from penstock.kafka.offsets.topic import own_offsets_topic
+from penstock.kafka.storage.history import topic_name
+from penstock.kafka.topic_guard import ClusterIds
+from penstock.settings import ExactlyOnceSource, WorkerSettings
+
+log = logging.getLogger(__name__)
+
+Config = Mapping[str, str]
+Props = Mapping[str, str | None]
+Problem = tuple[str, str]
+_USES = ("configs", "offsets", "statuses", "history", "audit", "cluster-id")
+_AUDIT = "penstock.audit.topic"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownConnectors:
+    """What the worker has read of its group's connectors. Any thread may call these."""
+
+    configs: Callable[[], Iterable[tuple[str, Config, int]]] = tuple
+    """Returns each connector's name, configuration and number of tasks."""
+    active: Callable[[], Iterable[tuple[str, str]]] = tuple
+    """Returns active topics (KIP-558), each with the name of its connector."""
+    is_source: Callable[[Config], bool] = lambda config: False
+    resolve: Callable[[Config], dict[str, str]] = dict
+    """Replaces references to config providers. May block."""
+    cluster_id: Callable[[], str] = str
+    """Returns the ID of the worker's cluster. May block."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTopics:
+    """The internal topics of one worker. Its methods may block; any thread may call them."""
+
+    settings: WorkerSettings
+    known: KnownConnectors = field(default_factory=KnownConnectors)
+    clusters: ClusterIds = field(default_factory=ClusterIds)
+
+    def internal(self) -> InternalTopics:
+        """Return all internal topics that are known now, with the IDs of their clusters."""
+        return replace(self._here(), cluster=self.known.cluster_id(), elsewhere=tuple(self._elsewhere()))
+
+    def _here(self) -> InternalTopics:
+        """Return the topics of the worker's cluster, whose ID is left open."""
+        config, owners = self.settings.config, dict[str, str]()
+        for _, topic, servers in self._of_connectors():
+            if servers is None:
+                owners[topic] = OFFSETS_OF_CONNECTOR
+        owners |= {topic: f"the worker's `{_AUDIT}`" for topic in [(config.get(_AUDIT) or "").strip()] if topic}
+        if self.settings.distributed:
+            if history := topic_name(config):
+                owners[history] = "the history topic of the worker"
+            owners[config["status.storage.topic"].strip()] = "the worker's `status.storage.topic`"
+            owners[config["offset.storage.topic"].strip()] = OFFSETS_OF_WORKER
+            owners[config["config.storage.topic"].strip()] = "the worker's `config.storage.topic`"
+        denied = tuple(self.settings.values.get(TOPICS_DENIED) or ())
+        return InternalTopics(owners, denied, servers=bootstrap_servers(config))
+
+    def _elsewhere(self) -> Iterator[tuple[str, str]]:
+        for _, topic, settings in self._of_connectors():
+            if settings is not None and (cluster := self.clusters.of(settings)):
+                yield cluster, topic
+
+    def _of_connectors(self) -> Iterator[tuple[str, str, Config | None]]:
+        """Yield the connectors that have an offsets topic of their own, with its name, and the settings of a client of
+        its cluster; None for one that has an address in common with the worker's.
+        """
+        worker = self.settings.config
+        exactly_once = self.settings.exactly_once is ExactlyOnceSource.ENABLED
+        if not self.settings.distributed:
+            return
+        for name, config, _ in self.known.configs():
+            elsewhere = f"{PRODUCER}bootstrap.servers" in config
+            if not (config.get(OFFSETS_TOPIC) or (elsewhere and exactly_once)) or not self.known.is_source(config):
+                continue
+            try:
+                resolved = {**self.known.resolve(config), "name": name}
+            except (KafkaError, ValueError, OSError) as error:
+                log.warning("The offsets topic of connector %s is not known: %s", name, error)
+                continue
+            if topic := own_offsets_topic(worker, resolved):
+                settings = connector_producer(worker, resolved, "penstock-cluster-id")
+                here = InternalTopics(servers=bootstrap_servers(worker)).is_here(bootstrap_servers(settings))
+                yield name, topic, None if here else settings
+
+    # -- a connector's configuration
+
+    def problems(self, found: PluginClass | None, props: Props, *, may_connect: bool) -> list[Problem]:
+        """Find settings of a resolved configuration that name what is internal.
+
+        ``may_connect``: whether its clients' settings are allowed, so that their brokers may be asked for the ID of
+        their cluster; otherwise clusters with other addresses than the worker's are left to the check at run time.
+        """
+        if found is None:
+            return []
+        given = {name: value for name, value in props.items() if value is not None}
+        source = Kind.SOURCE in found.kinds
+        internal = self._here()
+        if may_connect and self._may_be_elsewhere(found.java_name, given, source, internal):
+            internal = self.internal()
+
+        def cluster_of(client: str) -> str | None:
+            settings = self._client(client, given)
+            if internal.is_here(bootstrap_servers(settings)):
+                return internal.cluster
+            return self.clusters.of(settings) if may_connect and internal.cluster else None
+
+        return [
+            *topic_problems(found.java_name, given, source, internal, cluster_of),
+            *self._of_offsets(found.java_name, given, source, internal),
+            *(name_problems(given, self._names(given.get("name", ""))) if _has_names(given) else ()),
+        ]
+
+    def check(self, found: PluginClass | None, props: Props, *, may_connect: bool) -> None:
+        """Do the same before clients are made. Raises InternalTopicError."""
+        for key, problem in self.problems(found, props, may_connect=may_connect):
+            raise InternalTopicError(f"{key}: {problem}")
+        if found is not None and Kind.SINK in found.kinds:
+            given = {name: value for name, value in props.items() if value is not None}
+            group = connector_consumer(self.settings.config, given, "")["group.id"]
+            if joins := joins_worker_group(group, self._names()):
+                raise InternalTopicError(joins)
+
+    def _may_be_elsewhere(self, connector: str, props: Config, source: bool, internal: InternalTopics) -> bool:
+        """Whether a topic has an internal one's name, and its client other addresses than the worker."""
+        return any(
+            not internal.is_here(bootstrap_servers(self._client(use.client, props)))
+            and (internal.suspects({use.topic}, writing=use.writing) or self._has_offsets(use.topic))
+            for use in topic_uses(connector, props, source)
+        )
+
+    def _has_offsets(self, topic: str) -> bool:
+        return any(name == topic for _, name, servers in self._of_connectors() if servers is not None)
+
+    def _client(self, prefix: str, props: Config) -> dict[str, str]:
+        """Return the settings of a connector's client by their prefix, see ``TopicUse``."""
+        worker = self.settings.config
+        if prefix == PRODUCER:
+            return connector_producer(worker, props, "penstock-cluster-id")
+        if prefix == CONSUMER:
+            return connector_consumer(worker, props, "penstock-cluster-id")
+        own = with_prefix(props, prefix)
+        return {name: value for name, value in own.items() if name in ADMIN_SETTINGS.keys}
+
+    def _of_offsets(self, connector: str, props: Config, source: bool, internal: InternalTopics) -> Iterator[Problem]:
+        """Yield a topic for the connector's own offsets in which other connectors have records: it would become
+        internal, and theirs would be refused.
+        """
+        topic = own_offsets_topic(self.settings.config, props) if source and self.settings.distributed else None
+        if (
+            topic is None
+            or topic in internal.owners
+            or not internal.is_here(connector_producer(self.settings.config, props, "")["bootstrap.servers"])
+        ):
+            return
+        own, others = props.get("name", ""), set[str]()
+        others |= {name for active, name in self.known.active() if active == topic}
+        for name, config, _ in self.known.configs():
+            if any(
+                use.topic == topic
+                and not use.offsets
+                and internal.is_here(bootstrap_servers(self._client(use.client, config)))
+                for use in topic_uses("", config, self.known.is_source(config))
+            ):
+                others.add(name)
+        if others - {own}:
+            yield OFFSETS_TOPIC, f"{topic} has records of other connectors: name a topic for offsets alone"
+
+    def _names(self, connector: str | None = None) -> WorkerNames:
+        worker, group = self.settings.config, self.settings.group
+        if group is None or connector is None:
+            return WorkerNames(None if group is None else group.group_id, (), ())
+        id = group.group_id
+        transactional = {f"connect-cluster-{id}"}
+        for name, _, tasks in self.known.configs():
+            if name != connector:
+                transactional |= {group_of(name), *(transactional_id(id, name, task) for task in range(max(tasks, 1)))}
+        clients = {own_client_id(worker, use) for use in _USES}
+        return WorkerNames(id, clients | {f"{each}-leader" for each in clients}, transactional)
+
+
+def _has_names(props: Config) -> bool:
+    return any(name.strip().endswith(("client.id", "transactional.id", "group.id")) for name in props)
