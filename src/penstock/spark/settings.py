@@ -87,11 +87,13 @@ _REQUIRED = {
 }
 
 
+# A query that fills the heap ends Java, and the worker starts it again; otherwise some threads would be missing.
+# No function of XML fetches a DTD that a document names.
+_JAVA_OF_QUERIES = f"{_JAVA} -XX:+ExitOnOutOfMemoryError -Djavax.xml.accessExternalDTD="
 _OF_QUERIES = {
     "spark.driver.memory": "1g",
-    # A query that fills the heap ends Java, and the worker starts it again; otherwise some threads would be missing.
-    "spark.driver.defaultJavaOptions": f"{_JAVA} -XX:+ExitOnOutOfMemoryError",
-    "spark.executor.defaultJavaOptions": f"{_JAVA} -XX:+ExitOnOutOfMemoryError",
+    "spark.driver.defaultJavaOptions": _JAVA_OF_QUERIES,
+    "spark.executor.defaultJavaOptions": _JAVA_OF_QUERIES,
 }
 _REQUIRED_BY_QUERIES = ("spark.python.use.daemon", "spark.python.daemon.module")
 _FAILURES = "4"

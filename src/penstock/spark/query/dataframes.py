@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 VIEW = "records"
 """The name of a batch in the setting ``sql``."""
+METADATA = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS"})
+"""Metadata that columns of a declared schema may have. Others are SQL that Spark would run, such as defaults."""
 UNNAMED = ("java.net.ConnectException", "java.net.SocketTimeoutException", "java.io.EOFException")
 """Java's errors of a connection that don't name its other end."""
 
@@ -52,7 +55,23 @@ def declared(schema: str) -> t.StructType:
         raise ConfigError(
             "schema", schema, "it is a type without a name; columns have both, as in id BIGINT, name STRING"
         )
+    for others in _metadata(columns):
+        raise ConfigError("schema", schema, f"columns may have a name, a type and a comment only, no {others}")
     return columns
+
+
+def _metadata(type: t.DataType) -> Iterator[str]:
+    """Yield what columns have besides a comment, such as SQL of a default, which Spark would run."""
+    match type:
+        case t.StructType():
+            for column in type:
+                yield from sorted(set(column.metadata or {}) - METADATA)
+                yield from _metadata(column.dataType)
+        case t.ArrayType():
+            yield from _metadata(type.elementType)
+        case t.MapType():
+            yield from _metadata(type.keyType)
+            yield from _metadata(type.valueType)
 
 
 def root_cause(error: BaseException) -> str:

@@ -209,6 +209,8 @@ class Queries:
             if self._session is None:
                 self._session = self._begin(jars)
             session = self._session.newSession()
+        # Otherwise Spark replaces ${env:NAME} and ${system:NAME} in SQL and names of connectors.
+        session.conf.set("spark.sql.variable.substitute", "false")
         for name, value in _CHOSEN.items():
             if self._context.getConf().get(name) is None:
                 session.conf.set(name, value)

@@ -25,6 +25,7 @@ from penstock.pipeline.task import TaskSpec
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.spark.query.dataframes import DriverContext
 from penstock.spark.query.jdbc.source.task import JdbcSource
+from penstock.spark.query.limits import QueryLimits
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.query.source.task import QuerySource
@@ -78,7 +79,8 @@ def _made(spec: TaskSpec, session: SparkSession) -> Iterator[tuple[SourceTask, d
             id, owner = TaskId(spec.connector, spec.task), "preview"
             query = DriverContext(session, spec.connector, None, "")
             begin, folder = BetweenBatches(), Path(notes).as_uri()
-            task = QuerySource(kind, query, id, begin, lambda: None, owner, lambda _: ToTask(host), folder)
+            limits = QueryLimits.of(spec.worker_config, kind)
+            task = QuerySource(kind, query, id, begin, lambda: None, owner, lambda _: ToTask(host), limits, folder)
             config = kind.for_preview(spec.config)
         try:
             yield task, config

@@ -6,7 +6,7 @@ set once, before the first query starts (``prepare``), and never changed while a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.spark.daemon import FORK_WITH
 
@@ -23,10 +23,21 @@ installed, with its first array: half a second for each process, and there is on
 """
 
 
+NO_EXTERNAL_DTD = "javax.xml.accessExternalDTD"
+"""Property of Java with the protocols by which XML may name a DTD to fetch; empty: none. Spark's ``xpath`` would."""
+
+
+def close_xml(context: SparkContext) -> None:
+    """Let functions of XML fetch nothing in this Java; in executors, ``spark.settings`` does that by Java's options."""
+    java: Any = context._gateway.jvm  # type: ignore[union-attr]
+    java.java.lang.System.setProperty(NO_EXTERNAL_DTD, "")
+
+
 def prepare(context: SparkContext) -> None:
     """Set the shared state; called once, before the first query starts."""
     from pyspark.java_gateway import ensure_callback_server_started
 
+    close_xml(context)
     # The application of queries has a process to fork from of its own, since Spark keeps one for each environment. The
     # dictionary is replaced: another thread may be iterating over the present one.
     context.environment = {**context.environment, FORK_WITH: MODULES}

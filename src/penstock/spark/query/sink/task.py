@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import RetriableError
+from penstock.api.paths import PathReader
 from penstock.api.query import QuerySinkTask
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.connectors.spark.sink_settings import SinkSettings
@@ -36,6 +37,7 @@ from penstock.pipeline.telemetry.traces import TRACES, is_on
 from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.asking import SECONDS
 from penstock.spark.query.dataframes import DriverContext, full_text
+from penstock.spark.query.limits import QueryLimits
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.batches import Pace, QueryInput, QueryReport, SinkWriter
 from penstock.spark.query.sink.direct import DirectWriter, direct_value, goes_direct
@@ -249,21 +251,25 @@ def _of_target(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _K
 
     def writer(spec: TaskSpec, session: SparkSession, owner: SinkOwner, safe: Safe, _: str | None) -> SinkWriter:
         target = task_class.target(connector, DriverContext(session, owner.connector, owner.cluster, owner.group))
-        return BatchWriter(safe.keep_spec(spec), settings, session, target)
+        select = QueryLimits.of(spec.worker_config, task_class).select(session, settings.sql)
+        return BatchWriter(safe.keep_spec(spec), settings, session, target, select)
 
     return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)
 
 
-def _of_spark(_: type[QuerySinkTask], connector: dict[str, str]) -> _Kind:
+def _of_spark(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _Kind:
     settings = SinkSettings.of(connector)
 
     def writer(
         spec: TaskSpec, session: SparkSession, owner: SinkOwner, safe: Safe, value_sql: str | None
     ) -> SinkWriter:
-        target = target_of(settings, owner, session, spec.internal_topics)
+        limits = QueryLimits.of(spec.worker_config, task_class)
+        limits.check_path("path", settings.path, PathReader.HADOOP)
+        target = limits.target(target_of(settings, owner, session, spec.internal_topics), settings.path)
         if value_sql is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
             return DirectWriter(value_sql, settings, session, target, safe.may_write)
-        return BatchWriter(safe.keep_spec(spec), settings, session, target)
+        select = limits.select(session, settings.sql)
+        return BatchWriter(safe.keep_spec(spec), settings, session, target, select)
 
     return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)
 

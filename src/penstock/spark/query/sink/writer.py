@@ -18,15 +18,15 @@ from pyspark.sql import types as t
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.query import BatchVersion, SinkTarget
 from penstock.connectors.spark.sink_settings import SinkSettings
-from penstock.spark.query.dataframes import VIEW, declared, full_text, narrowed, root_cause
+from penstock.spark.query.dataframes import declared, full_text, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
-from penstock.spark.query.select import check_select
 from penstock.spark.query.sink.rows.columns import merged
 from penstock.spark.query.sink.rows.keys import Keys
 from penstock.spark.query.sink.rows.pipeline import Rows
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, RowPlan, reported
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.totals import BatchTotals, SumOf
+from penstock.spark.query.sql.select import Select
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,18 +75,23 @@ def raise_not_written(error: Exception) -> NoReturn:
 
 
 class BatchWriter:
-    """Writes batches of one run to ``target``. Raises ConfigError for an ``sql`` that is not allowed."""
+    """Writes batches of one run to ``target``; ``select`` is the checked ``sql``, if there is one."""
 
-    def __init__(self, spec: SafeSpec, settings: SinkSettings, session: SparkSession, target: SinkTarget) -> None:
-        self._spec, self._settings, self._target = spec, settings, target
+    def __init__(
+        self,
+        spec: SafeSpec,
+        settings: SinkSettings,
+        session: SparkSession,
+        target: SinkTarget,
+        select: Select | None = None,
+    ) -> None:
+        self._spec, self._settings, self._target, self._select = spec, settings, target, select
         self._evolution = Evolution(settings, session)
         self._totals = session.sparkContext.accumulator(BatchTotals(), SumOf())
         self._columns = None if settings.schema is None else declared(settings.schema)
         self._keys = keys_of(settings, self._columns)
         self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
         sql = settings.sql or ""
-        if sql:
-            check_select(session, sql)
         self._extras = tuple(name for name in EXTRAS.names if re.search(rf"\b{name}\b", sql) or "*" in sql)
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
@@ -130,10 +135,7 @@ class BatchWriter:
         sql, keyed = self._settings.sql is not None, self._keys is not None
         plan = RowPlan(columns.json(), declared, self._extras, self._zone, tombstones=sql, keyed=keyed)
         frame = narrowed(records.mapInArrow(Rows(self._spec, plan, self._totals, self._keys), plan.row_type()))
-        if self._settings.sql is None or columns is NOTHING:
-            return frame
-        frame.createOrReplaceTempView(VIEW)
-        return frame.sparkSession.sql(self._settings.sql)
+        return frame if self._select is None or columns is NOTHING else self._select.of(frame)
 
 
 def keys_of(settings: SinkSettings, columns: t.StructType | None) -> Keys | None:

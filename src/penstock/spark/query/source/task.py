@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
+from penstock.api.paths import PathReader
 from penstock.api.query import BATCH, QuerySourceTask, batch_of, query_partition
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.core.config.internal_topics import internal_topics_of
@@ -31,11 +32,11 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.task import SourceContext, run_source_task
 from penstock.pipeline.task import TaskHost, TaskSpec
 from penstock.pipeline.topics import TopicReporter
-from penstock.spark.query.dataframes import VIEW, DriverContext, full_text, root_cause
+from penstock.spark.query.dataframes import DriverContext, full_text, root_cause
 from penstock.spark.query.kafka_topics import read_settings
+from penstock.spark.query.limits import QueryLimits
 from penstock.spark.query.progress_report import source_progress
 from penstock.spark.query.safe import Safe
-from penstock.spark.query.select import check_select
 from penstock.spark.query.sink.rows.plan import reported
 from penstock.spark.query.source.checkpoint import SourceCheckpoint, owner_of
 from penstock.spark.query.source.executors import Counts, InExecutors
@@ -45,6 +46,7 @@ from penstock.spark.query.source.schemas import Records, TopicRecordMaker
 from penstock.spark.query.source.sending import spec_of_partitions
 from penstock.spark.query.source.transfer import BatchEnd, ToTask, Transfer
 from penstock.spark.query.source.transport import LOOK_SECONDS
+from penstock.spark.query.sql.select import Select
 from penstock.spark.task import named
 
 if TYPE_CHECKING:
@@ -76,7 +78,8 @@ def run_source_query(
 
         context = DriverContext(session, spec.connector, spec.kafka_cluster_id, spec.group_id or "")
         kind = named(spec.task_class)
-        task = QuerySource(kind, context, TaskId(spec.connector, spec.task), control, entered, owner, transfer)
+        limits = QueryLimits.of(spec.worker_config, kind)
+        task = QuerySource(kind, context, TaskId(spec.connector, spec.task), control, entered, owner, transfer, limits)
         connector = {**spec.connector_config, TRANSACTION_BOUNDARY: "connector"}
         try:
             run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
@@ -100,12 +103,14 @@ class QuerySource(SourceTask):
         entered: Callable[[], None],
         owner: str,
         transfer: Callable[[Metrics], Transfer],
+        limits: QueryLimits,
         checkpoint: str | None = None,
     ) -> None:
         """``owner``: see ``checkpoint.owner_of``. ``checkpoint``: the folder in place of the configured one."""
         self._kind, self._query_context, self._folder = kind, query, checkpoint
         self._id, self._session, self._control, self._entered = id, query.session, control, entered
-        self._owner, self._make_transfer = owner, transfer
+        self._owner, self._make_transfer, self._limits = owner, transfer, limits
+        self._select: Select | None = None
         self._query: Any = None
         self._failure: BaseException | None = None
         self._sent = -1
@@ -123,8 +128,10 @@ class QuerySource(SourceTask):
         known = batch_of(offsets.offset(self._partition))
         self._sent = self._committed = -1 if known is None else known
         try:
-            if self._shape.sql is not None:
-                check_select(self._session, self._shape.sql)
+            self._limits.check_path("path", config.get("path"), PathReader.HADOOP_PATTERN)
+            if self._folder is None:
+                self._limits.check_path("checkpoint.location", self._shape.checkpoint, PathReader.HADOOP)
+            self._select = self._limits.select(self._session, self._shape.sql)
             stream = self._kind.stream(read_settings(config, internal_topics_of(self)), self._query_context)
             self._records = Records(self._shaped(stream).schema, self._shape.key)
             checkpoint = self._checkpoint()
@@ -202,10 +209,7 @@ class QuerySource(SourceTask):
             raise ConnectError("The query has ended" + ("" if error is None else f": {root_cause(error)}"))
 
     def _shaped(self, frame: DataFrame) -> DataFrame:
-        if self._shape.sql is None:
-            return frame
-        frame.createOrReplaceTempView(VIEW)
-        return frame.sparkSession.sql(self._shape.sql)
+        return frame if self._select is None else self._select.of(frame)
 
     def _batch(self, frame: DataFrame, number: int) -> None:
         """Called by Spark, and again with the same number and the same rows if it did not return."""
@@ -222,6 +226,7 @@ class QuerySource(SourceTask):
         try:
             with self._control.calls.entered("batch"):
                 records = TopicRecordMaker(self._shape.topic, self._records, self._partition, {BATCH: self._committed})
+                self._limits.check_files(frame)
                 self._transfer.run(self._shaped(frame), records, number)
         except Exception as error:
             if not self._stopped:

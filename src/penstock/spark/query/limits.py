@@ -1,0 +1,75 @@
+"""Limits of queries by their worker's operator, as far as Spark has to be asked: SQL, and files that links lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from penstock.api.config import ConfigType, parse_type
+from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.paths import PathReader, folders_of, outside, path_problem
+from penstock.api.query import BatchVersion, QueryTask, SinkTarget
+from penstock.core.config.permissions.spark_options import OPTIONS_ALLOWED
+from penstock.spark.query.sql.select import SQL_FUNCTIONS_ALLOWED, Select
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SPARK_SINK_TASK, SPARK_SOURCE_TASK = "penstock.connectors.SparkSinkTask", "penstock.connectors.SparkSourceTask"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLimits:
+    """The limits of one worker's queries."""
+
+    functions: tuple[str, ...] = ()
+    """Functions that ``sql`` may call besides Spark's harmless ones."""
+    options: tuple[str, ...] = ()
+    """Patterns of options that functions of ``sql`` may have besides the harmless ones."""
+    folders: tuple[str, ...] | None = None
+    """Allowed folders; None: all."""
+
+    @classmethod
+    def of(cls, worker: Mapping[str, str], task: type[QueryTask] | None = None) -> Self:
+        """Read the worker's properties. Folders limit SparkSink and SparkSource, not plugins that are queries."""
+
+        def listed(name: str) -> tuple[str, ...]:
+            return tuple(parse_type(name, worker.get(name), ConfigType.LIST) or ())
+
+        limited = task is None or getattr(task, "java_name", "") in (SPARK_SINK_TASK, SPARK_SOURCE_TASK)
+        folders = folders_of(worker) if limited else None
+        return cls(listed(SQL_FUNCTIONS_ALLOWED), listed(OPTIONS_ALLOWED), folders)
+
+    def select(self, session: SparkSession, sql: str | None) -> Select | None:
+        """Return the checked ``sql`` of a connector, None if it has none. Raises ConfigError and ParseException."""
+        return None if sql is None else Select(session, sql, self.functions, self.options)
+
+    def check_path(self, key: str, path: str | None, reader: PathReader) -> None:
+        """Raise ConfigError for a path that is not in the allowed folders now, links followed."""
+        if self.folders is not None and path and (problem := path_problem(path, self.folders, reader)):
+            raise ConfigError(f"{key}: {problem}")
+
+    def check_files(self, frame: DataFrame) -> None:
+        """Raise ConnectError if a file that a batch is read from is a link that leads out of the allowed folders."""
+        if self.folders is not None and (problem := outside(frame.inputFiles(), self.folders)):
+            raise ConnectError(problem)
+
+    def target(self, target: SinkTarget, path: str | None) -> SinkTarget:
+        """Return a sink's target whose path is looked at before each batch."""
+        return target if self.folders is None or path is None else _LimitedTarget(target, path, self)
+
+
+@dataclass(frozen=True, slots=True)
+class _LimitedTarget:
+    target: SinkTarget
+    path: str
+    limits: QueryLimits
+
+    def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
+        self.limits.check_path("path", self.path, PathReader.HADOOP)
+        self.target.add(frame, version, confirm)
+
+    def later(self, version: BatchVersion) -> BatchVersion | None:
+        self.limits.check_path("path", self.path, PathReader.HADOOP)
+        return self.target.later(version)

@@ -1,0 +1,219 @@
+"""``sql`` of SparkSink and SparkSource is one SELECT from the rows of a batch.
+
+Each line of ``allowed.sql`` and ``refused.sql`` is a statement, for the columns of ``RECORDS``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.api.errors import ConfigError
+from penstock.embedded import java_home
+from penstock.spark.query.dataframes import declared
+from penstock.spark.query.limits import QueryLimits
+from penstock.spark.query.shared import close_xml
+from penstock.spark.query.sql.select import Select, lists
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.security]
+
+RECORDS = """
+    SELECT 'x' a, 2 b, '{}' j, array(1) arr, named_struct('x', 1) st, map('k', 1) m, current_timestamp() ts,
+           date'2020-01-01' d, 'AA' c, 1.5d f, parse_json('{}') v, cast(1 AS decimal(10, 2)) dec, x'01' bin
+"""
+HERE = Path(__file__).parent
+ALLOWED = (HERE / "allowed.sql").read_text("utf-8").splitlines()
+REFUSED = (HERE / "refused.sql").read_text("utf-8").splitlines()
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[SparkSession]:
+    """A session whose statements are analyzed; few of them run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(os.environ, "JAVA_HOME", str(java_home()))
+        session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    close_xml(session.sparkContext)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def records(session: SparkSession) -> DataFrame:
+    return session.sql(RECORDS)
+
+
+@pytest.mark.parametrize("sql", ALLOWED)
+def test_a_select_is_allowed(session: SparkSession, records: DataFrame, sql: str) -> None:
+    assert Select(session, sql).of(records).columns
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_all_else_is_refused_with_its_position(session: SparkSession, records: DataFrame, sql: str) -> None:
+    with pytest.raises((ConfigError, ParseException), match=r"it must be a SELECT from records; .+ \(line 1, col"):
+        Select(session, sql).of(records)
+
+
+def test_text_that_is_no_sql_raises_the_parsers_error(session: SparkSession) -> None:
+    with pytest.raises(ParseException):
+        Select(session, "selct (1")
+
+
+def test_the_position_is_that_of_the_part_at_fault(session: SparkSession) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Select(session, "select a,\n  upper(reflect('x', 'y'))\nfrom records")
+    assert str(refused.value).endswith(
+        "it must be a SELECT from records; the function reflect is not allowed: it calls a method of any Java class "
+        "(line 2, column 9)"
+    )
+
+
+def functions(session: SparkSession) -> dict[str, tuple[bool, str, str]]:
+    """Of each function that Spark has: whether it is for tables, its class, and its examples."""
+    java: Any = session._jsparkSession
+    state, found = java.sessionState(), {}
+    for tables, registry in ((False, state.functionRegistry()), (True, state.tableFunctionRegistry())):
+        known = registry.listFunction().iterator()
+        while known.hasNext():
+            identifier = known.next()
+            info = registry.lookupFunction(identifier).get()
+            found[f"{identifier.funcName()}{' (table)' if tables else ''}"] = (
+                tables,
+                str(info.getClassName()),
+                str(info.getExamples()),
+            )
+    return found
+
+
+def test_every_function_of_spark_has_been_judged(session: SparkSession) -> None:
+    """A function of a new Spark is refused until somebody puts it on one of the lists of ``allowed.toml``."""
+    shown = {row[0] for row in session.sql("SHOW FUNCTIONS").collect()}
+    known = {name.removesuffix(" (table)") for name in functions(session)} | shown
+    judged = lists().functions | lists().tables | set(lists().refused)
+    assert sorted(known - judged) == []
+    assert lists().functions & set(lists().refused) == set()
+
+
+def test_the_class_of_every_allowed_function_is_allowed(session: SparkSession) -> None:
+    classes = lists().classes["expression"] | lists().classes["plan"]
+    lacking = {
+        name: kind
+        for name, (_, kind, _) in functions(session).items()
+        if name.removesuffix(" (table)") not in lists().refused and kind not in classes
+    }
+    assert lacking == {}
+
+
+def examples(session: SparkSession) -> Iterator[tuple[str, str]]:
+    for name, (_, _, text) in functions(session).items():
+        plain = name.removesuffix(" (table)")
+        for statement in re.findall(r"^\s*>\s(.*?;)\s*$", text.replace("_FUNC_", plain), re.MULTILINE | re.DOTALL):
+            if statement.strip()[:3].casefold() != "set":
+                yield plain, statement.strip().rstrip(";")
+
+
+def test_examples_of_allowed_functions_pass_and_others_do_not(session: SparkSession, records: DataFrame) -> None:
+    wrong, passed = [], 0
+    for name, sql in examples(session):
+        try:
+            Select(session, sql).of(records)
+            passed += 1
+            if name in lists().refused:
+                wrong.append(sql)
+        except ConfigError as error:
+            if name not in lists().refused:
+                wrong.append(str(error))
+        except AnalysisException:  # of formats whose jars are missing, and of types that are switched off
+            continue
+    assert wrong == []
+    assert passed > 1000
+
+
+def test_nothing_is_replaced_in_the_text(session: SparkSession, records: DataFrame) -> None:
+    session.conf.set("spark.some.secret", "hidden")
+    for name in ("env:PATH", "system:user.home", "spark.some.secret"):
+        rows = Select(session, f"select '${{{name}}}' as found from records").of(records)
+        assert rows.collect()[0].found == f"${{{name}}}"
+    assert session.conf.get("spark.sql.variable.substitute") == "true"
+
+
+def test_no_function_of_xml_fetches_what_a_document_names(session: SparkSession, tmp_path: Path) -> None:
+    asked = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            return
+
+    (tmp_path / "secret").write_text("do not show")
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        there = f"http://127.0.0.1:{server.server_port}"
+        documents = [
+            f'<!DOCTYPE a SYSTEM "{there}/a.dtd"><a>1</a>',
+            f'<!DOCTYPE a [<!ENTITY x SYSTEM "{there}/x">]><a>&x;</a>',
+            f'<!DOCTYPE a [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]><a>&x;</a>',
+            f'<!DOCTYPE a [<!ENTITY % x SYSTEM "{there}/y"> %x;]><a>1</a>',
+            f'<a xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:noNamespaceSchemaLocation="{there}/x.xsd"/>',
+        ]
+        frame = session.createDataFrame([(each,) for each in documents], "a STRING")
+        found = ""
+        for expression in ("from_xml(a, 'a STRING').a", "xpath_string(a, '/a')", "xpath_string(a, 'document(\"x\")')"):
+            rows = Select(session, f"select {expression} as found from records").of(frame)
+            for row in range(len(documents)):
+                try:
+                    found += str(rows.where(f"{row} >= 0").collect())
+                except Exception as error:
+                    found += str(error).replace(str(tmp_path), "")
+        server.shutdown()
+    assert asked == []
+    assert "do not show" not in found
+
+
+def test_an_operator_may_allow_functions(session: SparkSession, records: DataFrame) -> None:
+    session.udf.register("shout", lambda text: f"{text}!")
+    limits = QueryLimits.of({"penstock.spark.functions.allowed": "Shout, current_user"})
+    allowed = limits.select(session, "select shout(upper(a)), current_user() from records")
+    assert allowed is not None
+    assert allowed.of(records).columns
+    for sql in ("select shout(a) from records", "select shout(reflect('a', 'b')) from records"):
+        with pytest.raises(ConfigError, match=r"the function (shout|reflect) is not allowed"):
+            (Select(session, sql) if "reflect" not in sql else limits.select(session, sql))
+
+
+def test_an_operator_may_allow_options(session: SparkSession, records: DataFrame) -> None:
+    sql = "select from_xml(a, 'x int', map('rowValidationXSDPath', '/x.xsd')) from records"
+    with pytest.raises(ConfigError) as refused:
+        Select(session, sql)
+    assert "the option rowValidationXSDPath of from_xml is not allowed; allowed are" in str(refused.value)
+    assert "`penstock.spark.options.allowed` of the worker" in str(refused.value)
+    allowed = QueryLimits.of({"penstock.spark.options.allowed": "xml.row*"}).select(session, sql)
+    assert allowed is not None
+    assert allowed.of(records).columns
+
+
+def test_a_very_long_select_is_judged(session: SparkSession, records: DataFrame) -> None:
+    long = " + ".join(["b"] * 200)
+    assert Select(session, f"select {long} as total from records").of(records).columns == ["total"]
+    with pytest.raises(ConfigError, match="the function reflect is not allowed"):
+        Select(session, f"select {long} + reflect('a', 'b') as total from records")
+
+
+def test_declared_columns_have_no_sql(session: SparkSession) -> None:
+    assert declared("a INT COMMENT 'x', b ARRAY<STRUCT<c: STRING>>").names == ["a", "b"]
+    for schema in ("a INT DEFAULT 1", "a INT GENERATED ALWAYS AS (1)", '{"type":"udt","class":"x","pyClass":"os.x"}'):
+        with pytest.raises(ConfigError):
+            declared(schema)
