@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.api.paths import path_problem
 from penstock.core.config.permissions.rules import Permissions
 from penstock.plugins import Plugins
 
@@ -11,3 +15,9 @@ FILE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 
 def problems(permissions: Permissions, **config: str) -> dict[str, str]:
     return dict(permissions.problems(CATALOG, {key.replace("__", "."): value for key, value in config.items()}))
+
+
+def limited_to(folders: Iterable[str], **more: Any) -> Permissions:
+    """Permissions of a worker with these folders in `penstock.paths.allowed`."""
+    allowed = tuple(folders)
+    return Permissions(path_problem=lambda given, reader: path_problem(given, allowed, reader), **more)

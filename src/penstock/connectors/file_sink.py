@@ -16,6 +16,7 @@ from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
+from penstock.api.paths import open_allowed
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.api.values import to_lines
 
@@ -47,8 +48,8 @@ class FileStreamSinkTask(SinkTask):
         if self._filename is None:
             return
         try:
-            self._fd = os.open(self._filename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        except OSError as e:
+            self._fd = open_allowed(self._filename, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        except (OSError, ValueError) as e:
             raise ConnectError(f"Couldn't find or create file '{self._filename}' for FileStreamSinkTask") from e
 
     def put_batch(self, batch: Batch) -> None:

@@ -29,6 +29,7 @@ from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
+from penstock.api.paths import open_allowed
 from penstock.api.schema import BYTES, STRING
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.api.validators import NonEmptyString, ValidString
@@ -247,7 +248,7 @@ def _opened(path: str) -> BinaryIO:
     a terminal, which must not become that of a worker without one, or its end would be the worker's, by SIGHUP.
     """
     if not stat.S_ISFIFO(os.stat(path).st_mode):
-        file = open(path, "rb", 0, opener=lambda path, flags: os.open(path, flags | os.O_NOCTTY))  # noqa: SIM115
+        file = open(path, "rb", 0, opener=lambda path, flags: open_allowed(path, flags | os.O_NOCTTY))  # noqa: SIM115
         if file.seekable():
             return file
         file.close()

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConfigError
+from penstock.api.paths import folders_of, limit_to_folders
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.hosts.python import wire
 from penstock.pipeline.chain import Resolve, aliases, condition_of
@@ -61,6 +62,7 @@ def _polled(plugins: Plugins, request: PreviewRequest) -> Batch | None:
     if request.sampled is not None:
         found: Batch | None = wire.read(base64.b64decode(request.sampled)) if request.sampled else None
         return found
+    limit_to_folders(folders_of(request.worker))
     connector = plugins.connector(request.connector)()
     return poll(connector, request, harmless_tasks(connector, request))
 

@@ -1,11 +1,6 @@
-"""Settings that limit what clients of the REST interface and configurations of connectors may do; allowed folders."""
+"""Settings that limit what clients of the REST interface and configurations of connectors may do."""
 
 from __future__ import annotations
-
-import os
-import posixpath
-from collections.abc import Iterable
-from urllib.parse import unquote, urlsplit
 
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.validators import at_least
@@ -80,6 +75,19 @@ def define_permissions(config: ConfigDef) -> None:
             "The formats of SparkSink and SparkSource. By default those of files and "
             "tables, `jdbc`, `rate`, and `kafka`, whose options are subject to "
             "`connector.client.config.override.policy`.",
+        ),
+        (
+            "spark.options.allowed",
+            "",
+            "Patterns of options (`option.*`) that SparkSink and SparkSource may give to Spark besides the "
+            "harmless ones of each format, as `format.option`: `csv.badRecordsPath`, `snowflake.*`. Functions of "
+            "`sql` may have them too. Those that name files are subject to `penstock.paths.allowed`.",
+        ),
+        (
+            "spark.functions.allowed",
+            "",
+            "Functions that `sql` of SparkSink and SparkSource may call besides Spark's harmless ones, by their names, "
+            "such as one of `spark.sql.extensions`.",
         ),
         (
             "paths.allowed",
@@ -162,32 +170,3 @@ def define_access(config: ConfigDef) -> None:
         importance=Importance.LOW,
         documentation="Whether the certificate of a client (`ssl.client.auth`) says who it is, by its common name.",
     )
-
-
-def path_problem(given: str, allowed: Iterable[str]) -> str | None:
-    """Return why a path or URI may not be used, as a sentence without the setting at its end; None if it may be used.
-
-    Links are followed where they are of this machine. Patterns of Spark that can leave a folder are not allowed.
-    """
-    given = given.strip()
-    if ".." in given.replace("\\", "/").split("/") or "{" in given or "%2e" in given.casefold():
-        return f"{given} has `..` or `{{`, which is not allowed with"
-    place = _place(given)
-    if any(_is_in(place, _place(folder)) for folder in allowed):
-        return None
-    return f"{given} is not in the folders of"
-
-
-def _place(text: str) -> tuple[str, str]:
-    """Return what comes before the path (scheme and host; empty for this machine's files), and the path."""
-    parts = urlsplit(text.strip())
-    if len(parts.scheme) > 1 and parts.scheme.casefold() != "file":
-        path = posixpath.normpath(unquote(parts.path) or "/")
-        return f"{parts.scheme}://{parts.netloc}".casefold(), path
-    if parts.scheme.casefold() == "file":
-        text = unquote(parts.path)
-    return "", os.path.realpath(text)
-
-
-def _is_in(place: tuple[str, str], folder: tuple[str, str]) -> bool:
-    return place[0] == folder[0] and (place[1] == folder[1] or place[1].startswith(folder[1].rstrip("/") + "/"))

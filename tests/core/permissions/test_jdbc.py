@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 from penstock.core.config.permissions.jdbc import JdbcRules
 from penstock.core.config.permissions.jdbc_databases import DATABASES
 from penstock.core.config.permissions.rules import Permissions
-from penstock.settings.security import path_problem
-from support.permissions import problems
+from support.permissions import limited_to, problems
 
 pytestmark = pytest.mark.security
 SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
@@ -227,7 +225,7 @@ def test_a_database_that_would_run_code_is_refused(setting: str, value: str) -> 
 
 
 def test_files_of_embedded_databases_are_in_allowed_folders(tmp_path: Path) -> None:
-    permissions = Permissions(path_problem=partial(path_problem, allowed=(str(tmp_path),)))
+    permissions = limited_to([str(tmp_path)])
     for kind in ("sqlite", "derby"):
         inside, outside = f"jdbc:{kind}:{tmp_path}/db;create=true", f"jdbc:{kind}:/etc/db"
         assert problems(permissions, **{"connector.class": SINK, "connection.url": inside}) == {}
@@ -244,7 +242,7 @@ def test_sql_of_a_jdbc_source_is_checked(kind: str, fine: bool) -> None:
 
 
 def test_files_of_drivers_are_in_allowed_folders(tmp_path: Path) -> None:
-    permissions = Permissions(path_problem=partial(path_problem, allowed=(str(tmp_path),)))
+    permissions = limited_to([str(tmp_path)])
     for url in (
         "jdbc:postgresql://h/db?sslkey={}/x",
         "jdbc:mysql://h/db?trustCertificateKeyStoreUrl=file:{}/x",

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from penstock.api.paths import path_problem
 from penstock.api.programs import PYTHONS_ALLOWED, SOURCES_ALLOWED, TAPS_ALLOWED, TARGETS_ALLOWED
 from penstock.core.config.overrides import NONE
 from penstock.core.config.permissions.rules import (
     DEFAULT_FORMATS,
     Permissions,
 )
-from penstock.settings.security import path_problem
-from support.permissions import FILE, problems
+from support.permissions import FILE, limited_to, problems
 
 
 def test_by_default_all_plugins_are_allowed() -> None:
@@ -144,9 +143,9 @@ def test_only_allowed_paths_may_be_used(tmp_path: Path) -> None:
         "passwd",
     ):
         assert path_problem(bad, allowed), bad
-    limited = Permissions(path_problem=partial(path_problem, allowed=allowed))
+    limited = limited_to(allowed)
     assert problems(limited, connector__class=FILE, file="/etc/passwd") == {
-        "file": "/etc/passwd is not in the folders of `penstock.paths.allowed` of the worker"
+        "file": "/etc/passwd is not in the folders of `penstock.paths.allowed` of the worker: " + ", ".join(allowed)
     }
     source = {"connector__class": "penstock.connectors.SparkSource", "format": "json"}
     found = problems(limited, **source, path=str(inside), checkpoint__location="/tmp", option__path="/")
@@ -157,7 +156,8 @@ def test_only_allowed_paths_may_be_used(tmp_path: Path) -> None:
 
 def test_options_of_spark_are_checked_in_any_case(tmp_path: Path) -> None:
     """Spark reads names of options without their case."""
-    limited = Permissions(path_problem=partial(path_problem, allowed=(str(tmp_path),)))
+    patterns = ("json.path", "json.sourceArchiveDir", "*.rowValidationXSDPath", "json.*Url")
+    limited = limited_to([str(tmp_path)], options=patterns)
     source: Any = {"connector__class": "penstock.connectors.SparkSource", "format": "json", "path": str(tmp_path)}
     for option in ("PATH", "Path", "sourceArchiveDir", "rowValidationXSDPath", "avroSchemaUrl"):
         assert set(problems(limited, **source, **{f"option__{option}": "/etc"})) == {f"option.{option}"}

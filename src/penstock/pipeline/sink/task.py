@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 
+from penstock.api.paths import folders_of, limit_to_folders
 from penstock.api.sink import SinkTask
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
@@ -68,6 +69,7 @@ def run_sink_task(
     """
     id = TaskId(spec.connector, spec.task)
     connector = {**spec.connector_config, "name": spec.connector}
+    limit_to_folders(folders_of(spec.worker_config))
     with contextlib.ExitStack() as stack:
         jvm = stack.enter_context(task_jvm(spec))
         plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})

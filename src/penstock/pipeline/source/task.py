@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConnectError
+from penstock.api.paths import folders_of, limit_to_folders
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.runtime_hooks import hooks_of
 from penstock.api.source import SourceTask, TransactionContext
@@ -101,6 +102,7 @@ def run_source_task(
     finds plugin classes. ``timing``: another one than the worker's, without exactly once.
     """
     id = TaskId(spec.connector, spec.task)
+    limit_to_folders(folders_of(spec.worker_config))
     with contextlib.ExitStack() as stack:
         jvm = stack.enter_context(task_jvm(spec))
         plugins = MetricsOfPlugins({"connector": id.connector, "task": str(id.task)})

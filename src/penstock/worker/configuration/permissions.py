@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.paths import PATHS_ALLOWED, PathReader, path_problem
 from penstock.core.config.catalog import Catalog, Kind
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.permissions.clients import check_clients, clients_of
@@ -17,13 +18,13 @@ from penstock.core.config.permissions.rules import (
     DERBY_QUERIES,
     FORMATS_ALLOWED,
     FUNCTIONS_ALLOWED,
-    PATHS_ALLOWED,
     PLUGINS_ALLOWED,
     PLUGINS_DENIED,
     PROGRAM_RULES,
     Permissions,
     functions_in,
 )
+from penstock.core.config.permissions.spark_options import OPTIONS_ALLOWED
 from penstock.core.config.processes import JAVA_OPTIONS, check_java_options
 from penstock.core.model.messages import Refused
 from penstock.pipeline.transforms.python_function import defined_as
@@ -31,7 +32,6 @@ from penstock.plugins import Plugins
 from penstock.plugins.modules import plugin_modules
 from penstock.plugins.passwords import password_settings
 from penstock.settings import ExactlyOnceSource, WorkerSettings
-from penstock.settings.security import path_problem
 from penstock.worker.configuration.topics import KnownConnectors, WorkerTopics
 
 
@@ -54,7 +54,7 @@ class WorkerPermissions:
                 tuple(values[PLUGINS_DENIED]),
                 tuple(functions),
                 DEFAULT_FORMATS if formats is None else tuple(formats),
-                None if paths is None else partial(path_problem, allowed=tuple(paths)),
+                None if paths is None else partial(_path_problem, tuple(paths)),
                 plugins.override_policy(settings.override_policy, settings.config),
                 {rule.allowing: tuple(values[rule.allowing]) for rule in PROGRAM_RULES},
                 values[DERBY_QUERIES],
@@ -62,6 +62,7 @@ class WorkerPermissions:
                     tuple(DATABASES if (databases := values[DATABASES_ALLOWED]) is None else databases),
                     tuple(values[PROPERTIES_ALLOWED]),
                 ),
+                tuple(values[OPTIONS_ALLOWED]),
             ),
             settings.exactly_once is ExactlyOnceSource.ENABLED,
             settings.distributed,
@@ -139,3 +140,7 @@ class WorkerPermissions:
             raise ConfigError(f"{key}: {problem}")
         self._check_topics(catalog, props)
         check_java_options(JAVA_OPTIONS, props.get(JAVA_OPTIONS))
+
+
+def _path_problem(allowed: tuple[str, ...], given: str, reader: PathReader) -> str | None:
+    return path_problem(given, allowed, reader)

@@ -8,11 +8,13 @@ the config topic may hold what no worker has validated.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from penstock.api.config import ConfigType, parse_type
+from penstock.api.paths import PATHS_ALLOWED, PathReader
 from penstock.api.programs import (
     DLT_PYTHON,
     DLT_SOURCE,
@@ -35,6 +37,8 @@ from penstock.core.config.permissions.jdbc import (
     sqlite_suffix_problem,
     statement_problems,
 )
+from penstock.core.config.permissions.spark_options import PATH_OPTIONS, option_problems
+from penstock.java.parsing import BLANKS
 
 Props = Mapping[str, str | None]
 Problem = tuple[str, str]
@@ -42,7 +46,6 @@ Problem = tuple[str, str]
 
 PLUGINS_ALLOWED, PLUGINS_DENIED = "penstock.plugins.allowed", "penstock.plugins.denied"
 FUNCTIONS_ALLOWED, FORMATS_ALLOWED = "penstock.functions.allowed", "penstock.spark.formats.allowed"
-PATHS_ALLOWED = "penstock.paths.allowed"
 DERBY_QUERIES = "penstock.jdbc.derby.queries"
 DEFAULT_FORMATS = (
     *("parquet", "orc", "json", "csv", "text", "xml", "avro", "binaryfile", "delta", "iceberg", "hudi", "jdbc"),
@@ -54,18 +57,18 @@ SPARK_SOURCE = "penstock.connectors.SparkSource"
 QUERIES = (SPARK_SINK, SPARK_SOURCE)
 _FILE = "org.apache.kafka.connect.file.FileStream"
 _MIRROR = "org.apache.kafka.connect.mirror.Mirror"
-PATHS = {
-    f"{_FILE}SourceConnector": ("file",),
-    f"{_FILE}SinkConnector": ("file",),
-    SPARK_SINK: ("path",),
-    SPARK_SOURCE: ("path", "checkpoint.location"),
-    "penstock.connectors.PostgresSource": ("database.sslrootcert", "database.sslcert", "database.sslkey"),
+PATHS: Mapping[str, Mapping[str, PathReader]] = {
+    f"{_FILE}SourceConnector": {"file": PathReader.OPEN},
+    f"{_FILE}SinkConnector": {"file": PathReader.OPEN},
+    SPARK_SINK: {"path": PathReader.HADOOP},
+    SPARK_SOURCE: {"path": PathReader.HADOOP_PATTERN, "checkpoint.location": PathReader.HADOOP},
+    "penstock.connectors.PostgresSource": dict.fromkeys(
+        ("database.sslrootcert", "database.sslcert", "database.sslkey"), PathReader.OPEN
+    ),
 }
-"""Settings that name files and folders, by connector."""
+"""Settings that name files and folders, and what opens them, by connector."""
 SOCKETS = {"penstock.connectors.PostgresSource": ("database.hostname",)}
 """Settings that name hosts, or folders of their sockets, by connector."""
-PATH_OPTIONS = frozenset({"path", "sourcearchivedir", "rowvalidationxsdpath", "avroschemaurl", "checkpointlocation"})
-"""Options of Spark that name files and folders; Spark ignores the case of their names."""
 MIRROR_CLASSES = (
     "replication.policy.class",
     "topic.filter.class",
@@ -78,6 +81,12 @@ QUERIES_OF_JDBC = {"query": sqlite_problem, "query.masked": sqlite_problem, "que
 _KAFKA = "org.apache.kafka."
 _OPTION, _KAFKA_OPTION = "option.", "kafka."
 _CONNECTION = "connection."
+_LOGIN = re.compile(r"[^/]*://[^/]*:[^/]*@")
+"""Start of a URI with a name and a password."""
+_FOLDER = re.compile(
+    r"[/:\\%]|\A\s*`?(?:parquet|orc|json|csv|text|xml|avro|binaryfile|delta|iceberg|hudi)`?\s*\.", re.IGNORECASE
+)
+"""A name of a table that Spark takes for a folder."""
 _NO_PROPERTIES = frozenset({"attempts", "backoff.ms"})
 """Settings ``connection.*`` of the JDBC connectors that are no properties of the driver."""
 
@@ -93,8 +102,8 @@ class Permissions:
     denied: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     formats: tuple[str, ...] = DEFAULT_FORMATS
-    path_problem: Callable[[str], str | None] | None = None
-    """Returns why a file or folder may not be used, without the setting that says so; None allows all."""
+    path_problem: Callable[[str, PathReader], str | None] | None = None
+    """Returns why a file or folder may not be used; None allows all."""
     policy: OverridePolicy = ALL
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Patterns of the programs that connectors may run, by the setting of the worker."""
@@ -102,6 +111,8 @@ class Permissions:
     """Whether a JDBC source may have SQL for Derby, which can call Java code."""
     jdbc: JdbcRules = field(default_factory=JdbcRules)
     """Its rules about files are ``path_problem``."""
+    options: tuple[str, ...] = ()
+    """Patterns of further options of Spark, as ``format.option``."""
 
     def problems(self, catalog: Catalog, props: Props) -> list[Problem]:
         """Return what is not allowed in a configuration whose references are resolved."""
@@ -140,25 +151,34 @@ class Permissions:
                 yield key, problem
 
     def _of_paths(self, connector: str, props: Props) -> Iterator[Problem]:
+        for key, reader in PATHS.get(connector, {}).items():
+            given = props.get(key)
+            if not given:
+                continue
+            if reader is not PathReader.OPEN and _LOGIN.match(given.strip()):
+                yield key, "has a name and a password; set those for this file system in the worker's `spark.hadoop.*`"
+            elif "\0" in given.strip(BLANKS):
+                yield key, "has a character of code 0, which no path can have"
+            elif self.path_problem is not None and (problem := self.path_problem(given, reader)):
+                yield key, problem
         if self.path_problem is None:
             return
-        for key in PATHS.get(connector, ()):
-            if (given := props.get(key)) and (problem := self.path_problem(given)):
-                yield key, f"{problem} `{PATHS_ALLOWED}` of the worker"
         for key in SOCKETS.get(connector, ()):
             for host in (props.get(key) or "").split(","):
-                if host.strip().startswith(("/", "@")) and (problem := self.path_problem(host.strip())):
-                    yield key, f"{problem} `{PATHS_ALLOWED}` of the worker"
+                if not host.strip().startswith(("/", "@")):
+                    continue
+                if problem := self.path_problem(host.strip(), PathReader.OPEN):
+                    yield key, problem
         if connector not in QUERIES:
             return
         for key, value in props.items():
             option = key.removeprefix(_OPTION).strip().casefold() if key.startswith(_OPTION) else ""
-            if option in PATH_OPTIONS and value and (problem := self.path_problem(value)):
-                yield key, f"{problem} `{PATHS_ALLOWED}` of the worker"
-            elif option == "paths":
+            if option == "paths":
                 yield key, f"{key} names several folders; with `{PATHS_ALLOWED}` of the worker use `path`"
+            elif option in PATH_OPTIONS and value and (problem := self.path_problem(value, PathReader.HADOOP)):
+                yield key, problem
         table = props.get("table")
-        if connector == SPARK_SINK and table and ("/" in table or ":" in table):
+        if connector == SPARK_SINK and table and _FOLDER.search(table):
             yield "table", f"{table} names a folder; with `{PATHS_ALLOWED}` of the worker it has to be in `path`"
 
     def _of_queries(self, connector: str, props: Props) -> Iterator[Problem]:
@@ -172,6 +192,8 @@ class Permissions:
         if kind not in map(str.casefold, self.formats):
             yield "format", f"{kind} is not among the formats that `{FORMATS_ALLOWED}` of the worker allows"
         options = {key.removeprefix(_OPTION): value for key, value in props.items() if key.startswith(_OPTION)}
+        for key, problem in option_problems(kind, options, self.options):
+            yield f"{_OPTION}{key}", problem
         if kind == "jdbc":
             for key, problem in (*self._jdbc().problems(options, sparks=True), *statement_problems(options)):
                 yield f"{_OPTION}{key}", problem
@@ -215,8 +237,9 @@ class Permissions:
         return replace(self.jdbc, path_problem=None if self.path_problem is None else self._of_file)
 
     def _of_file(self, path: str) -> str | None:
-        problem = None if self.path_problem is None else self.path_problem(path)
-        return None if problem is None else f"{problem} `{PATHS_ALLOWED}` of the worker"
+        # Some drivers take URLs of files.
+        reader = PathReader.HADOOP if path.strip().casefold().startswith("file:") else PathReader.OPEN
+        return None if self.path_problem is None else self.path_problem(path, reader)
 
 
 def plugins_in(props: Props) -> Iterator[tuple[str, str]]:
