@@ -110,6 +110,17 @@ def test_the_audit_log_stays_on(levels: LogLevels, name: str) -> None:
     assert logging.getLogger(AUDIT).getEffectiveLevel() == logging.WARNING
 
 
+def test_the_list_after_a_change_of_root_has_the_loggers_that_changed(levels: LogLevels) -> None:
+    """Kafka's system tests compare them; the audit log keeps its level, so it is in neither."""
+    logging.getLogger("observe.listed")
+    changed = levels.set("root", "ERROR")
+    listed = levels.all()
+    assert AUDIT not in {*changed, *listed}
+    assert {each["level"] for each in listed.values()} == {"ERROR"}
+    levels.set(AUDIT, "TRACE")
+    assert levels.all()[AUDIT]["level"] == "TRACE"
+
+
 def test_unknown_loggers_are_none(levels: LogLevels) -> None:
     assert levels.get("observe.never.used") is None
 

@@ -97,7 +97,7 @@ COUNTERPARTS: Mapping[str, tuple[str, ...]] = {
         "penstock.pipeline.dead_letters",
         "penstock.pipeline.source.failed_records",
     ),
-    "org.apache.kafka.connect.runtime.isolation": ("penstock.plugins", "penstock.hosts"),
+    "org.apache.kafka.connect.runtime.isolation": ("penstock.plugins", "penstock.hosts", "penstock.wire"),
     "org.apache.kafka.connect.runtime.rest": ("penstock.http",),
     "org.apache.kafka.connect.runtime.standalone": ("penstock.worker.standalone",),
     "org.apache.kafka.connect.runtime.standalone.StandaloneHerder": ("penstock.worker.loop",),
@@ -295,8 +295,12 @@ class LogLevels:
         self._lock = threading.Lock()
 
     def all(self) -> dict[str, dict[str, Any]]:
-        """Return every logger, except those that are switched off."""
-        return {name: self._shown(name) for name in sorted([ROOT, *_existing()]) if _level(name) != OFF}
+        """Return every logger, except those that are switched off.
+
+        The audit log is among them only if its own level has been set: all others have the level set for the root.
+        """
+        names = {ROOT, *_existing()} - ({AUDIT} - self._modified.keys())
+        return {name: self._shown(name) for name in sorted(names) if _level(name) != OFF}
 
     def get(self, name: str) -> dict[str, Any] | None:
         """Return the level of a logger; None for one that does not exist."""

@@ -69,7 +69,7 @@ def test_java_replies_what_python_expects() -> None:
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        (b'{"type":"log","logger":"l","texts":"t"}', "invalid message log of the JVM host: .*`texts`"),
+        (b'{"type":"log","lines":[],"texts":"t"}', "invalid message log of the JVM host: .*`texts`"),
         (b'{"type":"sink.ending"}', "the JVM host has no message 'sink.ending'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import resource
@@ -136,3 +137,26 @@ def hang(record: Record) -> Record:
         Path(name).write_text(str(os.getpid()))
         threading.Event().wait()
     return record
+
+
+def chatter(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
+    """Logs lines from some threads as fast as it can, until it is stopped or has logged so many, and then ends."""
+    host.running()
+    logger, many = logging.getLogger("chatter"), int(spec.config.get("lines", "0"))
+
+    def log() -> None:
+        for n in itertools.count():
+            if control.stopping or n == many > 0:
+                return
+            logger.info("line %d", n)
+
+    threads = [threading.Thread(target=log) for _ in range(int(spec.config.get("threads", "1")))]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    if "exit" in spec.config:
+        os._exit(3)
+    logger.info("the last line")
+    if "fail" in spec.config:
+        raise ValueError(spec.config["fail"])

@@ -60,7 +60,8 @@ def test_a_record_that_a_plugin_has_made_arrives() -> None:
     (sent,) = channel.sent
     arrived = FROM_TASK.decode(FROM_TASK.encode(sent))
     assert isinstance(arrived, LogReport)
-    assert (arrived.text, arrived.level, arrived.line) == ("a \udcff", 7, 0)
+    (line,) = arrived.lines
+    assert (line.text, line.level, line.line) == ("a \udcff", 7, 0)
 
 
 def test_a_record_with_values_of_other_types_arrives() -> None:
@@ -69,4 +70,5 @@ def test_a_record_with_values_of_other_types_arrives() -> None:
     LogRelay(channel).handle(logging.makeLogRecord({"msg": "made", "levelno": 20.0, "lineno": "7", "created": "1.5"}))
     arrived = FROM_TASK.decode(FROM_TASK.encode(channel.sent[0]))
     assert isinstance(arrived, LogReport)
-    assert (arrived.name, arrived.level, arrived.line, arrived.created) == ("None", 20, 7, 1.5)
+    (line,) = arrived.lines
+    assert (line.name, line.level, line.line, line.created) == ("None", 20, 7, 1.5)

@@ -54,6 +54,8 @@ STRANGER_LIMIT = 64 * 1024
 """Maximum bytes of one message while the other side has proved nothing."""
 BEAT = 1.5
 """Seconds between heartbeats; less if the lease is short."""
+PATIENCE = 0.2
+"""Maximum seconds that a heartbeat waits for what another thread sends."""
 _MOMENTS = 6
 """Common moments for the heartbeats of all tasks, between two heartbeats of one."""
 
@@ -211,8 +213,9 @@ class TaskChannel:
         while True:
             now = time.monotonic()
             if now >= next_beat:
-                next_beat = beat_after(now, every)
-                self._say_now(TaskHeartbeat(now))
+                # Other threads send, too; one that waits for a worker that does not read is not waited for.
+                sent = self._say_now(TaskHeartbeat(now), min(PATIENCE, lease / 20))
+                next_beat = beat_after(now, every) if sent else now + every / 4
             silence = now - self._renewed
             if silence >= lease * LEAVE_AT and not left:
                 left = True
@@ -245,16 +248,22 @@ class TaskChannel:
                 time.sleep(max(0.0, self._renewed + lease * EXIT_AT - time.monotonic()))
                 end()
 
-    def _say_now(self, message: TaskMessage, patience: float = 0.0) -> None:
-        # Does not wait for a worker that does not read: the lease may run out meanwhile.
-        if self._sending.acquire(timeout=patience):
-            try:
-                if self._ready(select.POLLOUT, patience):
-                    self._socket.sendall(frame(FROM_TASK.encode(message)))
-            except OSError:
-                pass
-            finally:
-                self._sending.release()
+    def _say_now(self, message: TaskMessage, patience: float) -> bool:
+        """Send a message, unless that needs more than ``patience`` seconds; return whether it has been sent.
+
+        Does not wait for a worker that does not read: the lease may run out meanwhile.
+        """
+        if not self._sending.acquire(timeout=patience):
+            return False
+        try:
+            if not self._ready(select.POLLOUT, patience):
+                return False
+            self._socket.sendall(frame(FROM_TASK.encode(message)))
+        except OSError:
+            return False
+        finally:
+            self._sending.release()
+        return True
 
     def _ready(self, event: int, seconds: float) -> bool:
         """Return whether the socket is ready or broken; ``select.select`` would refuse descriptors above 1023."""

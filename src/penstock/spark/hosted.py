@@ -31,6 +31,7 @@ from penstock.spark.channel import RefusedError
 from penstock.spark.messages.driver import SampleSource, SourceSampled
 from penstock.spark.messages.task import AdmittedTask, LogLevelCommand, TaskIdentity
 from penstock.spark.run.hosted_run import HostedRun, RunGate, RunResources
+from penstock.spark.run.log_writer import LogWriter
 from penstock.spark.run.sharing import MANY, TaskProcesses
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
@@ -120,6 +121,7 @@ class HostedTasks:
         """
         if self._thread.is_alive():
             asyncio.run_coroutine_threadsafe(self._close(timeout), self._loop).result()
+            self._shared.logs.close()
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
         self._loop.close()
@@ -166,6 +168,7 @@ class HostedTasks:
             self._exits,
             OutOfMemoryKills(),
             MemberRemoval(),
+            LogWriter(self._loop),
         )
         self._driving = {self._loop.create_task(self._processes.driver.keep())}
         reception = Reception(own, self._key_of, self._ready, self._admit)

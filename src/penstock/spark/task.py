@@ -109,6 +109,7 @@ def host_task(submission: TaskSubmission, attempt: int, threads: TaskThreads | N
     steer = Steering(TaskControl(pausing=spec.paused))
     steer.control.leased = lambda: channel.holds(admitted.lease)
     relay, over = LogRelay(channel), threading.Event()
+    steer.lines_written = relay.written
     if threads is not None:
         steer.host_another = functools.partial(_host_another, threads, channel)
         relay.addFilter(OfTask())
@@ -119,12 +120,14 @@ def host_task(submission: TaskSubmission, attempt: int, threads: TaskThreads | N
             # Only cycles of its objects are left, Kafka clients among them, whose threads and connections end now.
             steer.control.on_stop = None
             gc.collect()
+        relay.drain()
         channel.send(DoneReport())
         return failed
     finally:
         if threads is not None:
             over.set()
             logging.getLogger().removeHandler(relay)
+            relay.close()
             channel.close()
 
 

@@ -151,6 +151,8 @@ class CallPeer:
         self._numbers = itertools.count(1)
         self._pending: dict[int, PendingCall] = {}
         self._lanes: dict[str, queue.SimpleQueue[RemoteCall | None]] = {}
+        self._threads: dict[str, threading.Thread] = {}
+        """The threads of lanes."""
         self._serving = threading.local()
 
     # -- calls to the other side
@@ -244,6 +246,16 @@ class CallPeer:
             begin()
         self._work(inbox)
 
+    def wait_lane(self, lane: str, seconds: float) -> None:
+        """Wait until the calls of a lane are answered, for so many seconds at most.
+
+        To be called when the other side is gone, by another thread than that of the lane.
+        """
+        with self._lock:
+            thread = self._threads.get(lane)
+        if thread is not None:
+            thread.join(seconds)
+
     def serve(self, call: RemoteCall) -> None:
         """Run a call on the present thread, and send its reply."""
         before, self._serving.number = self._served(), call.number
@@ -280,9 +292,11 @@ class CallPeer:
                 self._lanes[name] = inbox
             if self.gone.is_set():
                 inbox.put(None)
-        target = self._work if name is not None else self._work_once
-        thread = f"{self._name}-{name or 'once'}"
-        threading.Thread(target=target, args=(inbox,), name=thread, daemon=True).start()
+            target = self._work if name is not None else self._work_once
+            thread = threading.Thread(target=target, args=(inbox,), name=f"{self._name}-{name or 'once'}", daemon=True)
+            if name is not None:
+                self._threads[name] = thread
+        thread.start()
         return inbox
 
     def _work(self, inbox: queue.SimpleQueue[RemoteCall | None]) -> None:

@@ -61,6 +61,8 @@ class MessageCodec(Generic[M]):
 
 
 def _shown(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_shown(each) for each in value]
     if not isinstance(value, Message):
         return value
     shown = {"type": value.wire_tag}

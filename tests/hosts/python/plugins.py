@@ -133,6 +133,11 @@ class Task(SourceTask):
             child.start()
             Path(self.config["file"]).write_text(str(child.pid))
             return None
+        if trouble == "verbose":
+            for n in range(1000):
+                log.warning("line %d", n)
+            print("printed")
+            os._exit(5)
         if trouble == "crash":
             os.abort()
         count = int(self.config.get("count", 4))

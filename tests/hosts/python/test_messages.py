@@ -24,6 +24,7 @@ from penstock.hosts.python.messages import (
     DiscoverPlugins,
     FromPlugin,
     PluginLogLine,
+    PluginLogLines,
     PollPlugin,
     StartPluginSource,
     ToPlugin,
@@ -57,7 +58,7 @@ TO = [
     CallRaised(7),
 ]
 FROM = [
-    CallFromPlugin(PluginLogLine("l", 30, "half \ud83d", 1.0), None, "log"),
+    CallFromPlugin(PluginLogLines([PluginLogLine("l", 30, "half \ud83d", 1.0)], 2), None, "log"),
     CallFromPlugin(AddPluginMetric("m", "", 0, {"a": "b"}), 1, "background", 3),
     CallReturned(2),
 ]

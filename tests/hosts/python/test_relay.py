@@ -30,7 +30,7 @@ def test_log_lines_of_forked_processes_go_to_stderr(
     relay.handle(line)
     monkeypatch.setattr(os, "getpid", lambda: 7)
     relay.handle(line)
-    assert [line.text for (line,) in peer.told] == ["at work"]
+    assert [line.text for (message,) in peer.told for line in message.lines] == ["at work"]
     assert "at work (of.plugin) [process 7]" in capsys.readouterr().err
 
 
@@ -39,9 +39,10 @@ def test_a_record_that_a_plugin_has_made_arrives() -> None:
     peer: Any = Peer()
     made = logging.makeLogRecord({"msg": "made", "levelno": 20.0, "created": "1.5"})
     _Relay(peer).handle(made)
-    ((line,),) = peer.told
-    arrived = FROM_PLUGIN.decode(FROM_PLUGIN.encode(CallFromPlugin(line, None, "log")))
-    assert (arrived.message.logger, arrived.message.text, arrived.message.created) == ("None", "made", 1.5)
+    ((message,),) = peer.told
+    arrived = FROM_PLUGIN.decode(FROM_PLUGIN.encode(CallFromPlugin(message, None, "log")))
+    (line,) = arrived.message.lines
+    assert (line.logger, line.text, line.created) == ("None", "made", 1.5)
 
 
 def test_a_metric_without_a_description_arrives() -> None:

@@ -100,6 +100,18 @@ def test_the_level_of_a_logger_holds_in_the_environment(plugins: Plugins) -> Non
         logging.getLogger("of.plugin").setLevel(logging.NOTSET)
 
 
+def test_the_lines_before_a_plugin_ends_its_process_arrive(
+    plugins: Plugins, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    made = source(plugins, trouble="verbose")
+    with pytest.raises(HostLost, match="exited with code 5"):
+        made.poll()
+    close_all()
+    said = [record.getMessage() for record in caplog.records if record.name == "one_source"]
+    assert said == [f"line {n}" for n in range(1000)]
+    assert "printed" in capfd.readouterr().out
+
+
 def test_a_source_that_ends_transactions(plugins: Plugins) -> None:
     asked: list[Any] = []
     made = task(plugins, SOURCE)

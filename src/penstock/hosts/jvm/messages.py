@@ -24,7 +24,7 @@ To the JVM (``ToJvm``):
 
 From the JVM (``FromJvm``):
 
-- from any plugin, to the session: ``JavaLogLine``;
+- from any plugin, to the session: ``JavaLogLines``;
 - from a connector, to the worker (``ConnectorMessage``): ``RequestReconfiguration``, ``RaiseConnectorError``,
   ``ReadSourceOffsets``; the last one also from a source task, to Penstock's;
 - from a sink task, to Penstock's (``SinkMessage``): ``DescribeGroupMember``, ``ReadCommittedOffsets``,
@@ -709,7 +709,7 @@ ToJvm = (
 # -- requests from the JVM
 
 
-class JavaLogLine(JavaNotice, tag="log", frozen=True):
+class JavaLogLine(JavaValue, frozen=True):
     """A line that a plugin has logged or printed.
 
     ``level`` is log4j's number, ``time`` milliseconds since 1970.
@@ -721,6 +721,13 @@ class JavaLogLine(JavaNotice, tag="log", frozen=True):
     time: int
     text: str
     trace: str | None
+
+
+class JavaLogLines(JavaNotice, tag="log", frozen=True):
+    """Lines, and how many were dropped after them. The reply, if one is expected, lets more follow."""
+
+    lines: list[JavaLogLine]
+    dropped: int = 0
 
 
 class RequestReconfiguration(JavaNotice, tag="connector.reconfigure", frozen=True):
@@ -809,7 +816,7 @@ SinkMessage = (
     | ReportOriginalRecord
 )
 PluginMessage = ConnectorMessage | SinkMessage
-FromJvm = JavaLogLine | PluginMessage
+FromJvm = JavaLogLines | PluginMessage
 
 
 # -- envelopes; see ``penstock.wire.calls``

@@ -27,14 +27,16 @@ from penstock.hosts.jvm.messages import (
     FailureFromJvm,
     FailureToJvm,
     JavaLogLine,
+    JavaLogLines,
     JavaRequest,
     OpenSession,
     PluginMessage,
     ReplyFromJvm,
     ReplyToJvm,
 )
-from penstock.wire.calls import CallPeer, Envelope, PendingCall, RemoteCall, RemoteFailure, RemoteReply
+from penstock.wire.calls import BACKGROUND, CallPeer, Envelope, PendingCall, RemoteCall, RemoteFailure, RemoteReply
 from penstock.wire.framing import Bytes, FrameConnection
+from penstock.wire.lines import log_dropped
 from penstock.wire.messages import MessageError
 
 log = logging.getLogger(__name__)
@@ -143,7 +145,8 @@ class JvmSession:
         if not self._peer.gone.wait(CLOSE_SECONDS):
             log.warning("Plugin threads of %s have not ended after %.0f s", self._name, CLOSE_SECONDS)
         _shut(self._socket, socket.SHUT_RDWR)
-        self._peer.gone.wait(1.0)
+        if self._peer.gone.wait(1.0):
+            self._peer.wait_lane(BACKGROUND, CLOSE_SECONDS)  # the last log lines
         self._socket.close()
 
     def wait_end(self) -> None:
@@ -190,8 +193,11 @@ class _JvmProtocol:
     def answer(self, call: RemoteCall) -> RemoteReply:
         """See ``CallProtocol``."""
         message = FROM_JVM.decode(bytes(call.message))
-        if isinstance(message, JavaLogLine):
-            relay(message)
+        if isinstance(message, JavaLogLines):
+            for line in message.lines:
+                relay(line)
+            if message.dropped:
+                log_dropped(message.dropped, self._name)
             return RemoteReply(None)
         found = self.answer_message(message, call.data)
         return RemoteReply(found[0], [found[1]]) if isinstance(found, tuple) else RemoteReply(found)

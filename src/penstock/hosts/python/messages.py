@@ -15,11 +15,11 @@ To the plugin (``ToPlugin``):
   ``CallPluginSource``;
 - from a sink task, to the plugin's: ``CreatePluginSink``, ``StartPluginSink``, ``CallPluginSink``,
   ``PreCommitPlugin``;
-- from each of them: ``ReadPluginMetric``, ``SetPluginLogLevel``.
+- from each of them: ``ReadPluginMetric``, ``SetPluginLogLevel``, ``PluginLinesWritten``.
 
 From the plugin (``FromPlugin``):
 
-- to any process: ``PluginLogLine``, and ``ReadMetricTags``, ``AddPluginMetric``, ``RemovePluginMetric``;
+- to any process: ``PluginLogLines``, and ``ReadMetricTags``, ``AddPluginMetric``, ``RemovePluginMetric``;
 - from a connector to the worker: ``RequestTaskReconfiguration``, ``RaisePluginError``;
 - from a source task to Penstock's: ``ReadPluginOffsets``;
 - from a sink task to Penstock's: ``ReadAssignment``, ``RewindOffsets``, ``SetPutTimeout``, ``PausePluginPartitions``,
@@ -50,6 +50,12 @@ class SetPluginLogLevel(Message, tag="level", frozen=True):
 
     logger: str
     level: int
+
+
+class PluginLinesWritten(Message, tag="log.written", frozen=True):
+    """The lines of so many ``PluginLogLines`` are written: more may follow. No reply."""
+
+    messages: int
 
 
 class ReadDefinition(Message, tag="definition.read", frozen=True):
@@ -148,13 +154,20 @@ class PreCommitPlugin(Message, tag="sink.pre_commit", frozen=True):
 # -- from the plugin
 
 
-class PluginLogLine(Message, tag="log", frozen=True):
-    """A line that was logged; no reply. ``created``: seconds since 1970."""
+class PluginLogLine(Message, tag="line", frozen=True):
+    """A line that was logged. ``created``: seconds since 1970."""
 
     logger: str
     level: int
     text: str
     created: float
+
+
+class PluginLogLines(Message, tag="log", frozen=True):
+    """Lines that were logged, and how many were dropped after them; ``PluginLinesWritten`` follows."""
+
+    lines: list[PluginLogLine]
+    dropped: int = 0
 
 
 class ReadMetricTags(Message, tag="metrics.tags", frozen=True):
@@ -221,6 +234,7 @@ ToPlugin = (
     ReportVersion
     | DiscoverPlugins
     | SetPluginLogLevel
+    | PluginLinesWritten
     | ReadDefinition
     | CallDefinition
     | AskConnector
@@ -248,7 +262,7 @@ SinkCallback = (
     | RequestOffsetCommit
     | ReportErrantRecord
 )
-FromPlugin = PluginLogLine | MetricMessage | ConnectorCallback | ReadPluginOffsets | SinkCallback
+FromPlugin = PluginLogLines | MetricMessage | ConnectorCallback | ReadPluginOffsets | SinkCallback
 
 
 # -- envelopes; see ``penstock.wire.calls``

@@ -15,6 +15,8 @@ from penstock.wire.messages import MessageCodec, MessageError
 
 log = logging.getLogger(__name__)
 
+LOG = "log"
+"""The lane of log lines, and of their confirmations."""
 OUT_OF_MEMORY = 3
 """Exit status of a process that could not take a message."""
 
@@ -49,6 +51,10 @@ class PluginPeer:
     def run(self) -> None:
         """Take messages until the other side is gone."""
         self._calls.run()
+
+    def wait_lane(self, lane: str, seconds: float) -> None:
+        """Wait until the calls of a lane are answered. Called when the other side is ``gone``."""
+        self._calls.wait_lane(lane, seconds)
 
     def run_lane(self, lane: str, begin: Callable[[], object]) -> None:
         """Run the calls of this lane on the present thread, until the other side is gone.

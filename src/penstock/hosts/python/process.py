@@ -24,11 +24,14 @@ from penstock.hosts.python.messages import (
     TO_PLUGIN,
     CallToPlugin,
     FromPlugin,
+    PluginLinesWritten,
     PluginLogLine,
+    PluginLogLines,
     SetPluginLogLevel,
     ToPlugin,
 )
-from penstock.hosts.python.peer import OUT_OF_MEMORY, Answer, PluginPeer
+from penstock.hosts.python.peer import LOG, OUT_OF_MEMORY, Answer, PluginPeer
+from penstock.wire.lines import log_dropped
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +85,9 @@ class PluginProcess:
             if self._group is not None:
                 undone.callback(self._group.close)
             self._process = subprocess.Popen(
-                # -I: neither PYTHONPATH, which Spark sets, nor the user's packages
-                [python, "-I", BOOT, Path(penstock.__file__).parent, str(theirs.fileno()), json.dumps(options)],
+                # -I: neither PYTHONPATH, which Spark sets, nor the user's packages. -u: what is printed has left the
+                # process if that ends the next moment.
+                [python, "-I", "-u", BOOT, Path(penstock.__file__).parent, str(theirs.fileno()), json.dumps(options)],
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 # Signals to the worker's group (of a terminal, of a container's init) are the worker's to answer; a
@@ -147,7 +151,7 @@ class PluginProcess:
         if not self._peer.gone.is_set():
             self._closed = True  # otherwise it has ended by itself
         try:
-            self._socket.shutdown(socket.SHUT_RDWR)
+            self._socket.shutdown(socket.SHUT_WR)  # what it still logs is read
         except OSError:
             pass  # it has ended already
         try:
@@ -159,10 +163,18 @@ class PluginProcess:
         if self._group is not None:
             self._group.close()
         if self._peer.gone.wait(1.0):
+            self._peer.wait_lane(LOG, END_SECONDS)
             self._socket.close()
 
     def _answer(self, message: FromPlugin, args: tuple[Any, ...]) -> Any:
-        return _log(message) if isinstance(message, PluginLogLine) else self._answer_plugin(message, args)
+        if not isinstance(message, PluginLogLines):
+            return self._answer_plugin(message, args)
+        for line in message.lines:
+            _log(line)
+        if message.dropped:
+            log_dropped(message.dropped, self._name)
+        self._peer.tell(PluginLinesWritten(1), lane=LOG)
+        return None
 
     def _lost(self) -> BaseException:
         """Return the error to raise where the process has ended."""

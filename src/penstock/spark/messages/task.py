@@ -6,7 +6,8 @@ sends a ``Challenge``, the task a ``Presentation``, perhaps both once more, then
 ``Refusal``. After an admission either side may send any of its messages at any time.
 
 - Worker to task (``WorkerMessage``): ``TaskHeartbeat``, ``PauseCommand``, ``ResumeCommand``, ``ResetTopicsCommand``,
-  ``StopCommand``, ``AbortCommand``, ``HostCommand``, ``CommittedOffsetsReply``, ``LogLevelCommand``.
+  ``StopCommand``, ``AbortCommand``, ``HostCommand``, ``CommittedOffsetsReply``, ``LogLevelCommand``,
+  ``LinesWritten``.
 - Task to worker (``TaskMessage``): ``TaskHeartbeat``, ``WaitingReport``, ``RunningReport``, ``PausedReport``,
   ``CommittedOffsetsRequest``, ``TopicReport``, ``GroupMemberReport``, ``OffsetsReport``, ``MetricsReport``,
   ``LogReport``, ``StalledReport``, ``NotHostedReport``, ``LostReport``, ``FailedReport``, ``DoneReport``.
@@ -150,6 +151,12 @@ class LogLevelCommand(Message, frozen=True):
     level: int | str
 
 
+class LinesWritten(Message, frozen=True):
+    """The lines of so many ``LogReport`` are in the worker's log: more may follow."""
+
+    reports: int
+
+
 WorkerCommand = (
     PauseCommand
     | ResumeCommand
@@ -159,6 +166,7 @@ WorkerCommand = (
     | HostCommand
     | CommittedOffsetsReply
     | LogLevelCommand
+    | LinesWritten
 )
 WorkerMessage = TaskHeartbeat | WorkerCommand
 FROM_WORKER = MessageCodec[WorkerMessage]("the task channel (worker to task)", WorkerMessage)
@@ -217,7 +225,7 @@ class MetricsReport(Message, frozen=True):
     values: dict[str, Any]
 
 
-class LogReport(Message, frozen=True):
+class LogLine(MessagePart, frozen=True):
     """A line that the task has logged."""
 
     text: str
@@ -230,6 +238,14 @@ class LogReport(Message, frozen=True):
     """Seconds since 1970."""
     trace: dict[str, str] = {}
     """Ids of the trace of the batch, if there is one."""
+
+
+class LogReport(Message, frozen=True):
+    """Lines that the task has logged. ``LinesWritten`` follows when they are in the worker's log."""
+
+    lines: tuple[LogLine, ...]
+    dropped: int = 0
+    """How many lines have been dropped after these, since they were more than the worker could take."""
 
 
 class StalledReport(Message, frozen=True):

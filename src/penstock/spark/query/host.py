@@ -100,6 +100,7 @@ class Queries:
         control.leased = lambda: channel.holds(admitted.lease)
         steer = self._steers[group] = Steering(control)
         relay = LogRelay(channel)
+        steer.lines_written = relay.written
         relay.addFilter(of_query := OfTask())
         logging.getLogger().addHandler(relay)
         # Lost contact ends the thread, not the process, which other queries share.
@@ -112,9 +113,11 @@ class Queries:
             ended = True
             return str(error)
         finally:
+            relay.drain()
             if not ended:
                 channel.send(DoneReport())
             logging.getLogger().removeHandler(relay)
+            relay.close()
             del self._steers[group]
             self._threads.pop(group, None)
             channel.close()

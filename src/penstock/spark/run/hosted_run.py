@@ -27,6 +27,8 @@ from penstock.spark.messages.task import (
     DoneReport,
     FailedReport,
     GroupMemberReport,
+    LinesWritten,
+    LogReport,
     LostReport,
     MetricsReport,
     NotHostedReport,
@@ -39,6 +41,7 @@ from penstock.spark.messages.task import (
     TaskSubmission,
     WorkerCommand,
 )
+from penstock.spark.run.log_writer import LogWriter
 from penstock.spark.run.process import SETTLING, RunGroupMember, TaskProcess
 from penstock.spark.run.reports import (
     LossReason,
@@ -91,6 +94,7 @@ class RunResources:
     """Where tasks run on this machine."""
     out_of_memory: OutOfMemoryKills
     removal: MemberRemoval
+    logs: LogWriter
 
 
 class HostedRun:
@@ -111,7 +115,7 @@ class HostedRun:
         """Whether it runs in Spark's driver: in no slot, and in no process of its own."""
         self._stop: asyncio.Future[None] = loop.create_future()
         self._admitted: asyncio.Future[Link] = loop.create_future()
-        self.reports = TaskReports(self.id, spec.run, shared.deliver)
+        self.reports = TaskReports(self.id, spec.run, shared.deliver, self._write)
         self._process = TaskProcess(shared.exits, shared.out_of_memory)
         self._member = RunGroupMember(spec, shared.removal)
         self._job: asyncio.Future[JobEnd] | None = None
@@ -361,6 +365,12 @@ class HostedRun:
         self._processes.alone.add(self.id)
         return reason_in_company(reason)
 
+    def _write(self, lines: Callable[[], None]) -> None:
+        self._shared.logs.write(lines)
+
+    def _lines_written(self, reports: int) -> None:
+        self.send(LinesWritten(reports))
+
     def _heard(self, report: TaskReport) -> None:
         self.reports.heard(report)  # every kind of report; some concern the run as well
         match report:
@@ -370,6 +380,8 @@ class HostedRun:
                 aside.add_done_callback(self._asides.discard)
             case LostReport():
                 self.stop(self._shared.settings.graceful)  # it ends on its own, unless the connector's code hangs
+            case LogReport():
+                self._shared.logs.write(_nothing, self._lines_written)  # in its turn: those of this report are written
             case GroupMemberReport():
                 self._member.heard(report)
             case MetricsReport():
@@ -393,6 +405,10 @@ class HostedRun:
 
 def _either(*futures: asyncio.Future[Any]) -> set[asyncio.Future[Any]]:
     return set(futures)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _is_number(value: object) -> bool:

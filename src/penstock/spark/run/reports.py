@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections.abc import Callable
 from typing import Any, assert_never
@@ -26,6 +27,7 @@ from penstock.spark.messages.task import (
     DoneReport,
     FailedReport,
     GroupMemberReport,
+    LogLine,
     LogReport,
     LostReport,
     MetricsReport,
@@ -45,6 +47,7 @@ from penstock.spark.task_exit import crashed_on_executor, lost_with_executor
 
 log = logging.getLogger(__name__)
 
+LINES_DROPPED = "penstock-log-lines-dropped-total"
 LossReason = tuple[str, bool]
 """The reason for the status of a task that was lost, and whether its process ended by itself."""
 
@@ -52,8 +55,17 @@ LossReason = tuple[str, bool]
 class TaskReports:
     """Each method delivers one event of this run; ``deliver`` returns at once."""
 
-    def __init__(self, id: TaskId, run: int, deliver: Callable[[Any], None]) -> None:
-        self._id, self._run, self._deliver = id, run, deliver
+    def __init__(
+        self,
+        id: TaskId,
+        run: int,
+        deliver: Callable[[Any], None],
+        write: Callable[[Callable[[], None]], None] = lambda lines: lines(),
+    ) -> None:
+        """``write`` calls a function that logs lines, now or later, in the order in which it gets them."""
+        self._id, self._run, self._deliver, self._write = id, run, deliver, write
+        self._dropped = 0
+        """Lines that were more than the log could take."""
 
     def waiting(self, reason: str) -> None:
         self._deliver(TaskWaiting(self._id, self._run, reason))
@@ -89,20 +101,32 @@ class TaskReports:
             case OffsetsReport():
                 self._deliver(OffsetsReported(id, run, report.offsets))
             case MetricsReport():
-                self._deliver(TaskMetrics(id, run, report.values))
+                self._deliver(TaskMetrics(id, run, report.values | {LINES_DROPPED: self._dropped}))
             case LogReport():
-                self._log(report)
+                self._dropped += report.dropped
+                self._write(functools.partial(self._log, report))
             case CommittedOffsetsRequest() | GroupMemberReport() | NotHostedReport() | DoneReport():
                 pass  # concern the run alone
             case _:
                 assert_never(report)
 
     def _failed(self, trace: str) -> None:
-        whose = {"connector": self._id.connector, "task": self._id.task}
-        log.error("Task %s has failed\n%s", self._id, trace.rstrip(), extra=whose)
+        # After the lines that the task has logged before.
+        self._write(lambda: log.error("Task %s has failed\n%s", self._id, trace.rstrip(), extra=self._whose))
         self._deliver(TaskFailed(self._id, self._run, trace))
 
-    def _log(self, line: LogReport) -> None:
+    @property
+    def _whose(self) -> dict[str, Any]:
+        return {"connector": self._id.connector, "task": self._id.task}
+
+    def _log(self, report: LogReport) -> None:
+        for line in report.lines:
+            self._log_line(line)
+        if report.dropped:
+            log.warning("%d lines dropped: task %s logs faster than its worker can write",
+                        report.dropped, self._id, extra=self._whose)  # fmt: skip
+
+    def _log_line(self, line: LogLine) -> None:
         logger = logging.getLogger(line.name)
         if logger.isEnabledFor(line.level):
             # The connector and the task are Java's `connector.context`; the thread's name is Java's as well.

@@ -27,7 +27,9 @@ from penstock.spark.messages.task import (
     CommittedOffsetsRequest,
     GroupMemberReport,
     HostCommand,
+    LinesWritten,
     LogLevelCommand,
+    LogLine,
     LogReport,
     LostReport,
     MetricsReport,
@@ -42,9 +44,12 @@ from penstock.spark.messages.task import (
     TopicReport,
     WorkerCommand,
 )
+from penstock.wire.lines import DROPPED, LineBuffer, beginning_of, number, time_of
 
 log = logging.getLogger(__name__)
 
+DRAIN_S = 10.0
+"""Maximum seconds that the end of a task waits for its log lines to be sent."""
 MAX_LOOK_S = 5.0
 """Maximum seconds between two looks at calls that do not return."""
 
@@ -56,6 +61,8 @@ class Steering:
         self.control = control
         self.host_another: Callable[[HostCommand], None] = lambda command: None
         """Starts another task in this process; only where tasks share it."""
+        self.lines_written: Callable[[int], None] = lambda reports: None
+        """Notes that the worker has written the lines of so many reports."""
         self._committed: queue.SimpleQueue[CommittedOffsets | None] = queue.SimpleQueue()
 
     def obey(self, command: WorkerCommand) -> None:
@@ -78,6 +85,8 @@ class Steering:
                 logging.getLogger(command.name).setLevel(command.level)
                 JVMS.level_changed(command.name)
                 process.OF_TASK.level_changed(command.name)
+            case LinesWritten():
+                self.lines_written(command.reports)
             case _:
                 assert_never(command)
 
@@ -137,11 +146,28 @@ class ChannelHost:
 
 
 class LogRelay(logging.Handler):
-    """A handler that sends log lines to the worker's log."""
+    """A handler that sends log lines to the worker's log.
+
+    It never waits for the worker: of lines that come faster than they are written there the oldest are dropped, and
+    counted. A record with the attribute ``DROPPED`` stands for so many lines that were dropped before they came here.
+    """
 
     def __init__(self, channel: TaskChannel) -> None:
         super().__init__()
         self._channel, self._process = channel, os.getpid()
+        self._lines = LineBuffer[LogLine](self._send)
+        self.written = self._lines.confirm
+
+    def drain(self, seconds: float = DRAIN_S) -> None:
+        """Send all lines, of too many the last; called before the last message of the task."""
+        self._lines.finish(seconds)
+
+    def close(self) -> None:
+        self._lines.close()
+        super().close()
+
+    def _send(self, lines: list[LogLine], dropped: int) -> None:
+        self._channel.send(LogReport(tuple(lines), dropped))
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -153,14 +179,13 @@ class LogRelay(logging.Handler):
                     ascii(f"{record.levelname} {text} ({record.name}) [process {os.getpid()}]")[1:-1], file=sys.stderr
                 )
                 return
-            ids = dict(current_ids.get())
-            place = (
-                str(record.name),
-                int(record.levelno),
-                str(record.pathname),
-                int(record.lineno or 0),
-            )  # plugins make records, too: an invalid message would end the channel
-            self._channel.send(LogReport(text, *place, float(record.created), ids))
+            if dropped := getattr(record, DROPPED, None):
+                self._lines.dropped(int(dropped))
+                return
+            text, ids = beginning_of(text), dict(current_ids.get())
+            # Plugins make records, too: an invalid message would end the channel.
+            place = (str(record.name), number(record.levelno), str(record.pathname), number(record.lineno))
+            self._lines.add(LogLine(text, *place, time_of(record), ids), len(text))
         except Exception:
             self.handleError(record)
 

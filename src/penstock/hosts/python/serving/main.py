@@ -34,7 +34,9 @@ from penstock.hosts.python.messages import (
     CreatePluginSource,
     DiscoverPlugins,
     MakePluginTaskConfigs,
+    PluginLinesWritten,
     PluginLogLine,
+    PluginLogLines,
     PollPlugin,
     PreCommitPlugin,
     ReadDefinition,
@@ -47,12 +49,13 @@ from penstock.hosts.python.messages import (
     StopPluginConnector,
     ToPlugin,
 )
-from penstock.hosts.python.peer import OUT_OF_MEMORY, PluginPeer
+from penstock.hosts.python.peer import LOG, OUT_OF_MEMORY, PluginPeer
 from penstock.hosts.python.serving import connectors
 from penstock.hosts.python.serving.connectors import ConnectorSide
 from penstock.hosts.python.serving.contexts import RemoteMetrics
 from penstock.hosts.python.serving.discovery import discover
 from penstock.hosts.python.serving.tasks import SinkSide, SourceSide
+from penstock.wire.lines import LineBuffer, beginning_of, number, time_of
 
 _SET_PDEATHSIG = 1
 
@@ -77,8 +80,9 @@ def serve(descriptor: int, options: Mapping[str, Any]) -> None:
         lambda: ConnectionError("the worker or the task of this plugin has ended"),
         pickle.loads,
     )
-    sides = PluginSides(ConnectorSide(peer), SourceSide(peer), SinkSide(peer))
-    logging.basicConfig(level=logging.INFO, handlers=[_Relay(peer)])
+    relay = _Relay(peer)
+    sides = PluginSides(ConnectorSide(peer), SourceSide(peer), SinkSide(peer), relay)
+    logging.basicConfig(level=logging.INFO, handlers=[relay])
     for name, level in options.get("levels", {}).items():
         _set_level(name, level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # that of a terminal is meant for the worker
@@ -88,6 +92,7 @@ def serve(descriptor: int, options: Mapping[str, Any]) -> None:
             peer.run()
         except MemoryError:
             _end(OUT_OF_MEMORY)
+        relay.finish()
         _end(0)
 
     peer.run_lane("task", threading.Thread(target=reading, name="peer", daemon=True).start)
@@ -100,6 +105,7 @@ class PluginSides:
     connector: ConnectorSide
     source: SourceSide
     sink: SinkSide
+    relay: _Relay
 
     def answer(self, message: ToPlugin, args: tuple[Any, ...]) -> Any:
         """Answer a message of the worker or the task."""
@@ -110,8 +116,10 @@ class PluginSides:
                 return discover(modules)
             case SetPluginLogLevel(logger, level):
                 return _set_level(logger, level)
-            case ReadPluginMetric(side, number):
-                return self._metrics(side).value(number)
+            case PluginLinesWritten(messages):
+                return self.relay.written(messages)
+            case ReadPluginMetric(side, metric):
+                return self._metrics(side).value(metric)
             case ReadDefinition() | CallDefinition() | AskConnector():
                 return connectors.answer(message, args)
             case StartPluginConnector() | MakePluginTaskConfigs() | StopPluginConnector():
@@ -176,11 +184,16 @@ def _set_level(name: str, level: int | str) -> None:
 
 
 class _Relay(logging.Handler):
-    """Sends log lines to the process that started this one."""
+    """Sends log lines to the process that started this one, and does not wait for it."""
 
     def __init__(self, peer: PluginPeer) -> None:
         super().__init__()
         self._peer, self._process = peer, os.getpid()
+        self._lines = LineBuffer[PluginLogLine](self._send)
+        self.written, self.finish = self._lines.confirm, self._lines.finish
+
+    def _send(self, lines: list[PluginLogLine], dropped: int) -> None:
+        self._peer.tell(PluginLogLines(lines, dropped), lane=LOG)
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -193,7 +206,8 @@ class _Relay(logging.Handler):
                 )
                 return
             # Plugins make records, too: an invalid message would end the connection.
-            line = PluginLogLine(str(record.name), int(record.levelno), text, float(record.created))
-            self._peer.tell(line, lane="log")
+            text = beginning_of(text)
+            line = PluginLogLine(str(record.name), number(record.levelno), text, time_of(record))
+            self._lines.add(line, len(text))
         except Exception:
             self.handleError(record)

@@ -20,7 +20,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Deeds: {@code throw CLASS MESSAGE}, {@code exit STATUS}, {@code halt STATUS}, {@code hang} (until interrupted),
  * {@code deaf} (hangs for ever), {@code sleep MS}, {@code memory} (fills the heap), {@code stack}, {@code leak} (leaves
- * a thread behind that is no daemon), {@code share} (uses a thread that all tasks share), {@code missing} (a NoClassDefFoundError), {@code log TEXT} (at DEBUG),
+ * a thread behind that is no daemon), {@code share} (uses a thread that all tasks share), {@code missing} (a NoClassDefFoundError), {@code log TEXT} (at DEBUG), {@code print N}
+ * (lines), {@code print N DEED} (does the other one then),
  * {@code broken} (an exception that throws another one when it is asked for its cause).
  *
  * <p>With {@code journal=FILE} every call is a line of that file.
@@ -76,6 +77,14 @@ final class Conduct {
             case "share" -> Shared.use();
             case "leak" -> new Thread(Conduct::deaf, "left-behind").start();
             case "log" -> LoggerFactory.getLogger(Conduct.class).debug(words[1]);
+            case "print" -> {
+                for (int i = 0; i < Integer.parseInt(words[1]); i++) {
+                    System.out.println("line " + i);
+                }
+                if (words.length > 2) {
+                    perform(words[2].split(" ", 3));
+                }
+            }
             case "broken" -> throw new Broken();
             case "missing" -> throw new NoClassDefFoundError("some/missing/Class");
             default -> throw new IllegalArgumentException("no such deed: " + words[0]);

@@ -18,6 +18,7 @@ public final class Host {
     private static final long FIRST_SESSION_MS = 60_000;
     /** Time for which a run of a task waits for the end of the run before. */
     private static final long SAME_SESSION_MS = 15_000;
+    private static final long LAST_LINES_MS = 1_000;
 
     private static Path socket;
     private static JsonNode settings;
@@ -35,6 +36,8 @@ public final class Host {
         Thread end = new Thread(Host::endWhenIdle, "idle-watch");
         end.setDaemon(true);
         end.start();
+        // A plugin may end this JVM: its last lines say why.
+        Runtime.getRuntime().addShutdownHook(new Thread(Host::drainLines, "last-lines"));
     }
 
     public static JsonNode settings() {
@@ -104,6 +107,16 @@ public final class Host {
             } catch (IOException e) {
                 System.err.println("Could not delete " + socket + ": " + e);
             }
+        }
+    }
+
+    private static void drainLines() {
+        try {
+            for (Session each : SESSIONS) {
+                each.lines().drain(LAST_LINES_MS);
+            }
+        } catch (InterruptedException e) {
+            // it ends at once
         }
     }
 

@@ -59,7 +59,7 @@ final class Logs {
         line.put("time", time);
         line.put("text", text);
         line.put("trace", trace);
-        session.tell("log", line);
+        session.lines().add(line, text.length() + (trace == null ? 0 : trace.length()));
     }
 
     private static final class Relay extends AbstractAppender {

@@ -62,7 +62,7 @@ public final class Messages {
 
     /** Requests and notices from this JVM. */
     static final Map<String, Set<String>> SENT = table("""
-        log: logger level thread time text trace
+        log: lines dropped
         connector.reconfigure:
         connector.raise: error
         offsets: partitions

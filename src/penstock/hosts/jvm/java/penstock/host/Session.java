@@ -26,8 +26,8 @@ import org.slf4j.LoggerFactory;
 public final class Session {
     private static final Logger log = LoggerFactory.getLogger(Session.class);
     private static final ThreadLocal<Long> CALL = new ThreadLocal<>();
+    private static final ThreadGroup HOST_THREADS = Thread.currentThread().getThreadGroup();
     private static final long CLOSE_MS = 5_000;
-    private static final int MAX_WAITING_LINES = 10_000;
 
     /** The threads of a session; those that a plugin starts belong to it, too. */
     private static final class Group extends ThreadGroup {
@@ -69,6 +69,7 @@ public final class Session {
     private final Deque<AutoCloseable> closers = new ArrayDeque<>();
     /** The threads that no plugin has started. */
     private final Queue<Thread> own = new ConcurrentLinkedQueue<>();
+    private final LogLines lines = new LogLines(this, HOST_THREADS);
     private Group group;
     private JsonNode about;
     private volatile boolean closed;
@@ -103,6 +104,10 @@ public final class Session {
     /** The task, of which only one session may be open at a time; null for others. */
     String only() {
         return about.path("only").asText(null);
+    }
+
+    LogLines lines() {
+        return lines;
     }
 
     public boolean isClosed() {
@@ -158,7 +163,7 @@ public final class Session {
 
     /** Send a message that has no reply. */
     public void tell(String type, Map<String, ?> fields) {
-        if (closed || (type.equals("log") && outgoing.size() > MAX_WAITING_LINES)) {
+        if (closed) {
             return;
         }
         Map<String, Object> message = envelope("call", null);
@@ -322,6 +327,7 @@ public final class Session {
         own.add(closing);
         closing.start();
         join(closing, CLOSE_MS);
+        lines.finish();
         closed = true;
         waiting.values().forEach(each -> each.completeExceptionally(new ConnectException("The task has ended")));
         outgoing.add(new Outgoing(null, Reply.EMPTY));
