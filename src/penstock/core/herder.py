@@ -67,7 +67,7 @@ from penstock.core.model.records import (
 from penstock.core.model.settings import HerderSettings, NoPlugins, PluginFacts
 from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEvent
-from penstock.core.offsets import OffsetRequests
+from penstock.core.offsets import OffsetRequests, TaskEnds
 from penstock.core.reconfiguration import Reconfigurations
 from penstock.core.requests.answers import RequestFlows, Requests
 from penstock.core.requests.changes import Changes
@@ -131,6 +131,7 @@ class Herder:
 
         zombies = ZombieFencing(settings, plugins, state, leadership, reader)
         fencing = FencingBeforeStart(output, work, zombies, keys, writer)
+        ends = TaskEnds(state, work, leadership)
         self.restarts = Restarts(output, state, work, writer)
         reads = Reads(plugins, state, statuses, self._topics, self._health)
         self._requests = Requests(
@@ -138,9 +139,9 @@ class Herder:
             membership,
             reads,
             RequestFlows(
-                Changes(settings, state, work, leadership, cleanup, reads),
+                Changes(settings, state, work, leadership, cleanup, reads, ends, zombies),
                 RestartRequests(settings, state, work, leadership, self.restarts, reads),
-                OffsetRequests(state, work, leadership, reader, zombies),
+                OffsetRequests(state, ends, leadership, reader, zombies),
                 InterWorkerRequests(state, leadership, keys, self._reconfigurations, zombies),
                 self._topics,
                 Confirmation(work, reader, zombies),

@@ -86,11 +86,16 @@ def assign(
     return _Round(snapshot, by_id, memory, now_ms, rebalance).decide(template)
 
 
-def _owners(members: Mapping[str, Member], shares: Mapping[str, tuple[Iterable[str], Iterable[TaskId]]]) -> Owners:
+def _owners(
+    members: Mapping[str, Member],
+    shares: Mapping[str, tuple[Iterable[str], Iterable[TaskId]]],
+    revoked: Iterable[TaskId] = (),
+) -> Owners:
     return Owners(
         {connector: members[id].url for id, (connectors, _) in shares.items() for connector in connectors},
         {task: members[id].url for id, (_, tasks) in shares.items() for task in tasks},
         tuple(member.url for member in members.values()),
+        tuple(revoked),
     )
 
 
@@ -177,7 +182,8 @@ class _Round:
                 delay_ms=self.delay_ms,
             )
         shares = {id: (connectors[id], tasks[id]) for id in self.members}
-        return Decision(assignments, self._remember(connectors, tasks), _owners(self.members, shares))
+        owners = _owners(self.members, shares, (task for each in assignments.values() for task in each.revoked_tasks))
+        return Decision(assignments, self._remember(connectors, tasks), owners)
 
     def _lost_to_reassign(self) -> WorkSet:
         """Return the lost work to assign like new work; candidates are given theirs here."""

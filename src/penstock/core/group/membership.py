@@ -73,6 +73,8 @@ class Owners:
     tasks: Mapping[TaskId, str] = field(default_factory=dict)
     workers: tuple[str, ...] = ()
     """URLs of all workers, also of those that run nothing."""
+    revoked: tuple[TaskId, ...] = ()
+    """Tasks that this rebalance takes from members: they have ended when the next one completes, not before."""
 
 
 # The group's events. All are delivered from the group's thread, in the order in which they happened.

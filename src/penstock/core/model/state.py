@@ -62,6 +62,8 @@ class ClusterState:
     """Last ``tasks-fencing-`` record of each connector; kept when the connector is deleted (KIP-618)."""
     pending_fencing: set[str] = field(default_factory=set)
     """Connectors whose tasks were committed after their last ``tasks-fencing-`` record."""
+    deleted: dict[str, int] = field(default_factory=dict)
+    """Position after the record that deleted each connector that does not exist any more."""
     session_key: SessionKey | None = None
     layout_position: int = 0
     """Position after the last record that changed which connectors and tasks are to be distributed."""
@@ -107,11 +109,12 @@ class ClusterState:
         known = self.connectors.get(name)
         if config is None:
             if self.connectors.pop(name, None) is not None:
-                self.layout_position = self.position
+                self.layout_position = self.deleted[name] = self.position
             self._uncommitted.pop(name, None)
             self.target_states.pop(name, None)
         elif known is None:
             self.connectors[name] = ConfiguredConnector(config)
+            self.deleted.pop(name, None)
             self.layout_position = self.position
         else:
             known.config = config
@@ -124,6 +127,7 @@ class ClusterState:
     def _begin_again(self) -> None:
         """Forget positions: the topic has been deleted and created again, so they no longer mean anything."""
         self.layout_position, self._counts = 0, (-1, {})
+        self.deleted.clear()
         for connector in self.connectors.values():
             connector.tasks_position = 0
 

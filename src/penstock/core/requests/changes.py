@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.core.config.secrets import restored
+from penstock.core.exactly_once import ZombieFencing
 from penstock.core.group.leadership import Leadership
 from penstock.core.model import actions
 from penstock.core.model import messages as m
@@ -16,6 +17,7 @@ from penstock.core.model.limits import config_problem, group_bytes, shortened
 from penstock.core.model.records import ConfigTopicRecord, ConnectorConfig, LoggerLevel, TargetState, TasksCommit
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import STOPPED, ClusterState
+from penstock.core.offsets import TaskEnds
 from penstock.core.requests.reads import Reads, config_of
 from penstock.core.status.cleanup import StatusCleanup
 from penstock.core.work import Phase, Reconfiguration, Work
@@ -29,6 +31,8 @@ class Changes:
     leadership: Leadership
     cleanup: StatusCleanup
     reads: Reads
+    ends: TaskEnds
+    zombies: ZombieFencing
 
     def create(self, request: m.CreateConnector) -> Flow:
         """201 with the connector; 409 if there is one of this name."""
@@ -59,6 +63,8 @@ class Changes:
         if problems is not None:
             raise m.Refused(400, problems)
         checked = {key: value for key, value in config.items() if value is not None}
+        if request.initial_offsets is not None:
+            yield from self._after_deletion(name)
 
         def write() -> Flow:
             exists = name in self.state.connectors
@@ -67,6 +73,11 @@ class Changes:
             if not exists:
                 self._check_room(name)
             if request.initial_offsets is not None:
+                if not self.ends.have_come(name):  # deleted again meanwhile
+                    raise _not_ended(name)
+                count = self.state.task_counts.get(name)
+                if count is not None and self.zombies.applies_to(checked):
+                    yield actions.FenceProducers(name, count, checked)
                 yield actions.WriteOffsets(name, checked, request.initial_offsets)
             state = request.initial_state
             who = request.principal
@@ -80,6 +91,19 @@ class Changes:
             yield from self._until_made(name)
             return m.Reply(reply.status, self.reads.info(name, checked))
         return reply
+
+    def _after_deletion(self, name: str) -> Flow:
+        """Continue when no task of a deleted connector of this name can commit offsets any more.
+
+        Raises Refused with 409 if that takes too long.
+        """
+        yield from self.leadership.as_leader()
+        if name in self.state.connectors:
+            return
+        try:
+            yield from self.ends.wait(name)
+        except TimeoutError:
+            raise _not_ended(name) from None
 
     def _check_room(self, name: str) -> None:
         """Raise Refused unless the group can assign another connector of this name."""
@@ -148,6 +172,14 @@ class Changes:
             return m.Reply(204)
 
         return (yield from self.leadership.one_by_one(write))
+
+
+def _not_ended(name: str) -> m.Refused:
+    return m.Refused(
+        409,
+        f"The tasks of the deleted connector {name} have not ended yet and may still commit offsets; "
+        "the request can be safely retried",
+    )
 
 
 def set_cluster_logger(request: m.SetClusterLogger) -> Flow:
