@@ -7,13 +7,20 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.core.group.leadership import Fenced
+from penstock.api.errors import ConnectError
+from penstock.core.group.leadership import Fenced, TooLarge
 from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.model.events import CaughtUp, ConfigRead, Degraded, Event, StatusNotWritten, StatusRead
+from penstock.core.model.limits import DEFAULT_RECORD_BYTES
 from penstock.core.model.records import ConfigRecord, ConfigTopicRecord, StatusRecord, StatusTopicRecord
+from penstock.kafka.admin import topic_configs
+from penstock.kafka.background import in_background
+from penstock.kafka.client_settings import internal, own_client_id
+from penstock.kafka.clients import new_admin
 from penstock.kafka.group.member import GroupMember
 from penstock.kafka.log.outages import Outages
 from penstock.kafka.log.privileged_writer import PrivilegedWriteError
+from penstock.kafka.log.writer import RecordTooLargeError
 from penstock.kafka.offsets.topic import OffsetTopic, worker_offsets
 from penstock.kafka.storage.stores import ConfigStore, StatusStore
 from penstock.settings import WorkerSettings
@@ -43,6 +50,7 @@ class KafkaFoundation:
         self._to_read = 3
         self._lock = threading.Lock()
         config, group = dict(settings.config), settings.group
+        self._settings = config
         of_topics: dict[str, Any] = {
             "on_caught_up": self._caught_up,
             "on_failed": failed,
@@ -80,7 +88,25 @@ class KafkaFoundation:
 
     def append_config(self, records: tuple[ConfigTopicRecord, ...], as_leader: bool, done: Done) -> None:
         """Append records to the config topic; ``done`` is called when they have been read back."""
-        self._config.append(records, lambda error: done(_known(error)), privileged=as_leader)
+
+        def appended(error: BaseException | None) -> None:
+            if isinstance(error, RecordTooLargeError):
+                in_background(
+                    "config-limit", lambda: self._too_large(error), lambda found, failed: done(found or failed)
+                )
+            else:
+                done(_known(error))
+
+        self._config.append(records, appended, privileged=as_leader)
+
+    def _too_large(self, error: RecordTooLargeError) -> TooLarge:
+        settings = internal(self._settings, "admin", own_client_id(self._settings, "limits"))
+        try:
+            limit = topic_configs(new_admin(settings), error.topic).get("max.message.bytes", "unknown")
+        except ConnectError as unknown:
+            limit = f"unknown: {unknown}"
+        own = self._settings.get("max.request.size", DEFAULT_RECORD_BYTES)
+        return TooLarge(f"{error}: its max.message.bytes is {limit}, and max.request.size of the worker is {own}")
 
     def read_config_to_end(self, done: Done) -> None:
         self._config.read_to_end(done)

@@ -19,6 +19,7 @@ from penstock.core.model.records import (
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.log.privileged_writer import FencedError, PrivilegedWriteError
 from penstock.kafka.log.reader import LogRecord
+from penstock.kafka.log.writer import RecordTooLargeError
 from penstock.kafka.storage.stores import ConfigStore, StatusStore, exactly_once_support, internal_topic
 from support.kafka.client import Kafka, Record
 from support.waiting import Inbox, answer
@@ -117,6 +118,19 @@ def test_task_configurations_and_their_commit_are_written_together_or_not_at_all
         read = records.records(3 if support == "enabled" else 4)
         assert [each.record for each in read][-3:] == [fits, TasksCommit("c", 1), TargetState("c", "STARTED")]
         assert TasksCommit("c", 2) not in [each.record for each in read]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("support", ["disabled", "enabled"])
+def test_a_record_that_is_too_large_for_the_topic_is_an_error_that_says_so(kafka: Kafka, support: str):
+    settings = worker(kafka, support)
+    topic = kafka.create_topic(config={"cleanup.policy": "compact", "max.message.bytes": "20000"})
+    with config_store({**settings, "config.storage.topic": topic}) as (store, records):
+        answer(store.claim_write_privileges)
+        with pytest.raises(RecordTooLargeError, match=f"A record of 3....? bytes is too large for topic `{topic}`"):
+            answer(store.append, [ConnectorConfig("c", {"a": "x" * 30_000})])
+        answer(store.append, [ConnectorConfig("c", {"a": "1"})])
+        assert records.records(1)[-1].record == ConnectorConfig("c", {"a": "1"})
 
 
 @pytest.mark.integration

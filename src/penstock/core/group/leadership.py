@@ -25,6 +25,10 @@ class Fenced(Exception):
     """Failure of a write as leader: another worker has become leader, or a write has failed before."""
 
 
+class TooLarge(Exception):
+    """Failure of a write to the config topic that no repetition can change; the message says what the limit is."""
+
+
 class ElsewhereError(Exception):
     """Raised in a flow if the worker at this URL must answer the request."""
 
@@ -131,6 +135,8 @@ class Leadership:
         """
         try:
             yield actions.AppendConfig(records)
+        except TooLarge as error:
+            raise Refused(400, str(error)) from None
         except Fenced:
             self.membership.claimed = False
             raise Refused(

@@ -20,7 +20,7 @@ from penstock.api.errors import ConnectError
 from penstock.kafka.admin import code_of, sentence
 from penstock.kafka.clients import SILENT, init_transactions, new_producer
 from penstock.kafka.log.progress import OnDone
-from penstock.kafka.log.writer import LogClosedError, OnWritten, Pair, headers_of
+from penstock.kafka.log.writer import LogClosedError, OnWritten, Pair, RecordTooLargeError, headers_of, size_of
 from penstock.kafka.security.authorization import missing_right
 from penstock.kafka.security.settings import Security
 
@@ -109,14 +109,27 @@ class PrivilegedWriter:
         if producer is None:
             raise PrivilegedWriteError("Cannot produce to config topic without claiming write privileges first")
 
+        too_large = False
+
         def delivered(error: BrokerError | None, message: Any) -> None:
+            nonlocal too_large
             if error is None:
                 ends[message.partition()] = message.offset() + 1
+            else:
+                too_large = too_large or error.code() == BrokerError.MSG_SIZE_TOO_LARGE
 
         producer.begin_transaction()
-        for key, value, *headers in records:
-            producer.produce(self.topic, value, key, on_delivery=delivered, headers=headers_of(headers))
+        try:
+            for key, value, *headers in records:
+                producer.produce(self.topic, value, key, on_delivery=delivered, headers=headers_of(headers))
+        except KafkaException as e:
+            delivered(e.args[0], None)
+            if not too_large:
+                raise
         producer.flush(_TIMEOUT)
+        if too_large:  # nothing is wrong with the claim: the next records may fit
+            producer.abort_transaction(_TIMEOUT)
+            raise RecordTooLargeError(self.topic, max(map(size_of, records)))
         producer.commit_transaction(_TIMEOUT)
 
     def _drop_producer(self) -> None:

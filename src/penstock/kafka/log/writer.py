@@ -39,6 +39,21 @@ class LogClosedError(ConnectError):
         super().__init__(f"The log of topic `{topic}` is closed")
 
 
+class RecordTooLargeError(ConnectError):
+    """The topic or the producer accepts no record of this size; ``topic`` and ``size`` (bytes) are the record's."""
+
+    java_name = "org.apache.kafka.common.errors.RecordTooLargeException"
+
+    def __init__(self, topic: str, size: int) -> None:
+        super().__init__(f"A record of {size} bytes is too large for topic `{topic}`")
+        self.topic, self.size = topic, size
+
+
+def size_of(pair: Pair) -> int:
+    """Return the bytes of a record's key and value."""
+    return len(pair[0]) + len(pair[1] or b"")
+
+
 class LogWriter:
     """``start`` and ``open`` once each, ``close`` at the end; any thread may append."""
 
@@ -115,7 +130,9 @@ class LogWriter:
             else:
                 right = missing_right(error.code(), self._principal, "WRITE", self._topic)
                 text = f"A record could not be written to topic `{self._topic}`: {right or error.str()}"
-                failure = failure or ConnectError(text)
+                too_large = error.code() == BrokerError.MSG_SIZE_TOO_LARGE
+                size = max(map(size_of, records))
+                failure = failure or (RecordTooLargeError(self._topic, size) if too_large else ConnectError(text))
             if left == 0:
                 on_written(ends, failure)
 
