@@ -69,6 +69,5 @@ def test_records_do_not_wait_for_lines_and_those_dropped_are_counted(
 def test_the_lines_before_a_plugin_fails_or_ends_its_jvm_arrive(conducted: Conducted, lines: Lines) -> None:
     conducted({"at.poll@1": "print 1000 throw java.lang.IllegalStateException enough"}).failure()
     assert lines.numbered == 1000
-    with pytest.raises(AssertionError, match="exited with code 7"):
-        conducted({"at.poll@1": "print 1000 exit 7"}).failure()
+    assert "exited with code 7" in conducted({"at.poll@1": "print 1000 exit 7"}).failure()
     assert lines.numbered == 2000

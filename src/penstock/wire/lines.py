@@ -41,12 +41,9 @@ class LineBuffer(Generic[L]):
     that ends the next moment. Otherwise lines wait, and are sent together by a thread of their own.
     """
 
-    def __init__(self, send: Callable[[list[L], int], None], name: str = "log-lines") -> None:
-        """``send`` gets lines in order, and the number of lines dropped after them; called by one thread at a time.
-
-        ``name``: of the thread that sends lines that had to wait.
-        """
-        self._send, self._name = send, name
+    def __init__(self, send: Callable[[list[L], int], None]) -> None:
+        """``send`` gets lines in order, and the number of lines dropped after them; called by one thread at a time."""
+        self._send = send
         self._changed = threading.Condition()  # a finalizer that logs may run in the thread that holds it
         self._waiting: deque[tuple[L | None, int]] = deque()
         """Lines with their sizes; without a line the number of lines dropped there."""
@@ -70,7 +67,7 @@ class LineBuffer(Generic[L]):
         self._send_some()
         with self._changed:
             if self._waiting and self._thread is None:
-                self._thread = threading.Thread(target=self._send_later, name=self._name, daemon=True)
+                self._thread = threading.Thread(target=self._send_later, name="log-lines", daemon=True)
                 self._thread.start()
 
     def dropped(self, count: int) -> None:
