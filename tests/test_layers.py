@@ -128,7 +128,7 @@ def test_calls_need_no_library_in_the_environment_of_a_plugin() -> None:
 def test_connectors_import_only_the_api() -> None:
     """Each of them could be in another repository."""
     fine = ("penstock.api.", "penstock.connectors.", "penstock.KAFKA_VERSION.", "penstock.__version__.")
-    own = [m for m in MODULES if part(m) == "connectors" and not m.startswith("penstock.connectors.mirror")]
+    own = [m for m in MODULES if part(m) == "connectors"]
     used = {(module, name) for module in own for name in ours(module)}
     assert [(module, name) for module, name in sorted(used) if not f"{name}.".startswith(fine)] == []
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from penstock.api.config import ConfigDef, ConfigValue
+from penstock.api.kafka import KafkaClients
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
@@ -24,6 +25,10 @@ class ConnectorContext(Protocol):
     @property
     def plugin_metrics(self) -> PluginMetrics:
         """The registry of the connector's own metrics (KIP-877)."""
+
+    @property
+    def kafka(self) -> KafkaClients:
+        """The clients of Kafka clusters that a connector manages itself. Provisional."""
 
     def request_task_reconfiguration(self) -> None:
         """Ask the runtime to call ``task_configs`` again and to restart the tasks if the answer differs."""
@@ -107,8 +112,8 @@ class SourceConnector(Connector):
     def tasks_for_preview(self, config: Mapping[str, str]) -> list[dict[str, str]] | None:
         """Return configurations of tasks that change nothing anywhere while they are polled, for `penstock preview`.
 
-        For connectors that change something once they have been started. Called on an object that is not started. None:
-        the connector is started, if ``polling_is_harmless``.
+        For connectors that change something once they have been started. Called on an object that is not started, its
+        context being set. None: the connector is started, if ``polling_is_harmless``.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""Agreements of a source task with the runtime beyond ``SourceTask``.
+"""Agreements of source tasks and connectors with the runtime beyond ``SourceTask`` and ``Connector``.
 
 Provisional: for tasks that the runtime makes itself, and for connectors that are shipped with it.
 """
@@ -83,6 +83,14 @@ class RuntimeHooks:
 
         Called only with ``takes_timestamps``; ``commit_records`` is called for records that were dropped.
         """
+
+
+class ShowsRuntimeSettings:
+    """Second base of a connector's class whose definition begins with the settings that every connector has.
+
+    The runtime puts them before those of ``config_def``, which win where both define a name. Java: the connectors whose
+    configuration extends ``ConnectorConfig``.
+    """
 
 
 NO_HOOKS = RuntimeHooks()

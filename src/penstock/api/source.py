@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from penstock.api.batch import Batch
+from penstock.api.kafka import KafkaClients
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.record import SourceRecord
 from penstock.api.topic_settings import TopicSettings
@@ -59,6 +60,10 @@ class SourceTaskContext(Protocol):
     @property
     def plugin_metrics(self) -> PluginMetrics:
         """The registry of the task's own metrics (KIP-877)."""
+
+    @property
+    def kafka(self) -> KafkaClients:
+        """The clients of Kafka clusters that a task reads itself. Provisional."""
 
     @property
     def transaction(self) -> TransactionContext | None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import enum
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
@@ -19,12 +18,13 @@ from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.kafka import TopicSpec
+from penstock.api.topic_settings import BROKER_DEFAULT
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-BROKER_DEFAULT = -1
 TIMEOUT = 60.0
 """Seconds; Java's default.api.timeout.ms."""
 
@@ -73,16 +73,6 @@ several partitions, returns them.
 """
 _UNKNOWN = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC, BrokerError._UNKNOWN_PARTITION)
 """A broker that has just started does not know all of its topics yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class TopicSpec:
-    """A topic to create; -1 and settings that are not given are the broker's defaults."""
-
-    name: str
-    partitions: int = BROKER_DEFAULT
-    replication_factor: int = BROKER_DEFAULT
-    configs: Mapping[str, str] = field(default_factory=dict)
 
 
 class Creation(enum.Enum):

@@ -19,11 +19,13 @@ from penstock.api.converter import Converter, HeaderConverter
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.provider import ConfigProvider
+from penstock.api.runtime_hooks import ShowsRuntimeSettings
 from penstock.api.transform import Predicate, Transformation
 from penstock.core.config.catalog import CONNECTORS, Catalog, Kind, PluginClass
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.overrides import OverridePolicy, override_policy
+from penstock.core.config.runtime_settings import common_config
 from penstock.core.config.validation import (
     WorkerRules,
     connector_class,
@@ -231,6 +233,11 @@ def _config_def(cls: Any) -> Any:
         defined = cls.config_def()
         if not isinstance(defined, ConfigDef):
             raise ConnectError(f"{cls.__qualname__}.config_def() must return a ConfigDef, not {defined!r}")
-        return defined
+        if not issubclass(cls, ShowsRuntimeSettings):
+            return defined
+        whole = common_config()
+        for key in defined.keys.values():
+            whole.add(key)
+        return whole
 
     return config_def

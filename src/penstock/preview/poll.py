@@ -10,10 +10,12 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.connector import Connector, SourceConnector
 from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.kafka import KafkaClients
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.returned import polled_batch, task_configs
 from penstock.api.source import SourceTask
 from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
+from penstock.kafka.connector_clients import ConnectorClients
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.preview.messages import PreviewRequest
 
@@ -42,8 +44,9 @@ class PreviewContext:
     plugin_metrics: PluginMetrics = field(default_factory=lambda: MetricsOfPlugins({}).of())
     internal: InternalTopics = NO_INTERNAL_TOPICS
 
-    def internal_topics(self) -> InternalTopics:
-        return self.internal
+    @property
+    def kafka(self) -> KafkaClients:
+        return ConnectorClients(lambda: self.internal)
 
     def request_task_reconfiguration(self) -> None:
         pass

@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.api.config import ConfigDef, ConfigType, Importance
+from penstock.api.config_tables import define_table
 from penstock.api.errors import ConfigError
+from penstock.api.kafka_security import SECURITY_SETTINGS
 from penstock.api.validators import (
     CaseInsensitiveValidString,
     Described,
@@ -19,8 +21,6 @@ from penstock.api.validators import (
     at_least,
     between,
 )
-from penstock.core.config.clients.security import SECURITY_SETTINGS
-from penstock.core.config.clients.settings import define_table
 from penstock.core.config.runtime_settings import define_worker_settings
 from penstock.core.model.limits import MAX_GROUP_BYTES
 from penstock.core.session_keys import DEFAULT_KEY_SIZES, DIGESTS

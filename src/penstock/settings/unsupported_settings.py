@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from penstock.api.errors import ConfigError
-from penstock.core.config.clients.security import INSTEAD, JWT_RETRIEVERS, OTHER_RETRIEVERS, has_counterpart
+from penstock.api.kafka_security import INSTEAD, JWT_RETRIEVERS, OTHER_RETRIEVERS, has_counterpart
 from penstock.core.config.clients.settings import NO_REPORTERS, OF_REPORTERS
 from penstock.core.config.unknown.similar_names import question, similar
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import time
 import uuid
-from concurrent.futures import Future
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions
 from confluent_kafka import TopicPartition as ClientPartition
 
 from faults.broker import FaultyBroker
 from penstock.api.errors import RetriableError
+from penstock.api.kafka import KafkaRequestError
 from penstock.api.sink import TopicPartition
-from penstock.connectors.mirror import MirrorCheckpointConnector, cluster
+from penstock.api.testing import MemoryOffsets, MemorySourceContext
+from penstock.connectors.mirror import MirrorCheckpointConnector
 from penstock.connectors.mirror.checkpoint import task as checkpoint_task
 from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask, is_news, to_commit
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
+from penstock.kafka.connector_clients import ConnectorClients
 from support.kafka.client import Kafka, Record
 from support.mirror.setup import aliases, mirror_config, started
 from support.tasks.runs import TaskRun, eventually
@@ -58,31 +59,37 @@ def test_groups_never_go_back_on_the_target() -> None:
     assert to_commit(known, {PARTITION: (6, "")}) == {}
 
 
-def test_nothing_is_committed_for_a_group_of_which_the_target_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+class Target:
+    """A cluster of which groups exist without members, are not there, or can't be asked for."""
+
+    def __init__(self, **groups: str) -> None:
+        self.groups = groups
+        self.commits: list[str] = []
+
+    def is_idle(self, group: str, timeout: float) -> bool:
+        if self.groups[group] == "away":
+            raise KafkaRequestError("Timed out", "_TIMED_OUT", unreached=True)
+        return self.groups[group] == "idle"
+
+    def commit(self, group: str, offsets: object) -> None:
+        self.commits.append(group)
+
+
+def test_nothing_is_committed_for_a_group_of_which_the_target_does_not_tell() -> None:
     """It may be farther there. One that does not exist is not."""
-    commits: list[str] = []
-
-    def describe(groups: list[str], **more: Any) -> dict[str, Future[Any]]:
-        found: Future[Any] = Future()
-        found.set_exception(KafkaException(KafkaError(codes[groups[0]])))
-        return {groups[0]: found}
-
-    codes = {"away": KafkaError._TIMED_OUT, "new": KafkaError.GROUP_ID_NOT_FOUND}
+    target = Target(away="away", new="missing")
     task: Any = MirrorCheckpointTask()
     task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
-    task._target, task._target_offsets, task._timeout, task._idle = None, None, 1.0, {}
-    admin = SimpleNamespace(describe_consumer_groups=describe)
-    monkeypatch.setattr(MirrorConfig, "new_admin", lambda *_: admin)
-    task._groups = [*codes]
-    task._known = {group: {PARTITION: checkpoint(10, 5)} for group in codes}
-    monkeypatch.setattr(cluster, "commit", lambda target, group, offsets: commits.append(group))
+    task._target, task._timeout, task._idle = target, 1.0, {}
+    task._groups = [*target.groups]
+    task._known = {group: {PARTITION: checkpoint(10, 5)} for group in target.groups}
     task._look_for_idle()
     task._commit_groups()
-    assert commits == ["new"]
-    codes["away"] = KafkaError.GROUP_ID_NOT_FOUND
+    assert target.commits == ["new"]
+    target.groups["away"] = "missing"
     task._look_for_idle()
     task._commit_groups()
-    assert commits == ["new", "away", "new"]
+    assert target.commits == ["new", "away", "new"]
 
 
 def test_groups_that_are_not_known_yet_are_asked_for_again() -> None:
@@ -113,8 +120,8 @@ def test_groups_are_looked_at_again_when_all_connections_were_lost(tmp_path: Pat
         kafka = Kafka(broker.bootstrap)
         task: Any = MirrorCheckpointTask()
         task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config(broker.proxied, "a", "b"))
-        task._target, task._timeout, task._groups, task._idle = task._new_target(), 60.0, ["g"], {}
-        task._target_offsets = task._config.group_offsets("target", "checkpoint-target-admin")
+        task._target = task._config.new_admin(ConnectorClients(), "target", "checkpoint-target-admin", asks_groups=True)
+        task._timeout, task._groups, task._idle = 60.0, ["g"], {}
         topic = kafka.create_topic()
         for offset in range(3):
             if offset == 1:
@@ -126,7 +133,7 @@ def test_groups_are_looked_at_again_when_all_connections_were_lost(tmp_path: Pat
             task._look_for_idle()
             assert not task._unanswered
             assert task._idle["g"][topic, 0][0] == offset
-        task._target_offsets.close()
+        task._target.close()
 
 
 def checkpoints(kafka: Kafka, source: str) -> list[Checkpoint]:
@@ -235,6 +242,7 @@ def test_without_its_topic_a_task_goes_on_with_what_comes_after_its_start(
     config = mirror_config(bootstrap, source, target, topics=topic, emit_checkpoints_interval_seconds="1")
     config |= {"target.consumer.allow.auto.create.topics": "false", "task.assigned.groups": group}
     task = MirrorCheckpointTask()
+    task.context = MemorySourceContext(config, MemoryOffsets(), kafka=ConnectorClients())
     task.start(config)
     try:
         eventually(lambda: "was not there within 1 s" in caplog.text)

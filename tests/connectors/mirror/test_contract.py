@@ -8,9 +8,11 @@ import pytest
 
 from connectors.mirror.test_source import task_config
 from penstock.api.batch import Batch
+from penstock.api.kafka import KafkaClients
 from penstock.api.testing.contract import SourceContract
 from penstock.connectors.mirror.source.task import MirrorSourceTask
 from penstock.connectors.mirror.source_offsets import OFFSET
+from penstock.kafka.connector_clients import ConnectorClients
 from support.kafka.client import Kafka
 from support.mirror.setup import aliases
 
@@ -46,6 +48,9 @@ class TestMirroredRecords(SourceContract):
 
     def task_class(self) -> type[Task]:
         return Task
+
+    def kafka(self) -> KafkaClients:
+        return ConnectorClients()
 
     def config(self) -> dict[str, str]:
         return {**self.settings, "consumer.poll.timeout.ms": "100"}

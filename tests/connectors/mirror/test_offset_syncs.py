@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
+from penstock.api.errors import KafkaError
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.records import OffsetSync
-from penstock.connectors.mirror.source import offset_syncs
 from penstock.connectors.mirror.source.offset_syncs import MAX_OUTSTANDING, OffsetSyncs, SyncProgress
+from penstock.kafka.connector_clients import ConnectorClients
 from support.kafka.client import Kafka
 from support.mirror.golden import golden
 from support.tasks.runs import eventually
@@ -46,52 +47,61 @@ def test_many_records_are_due_as_one_after_the_other(lag: int) -> None:
 
 
 class Acknowledging:
-    """A producer whose messages arrive before it is polled."""
+    """A producer whose messages arrive before it is served."""
 
-    def __init__(self, settings: object) -> None:
-        self.sent: list[bytes] = []
-        self.arrived: list[Any] = []
+    def __init__(self) -> None:
+        self.sent: list[bytes | None] = []
+        self.arrived: list[Callable[[KafkaError | None], None]] = []
 
-    def produce(self, topic: str, value: bytes, key: bytes, *, partition: int, on_delivery: Any) -> None:
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        partition: int,
+        on_delivery: Callable[[KafkaError | None], None],
+    ) -> None:
         self.sent.append(key)
         self.arrived.append(on_delivery)
 
-    def poll(self, seconds: float) -> None:
+    def serve(self) -> None:
         while self.arrived:
-            self.arrived.pop()(None, None)
+            self.arrived.pop()(None)
+
+    def flush(self, seconds: float) -> None:
+        self.serve()
 
 
-def test_syncs_that_wait_for_others_are_written_with_the_next_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offset_syncs, "new_producer", Acknowledging)
-    syncs = OffsetSyncs({}, "syncs", 100)
-    sent: list[bytes] = syncs._producer.sent  # type: ignore[attr-defined]
+def test_syncs_that_wait_for_others_are_written_with_the_next_record() -> None:
+    producer = Acknowledging()
+    syncs = OffsetSyncs(producer, "syncs", 100)
     partitions = [TopicPartition("t", number) for number in range(2 * MAX_OUTSTANDING)]
     for each in partitions:
         syncs.mirrored(each, [0, 1], [0, 1])
-    sent.clear()
+    producer.sent.clear()
     syncs.commit()
-    assert len(sent) == MAX_OUTSTANDING
+    assert len(producer.sent) == MAX_OUTSTANDING
     syncs.mirrored(partitions[0], [2], [2])
-    assert {*sent} == {OffsetSync(each, 0, 0).key() for each in partitions}, "no record of theirs is needed"
+    assert {*producer.sent} == {OffsetSync(each, 0, 0).key() for each in partitions}, "no record of theirs is needed"
 
 
-def test_syncs_that_wait_for_others_are_written_without_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offset_syncs, "new_producer", Acknowledging)
-    syncs = OffsetSyncs({}, "syncs", 100)
-    sent: list[bytes] = syncs._producer.sent  # type: ignore[attr-defined]
+def test_syncs_that_wait_for_others_are_written_without_a_record() -> None:
+    producer = Acknowledging()
+    syncs = OffsetSyncs(producer, "syncs", 100)
     for number in range(2 * MAX_OUTSTANDING):
         syncs.mirrored(TopicPartition("t", number), [0, 1], [0, 1])
-    sent.clear()
+    producer.sent.clear()
     syncs.commit()
-    assert len(sent) == MAX_OUTSTANDING
+    assert len(producer.sent) == MAX_OUTSTANDING
     syncs.serve()
-    assert len({*sent}) == 2 * MAX_OUTSTANDING
+    assert len({*producer.sent}) == 2 * MAX_OUTSTANDING
 
 
 @pytest.mark.integration
 def test_syncs_are_written_at_once_or_with_the_next_commit(kafka: Kafka, bootstrap: str) -> None:
     topic, topic_partition = kafka.create_topic(), TopicPartition("t", 1)
-    syncs = OffsetSyncs({"bootstrap.servers": bootstrap, "client.id": "test"}, topic, 100)
+    producer = ConnectorClients().producer({"bootstrap.servers": bootstrap, "client.id": "test"})
+    syncs = OffsetSyncs(producer, topic, 100)
     syncs.mirrored(topic_partition, range(3), range(10, 13))
     syncs.mirrored(topic_partition, range(3, 5), range(13, 15))
     syncs.flush()

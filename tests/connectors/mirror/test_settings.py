@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from penstock.api.config import to_text
+from penstock.api.config import ConfigDef, to_text
 from penstock.api.connector import ExactlyOnceSupport
 from penstock.api.errors import ConfigError
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.settings import HEARTBEAT_SETTINGS
+from penstock.plugins.registry import Plugins
 from support.mirror.golden import golden
 
 CONNECTORS: dict[str, Any] = {
@@ -19,13 +20,21 @@ CONNECTORS: dict[str, Any] = {
     "checkpoint": MirrorCheckpointConnector,
     "heartbeat": MirrorHeartbeatConnector,
 }
+CATALOG = Plugins.discover(()).catalog
 VALID = {"name": "m", "source.cluster.alias": "a"}
+
+
+def shown(kind: str) -> ConfigDef:
+    """The definition that the list of plugins shows."""
+    found = CATALOG.load(CONNECTORS[kind].java_name)
+    assert found is not None
+    return found.config_def()
 
 
 @pytest.mark.parametrize("kind", CONNECTORS)
 def test_definitions_are_java_s(kind: str) -> None:
     java = {row[1]: row[2:5] for row in golden("setting") if row[0] == kind}
-    keys = CONNECTORS[kind].config_def().keys
+    keys = shown(kind).keys
     ours = {
         key.name: [
             key.type.name,
@@ -42,9 +51,9 @@ def test_definitions_are_java_s(kind: str) -> None:
 @pytest.mark.parametrize("kind", CONNECTORS)
 def test_checks_are_java_s(kind: str) -> None:
     java = {row[1]: row[5] for row in golden("setting") if row[0] == kind and row[5] != "-"}
-    keys = CONNECTORS[kind].config_def().keys
-    shown = {name: f"{type(keys[name].validator).__name__} {keys[name].validator}" for name in java}
-    assert shown == java
+    keys = shown(kind).keys
+    checks = {name: f"{type(keys[name].validator).__name__} {keys[name].validator}" for name in java}
+    assert checks == java
 
 
 def problems(kind: str, **more: str) -> dict[str, list[str]]:

@@ -6,15 +6,17 @@ import threading
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Message
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError, KafkaError
+from penstock.api.kafka import FetchedRecords, KafkaConsumer
 from penstock.api.sink import TopicPartition
+from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.mirror.records import OffsetSync
 from penstock.connectors.mirror.source.task import MirrorSourceTask
+from penstock.kafka.connector_clients import ConnectorClients
 from penstock.pipeline.trace import causes
 from support.kafka.client import Kafka, Record
 from support.mirror.setup import aliases, mirror_config, started
@@ -197,7 +199,7 @@ def test_only_what_comes_from_now_on(kafka: Kafka, bootstrap: str) -> None:
 def test_a_task_stops_while_it_waits(kafka: Kafka, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> None:
     waits, fetch = threading.Event(), MirrorSourceTask._fetch
 
-    def fetching(self: MirrorSourceTask, consumer: Consumer) -> list[Message]:
+    def fetching(self: MirrorSourceTask, consumer: KafkaConsumer) -> FetchedRecords | None:
         waits.set()
         return fetch(self, consumer)
 
@@ -212,8 +214,10 @@ def test_a_task_stops_while_it_waits(kafka: Kafka, bootstrap: str, monkeypatch: 
 
 def test_settings_of_the_consumer_are_checked() -> None:
     config = mirror_config("unused:1", "a", "b", consumer_max_poll_records="x")
+    task = MirrorSourceTask()
+    task.context = MemorySourceContext(config, MemoryOffsets(), kafka=ConnectorClients())
     with pytest.raises(ConfigError, match=r"Invalid value x for configuration max.poll.records: Not a number"):
-        MirrorSourceTask().start(config | {"task.assigned.partitions": "t-0"})
+        task.start(config | {"task.assigned.partitions": "t-0"})
 
 
 @pytest.mark.parametrize(
@@ -243,8 +247,8 @@ def test_a_cluster_without_an_address_is_a_failure_at_once(
     del config[f"{cluster}.cluster.bootstrap.servers"]
     if address is not None:
         config[f"{cluster}.cluster.bootstrap.servers"] = address
-    with pytest.raises(KafkaError) as failure:
-        kind().start(config)
+    with pytest.raises(KafkaError) as failure, started(kind(), config):
+        pass
     assert [str(error) for error in causes(failure.value)] == [
         "The constructor of org.apache.kafka.clients.admin.ForwardingAdmin threw an exception",
         "Failed to create new KafkaAdminClient",

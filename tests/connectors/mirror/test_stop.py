@@ -4,19 +4,50 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorSourceConnector, cluster
-from penstock.connectors.mirror.checkpoint import connector as checkpoint_connector
-from penstock.connectors.mirror.config import MirrorConfig
+from penstock.api.kafka import KafkaRequestError, TopicSpec
+from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorSourceConnector
+from penstock.kafka.connector_clients import ConnectorAdmin, ConnectorClients
 from support.mirror.setup import mirror_config, started
 
 
 class Client:
     """In place of an admin client, which has threads and connections for as long as somebody knows it."""
+
+    def partition_counts(self, timeout: float) -> dict[str, int]:
+        return {}
+
+    def topic_acls(self, timeout: float) -> None:
+        return None
+
+    def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
+        return set(topics)
+
+    def groups(self, timeout: float) -> list[str]:
+        return []
+
+    def create_topic(self, topic: TopicSpec, timeout: float) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Clients(ConnectorClients):
+    """Remembers the admin clients that it makes, without keeping them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[weakref.ref[Client]] = []
+
+    def admin(self, settings: Mapping[str, str], *, asks_groups: bool = False) -> Any:
+        client = Client()
+        self.made.append(weakref.ref(client))
+        return client
 
 
 @pytest.fixture
@@ -28,21 +59,26 @@ def no_collection() -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("kind", [MirrorSourceConnector, MirrorCheckpointConnector])
-def test_clients_end_with_their_connector(kind: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[weakref.ref[Client]] = []
-
-    def new_admin(config: MirrorConfig, at: str, role: str) -> Client:
-        client = Client()
-        made.append(weakref.ref(client))
-        return client
-
-    monkeypatch.setattr(MirrorConfig, "new_admin", new_admin)
-    monkeypatch.setattr(cluster, "partition_counts", lambda admin, timeout: {})
-    monkeypatch.setattr(cluster, "topic_rights", lambda admin, timeout: None)
-    monkeypatch.setattr(cluster, "groups", lambda admin, timeout: [])
-    monkeypatch.setattr(checkpoint_connector, "create_topic", lambda admin, spec, timeout: None)
+def test_clients_end_with_their_connector(kind: type[Any]) -> None:
+    clients = Clients()
     config = mirror_config("127.0.0.1:1", "a", "b", emit_offset__syncs_enabled="false")
-    with started(kind(), config) as connector:
-        assert [client() is not None for client in made] == [True, True]
+    with started(kind(), config, clients) as connector:
+        assert [client() is not None for client in clients.made] == [True, True]
     assert connector.task_configs(1) == []
-    assert [client() for client in made] == [None, None]
+    assert [client() for client in clients.made] == [None, None]
+
+
+@pytest.mark.usefixtures("no_collection")
+def test_a_request_that_fails_keeps_no_client() -> None:
+    """An error that is kept by its own trace would keep the client's threads, until Python looks for circles."""
+    assert _after_failures()() is None
+
+
+def _after_failures() -> weakref.ref[ConnectorAdmin]:
+    admin = ConnectorClients().admin({"bootstrap.servers": "127.0.0.1:1", "client.id": "test"}, asks_groups=True)
+    for ask in (admin.partition_counts, admin.topic_acls, admin.groups):
+        with pytest.raises(KafkaRequestError):
+            ask(0.01)
+    with pytest.raises(KafkaRequestError):
+        admin.is_idle("g", 0.01)
+    return weakref.ref(admin)

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    ConfigEntry,
-    ConfigSource,
-    ResourcePatternType,
-    ResourceType,
-)
 
+from penstock.api.kafka import TopicAcl, TopicSetting
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.checkpoint.connector import group_parts
 from penstock.connectors.mirror.config import MirrorConfig
@@ -109,19 +99,15 @@ def test_topic_filter_and_policy_choose_mirrored_topics() -> None:
 # -- settings
 
 
-def entry(name: str, value: str | None, source: ConfigSource, **more: bool) -> ConfigEntry:
-    return ConfigEntry(name, value, source=source, **more)
-
-
-SET, DEFAULT = ConfigSource.DYNAMIC_TOPIC_CONFIG, ConfigSource.DEFAULT_CONFIG
-ENTRIES: list[Any] = [
-    entry("retention.ms", "5", SET),
-    entry("segment.bytes", "9", DEFAULT),
-    entry("min.insync.replicas", "2", SET),
-    entry("from.broker", "1", ConfigSource.STATIC_BROKER_CONFIG),
-    entry("from.cluster", "3", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
-    entry("secret", None, SET, is_sensitive=True),
-    entry("fixed", "1", SET, is_read_only=True),
+SET, DEFAULT = "DYNAMIC_TOPIC_CONFIG", "DEFAULT_CONFIG"
+ENTRIES = [
+    TopicSetting("retention.ms", "5", SET),
+    TopicSetting("segment.bytes", "9", DEFAULT),
+    TopicSetting("min.insync.replicas", "2", SET),
+    TopicSetting("from.broker", "1", "STATIC_BROKER_CONFIG"),
+    TopicSetting("from.cluster", "3", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+    TopicSetting("secret", None, SET, is_sensitive=True),
+    TopicSetting("fixed", "1", SET, is_read_only=True),
 ]
 
 
@@ -140,21 +126,20 @@ def test_settings_follow_and_go_back_to_the_default() -> None:
 # -- access rights
 
 
-def right(topic: str, operation: AclOperation, kind: str = "ALLOW", pattern: str = "LITERAL") -> AclBinding:
-    form, permission = ResourcePatternType[pattern], AclPermissionType[kind]
-    return AclBinding(ResourceType.TOPIC, topic, form, "User:x", "*", operation, permission)
+def acl(topic: str, operation: str, permission: str = "ALLOW", pattern: str = "LITERAL") -> TopicAcl:
+    return TopicAcl(topic, "User:x", "*", operation, permission, pattern)
 
 
 def test_acls_of_mirrored_topics_are_reduced_to_reading() -> None:
-    found = rules(topics="t").rights(
+    found = rules(topics="t").acls(
         [
-            right("t", AclOperation.READ),
-            right("t", AclOperation.ALL),
-            right("t", AclOperation.WRITE),
-            right("t", AclOperation.WRITE, "DENY"),
-            right("t", AclOperation.READ, pattern="PREFIXED"),
-            right("u", AclOperation.READ),
+            acl("t", "READ"),
+            acl("t", "ALL"),
+            acl("t", "WRITE"),
+            acl("t", "WRITE", "DENY"),
+            acl("t", "READ", pattern="PREFIXED"),
+            acl("u", "READ"),
         ]
     )
     # One of READ, also where ALL becomes the same: the client refuses all of them if there are two that are equal.
-    assert found == [right("a.t", AclOperation.READ), right("a.t", AclOperation.WRITE, "DENY")]
+    assert found == [acl("a.t", "READ"), acl("a.t", "WRITE", "DENY")]

@@ -11,7 +11,8 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.kafka.admin import TopicSpec, offsets_at
+from penstock.api.kafka import TopicSpec
+from penstock.kafka.admin import offsets_at
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import init_transactions, new_admin, new_producer
 from penstock.kafka.log.outages import Outage, Outages

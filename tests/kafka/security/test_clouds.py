@@ -17,7 +17,7 @@ import pytest
 from google.oauth2.credentials import Credentials
 
 from penstock.api.errors import ConfigError
-from penstock.core.config.clients.security import AWS, AZURE, GCP, IAM_LOGIN, LOGIN_HANDLERS
+from penstock.api.kafka_security import AWS, AZURE, GCP, IAM_LOGIN, LOGIN_HANDLERS
 from penstock.embedded import Broker
 from penstock.embedded.ports import free_port
 from penstock.kafka.clients import new_admin, new_consumer, new_producer, producer_config

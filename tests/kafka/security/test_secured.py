@@ -152,7 +152,8 @@ def _tasks_work(settings: dict[str, str], source: dict[str, str], topic: str) ->
 
 
 def make_topic(settings: dict[str, str], topic: str) -> None:
-    from penstock.kafka.admin import TopicSpec, create_topic
+    from penstock.api.kafka import TopicSpec
+    from penstock.kafka.admin import create_topic
     from penstock.kafka.clients import make_admin
 
     create_topic(make_admin(settings, client_id="a"), TopicSpec(topic, 1, 1))

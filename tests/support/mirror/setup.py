@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.api.kafka import KafkaClients
 from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
+from penstock.kafka.connector_clients import ConnectorClients
 
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
@@ -20,6 +22,7 @@ class Context:
 
     wanted: threading.Event = field(default_factory=threading.Event)
     errors: list[BaseException] = field(default_factory=list)
+    kafka: KafkaClients = field(default_factory=ConnectorClients)
 
     def request_task_reconfiguration(self) -> None:
         self.wanted.set()
@@ -65,9 +68,9 @@ def mirror_config(bootstrap: str, source: str, target: str, **more: str) -> dict
 
 
 @contextmanager
-def started(connector: Any, config: dict[str, str]) -> Iterator[Any]:
+def started(connector: Any, config: dict[str, str], kafka: KafkaClients | None = None) -> Iterator[Any]:
     """The connector while it runs; its context is a ``Context``."""
-    connector.context = Context()
+    connector.context = Context(kafka=kafka or ConnectorClients())
     connector.start(config)
     try:
         yield connector

@@ -52,6 +52,7 @@ from typing import Any, TypeVar
 
 from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
+from penstock.api.kafka import KafkaClients, NoKafkaClients
 from penstock.api.plugin_metrics import NO_TAGS
 from penstock.api.record import Record, SinkRecord, SourceRecord
 from penstock.api.returned import polled_batch, ran
@@ -64,6 +65,8 @@ Offsets = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
 
 MAX_POLLS = 10_000
 MAX_RETRIES = 10
+NO_KAFKA = NoKafkaClients("This test has no Kafka clients: give some to the context")
+"""``kafka`` of the contexts, unless a test gives other clients."""
 
 
 @dataclass(slots=True)
@@ -105,6 +108,7 @@ class MemorySourceContext:
     offset_reader: MemoryOffsets
     transaction: TransactionContext | None = None
     plugin_metrics: MemoryPluginMetrics = field(default_factory=MemoryPluginMetrics)
+    kafka: KafkaClients = NO_KAFKA
 
 
 def run_source(

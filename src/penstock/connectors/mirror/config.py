@@ -7,12 +7,12 @@ Clients of the source cluster get ``source.cluster.*`` (addresses and security),
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from confluent_kafka.admin import AdminClient
-
 from penstock.api.errors import ConfigError, KafkaError
+from penstock.api.kafka import KafkaAdmin, KafkaClients
+from penstock.api.kafka_security import SECURITY_SETTINGS
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.classes import FORWARDING_ADMIN, configured
 from penstock.connectors.mirror.classes.filters import (
@@ -22,12 +22,6 @@ from penstock.connectors.mirror.classes.filters import (
 )
 from penstock.connectors.mirror.classes.policy import DefaultReplicationPolicy
 from penstock.connectors.mirror.settings import Settings
-from penstock.core.config.internal_topics import InternalTopics
-from penstock.kafka.client_settings import with_prefix
-from penstock.kafka.clients import check_resolvable, new_admin
-from penstock.kafka.offsets.groups import GroupOffsets
-from penstock.kafka.security.settings import SECURITY
-from penstock.kafka.topic_guard import TopicGuard, guard_of
 
 # These begin like settings of clients, but are the connector's own.
 _NOT_CLIENTS = {"consumer.poll.timeout.ms", "admin.timeout.ms"}
@@ -36,7 +30,7 @@ PREFIXES = (
     *("admin.", "consumer.", "producer.", "topic.filter.", "group.filter.", "replication.policy.", "config."),
 )
 """Prefixes of settings of clients, and of classes of the user's own."""
-_CLUSTER_WIDE = {"bootstrap.servers", *SECURITY}
+_CLUSTER_WIDE = {"bootstrap.servers", *SECURITY_SETTINGS.keys}
 
 
 def consumer_settings(config: Mapping[str, str], cluster: str) -> dict[str, str]:
@@ -47,18 +41,22 @@ def consumer_settings(config: Mapping[str, str], cluster: str) -> dict[str, str]
 
 def _client_settings(config: Mapping[str, str], cluster: str, client: str) -> dict[str, str]:
     given = {name: value for name, value in config.items() if name not in _NOT_CLIENTS}
-    shared = with_prefix(given, f"{cluster}.cluster.")
+    shared = _with_prefix(given, f"{cluster}.cluster.")
     overrides = {"producer": "override."}.get(client)  # those belong to the worker's own producer of the task
     own = {
         name: value
-        for name, value in with_prefix(given, f"{client}.").items()
+        for name, value in _with_prefix(given, f"{client}.").items()
         if overrides is None or not name.startswith(overrides)
     }
     return {
         **{name: value for name, value in shared.items() if name in _CLUSTER_WIDE},
         **own,
-        **with_prefix(given, f"{cluster}.{client}."),
+        **_with_prefix(given, f"{cluster}.{client}."),
     }
+
+
+def _with_prefix(settings: Mapping[str, str], prefix: str) -> dict[str, str]:
+    return {name[len(prefix) :]: value for name, value in settings.items() if name.startswith(prefix)}
 
 
 class MirrorConfig:
@@ -151,29 +149,20 @@ class MirrorConfig:
 
     # -- clients
 
-    def guard(self, cluster: str, internal: InternalTopics) -> TopicGuard:
-        """Make the guard of topics on a cluster, ``source`` or ``target``."""
-        return guard_of(internal, self.admin(cluster, "topic-guard"))
+    def check_topics(self, kafka: KafkaClients, cluster: str, topics: Iterable[str], *, writing: bool) -> None:
+        """Raise ConnectError for a topic of a cluster that belongs to workers or Kafka."""
+        kafka.check_topics(self.admin(cluster, "topic-guard"), topics, writing=writing)
 
     def admin(self, cluster: str, role: str) -> dict[str, str]:
         return self._named(_client_settings(self.given, cluster, "admin"), role)
 
-    def new_admin(self, cluster: str, role: str, defaults: Mapping[str, str] | None = None) -> AdminClient:
+    def new_admin(self, kafka: KafkaClients, cluster: str, role: str, *, asks_groups: bool = False) -> KafkaAdmin:
         """Raises KafkaError if no address of the cluster can be resolved."""
-        return new_admin({**(defaults or {}), **self._resolvable_admin(cluster, role)})
-
-    def group_offsets(self, cluster: str, role: str) -> GroupOffsets:
-        """Raises KafkaError if no address of the cluster can be resolved."""
-        settings = self._resolvable_admin(cluster, role)
-        return GroupOffsets(settings, settings["client.id"])
-
-    def _resolvable_admin(self, cluster: str, role: str) -> dict[str, str]:
         settings = self.admin(cluster, role)
         try:
-            check_resolvable(settings)
+            return kafka.admin(settings, asks_groups=asks_groups)
         except KafkaError as e:
             raise KafkaError(f"The constructor of {FORWARDING_ADMIN} threw an exception") from e
-        return settings
 
     def producer(self, cluster: str, role: str) -> dict[str, str]:
         return self._named(_client_settings(self.given, cluster, "producer"), role)

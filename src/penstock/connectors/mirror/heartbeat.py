@@ -12,7 +12,9 @@ from typing import Any
 from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import SourceConnector
+from penstock.api.kafka import TopicSpec
 from penstock.api.record import SourceRecord
+from penstock.api.runtime_hooks import ShowsRuntimeSettings
 from penstock.api.schema import BYTES
 from penstock.api.source import SourceTask
 from penstock.connectors.mirror.config import PREFIXES, MirrorConfig
@@ -20,8 +22,6 @@ from penstock.connectors.mirror.records import Heartbeat
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import HEARTBEAT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET, check
-from penstock.core.config.internal_topics import internal_topics_of
-from penstock.kafka.admin import TopicSpec, create_topic
 
 
 class MirrorHeartbeatTask(SourceTask):
@@ -63,7 +63,7 @@ class MirrorHeartbeatTask(SourceTask):
         return max(self._due - time.monotonic(), 0.0)
 
 
-class MirrorHeartbeatConnector(SourceConnector):
+class MirrorHeartbeatConnector(SourceConnector, ShowsRuntimeSettings):
     """Sends records at an interval, which show on the target cluster that mirroring works.
 
     It has one task, or none if heartbeats are disabled.
@@ -78,7 +78,7 @@ class MirrorHeartbeatConnector(SourceConnector):
 
     @classmethod
     def config_def(cls) -> ConfigDef:
-        return HEARTBEAT_SETTINGS.all
+        return HEARTBEAT_SETTINGS.own
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         return HEARTBEAT_SETTINGS.validate(config)
@@ -94,7 +94,7 @@ class MirrorHeartbeatConnector(SourceConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = MirrorConfig(HEARTBEAT_SETTINGS, config)
-        self._admin = self._config.new_admin("target", "heartbeats-target-admin")
+        self._admin = self._config.new_admin(self.context.kafka, "target", "heartbeats-target-admin")
         timeout = self._config.admin_timeout
         scheduler = Scheduler(f"MirrorHeartbeatConnector: {self._config.label}", timeout)
         scheduler.execute(self._create_topic, "creating internal topics")
@@ -105,7 +105,6 @@ class MirrorHeartbeatConnector(SourceConnector):
 
     def _create_topic(self) -> None:
         c = self._config
-        c.guard("target", internal_topics_of(self)).check_written({c.policy.heartbeats_topic()})
         factor = c["heartbeats.topic.replication.factor"]
         spec = TopicSpec(c.policy.heartbeats_topic(), 1, factor, {"cleanup.policy": "compact"})
-        create_topic(self._admin, spec, c.admin_timeout)
+        self._admin.create_topic(spec, c.admin_timeout)

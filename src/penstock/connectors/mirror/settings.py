@@ -1,24 +1,23 @@
 """The settings of the three mirror connectors: names, types, defaults and checks of Kafka 4.3.1.
 
 Java: ``MirrorConnectorConfig``, ``MirrorSourceConfig``, ``MirrorCheckpointConfig``, ``MirrorHeartbeatConfig``. As
-there, the settings that every connector has are part of each definition, and so are Kafka's security settings, which
-mean nothing by themselves: clients take theirs from ``source.cluster.`` and ``target.cluster.`` (see ``config``).
+there, Kafka's security settings are part of each definition, and so are the settings that every connector has, which
+the runtime adds (``ShowsRuntimeSettings``). The security settings mean nothing by themselves: clients take theirs from
+``source.cluster.`` and ``target.cluster.`` (see ``config``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, ConfigValue, Importance, to_text
+from penstock.api.config import ConfigDef, ConfigValue, to_text
+from penstock.api.config_tables import define_table
+from penstock.api.kafka_security import SECURITY_CHECKS, SECURITY_SETTINGS
 from penstock.api.validators import Validator, ValidList, ValidString
 from penstock.connectors.mirror.classes import load
-from penstock.core.config.clients import PRODUCER_SETTINGS
-from penstock.core.config.clients.security import SECURITY_CHECKS, SECURITY_SETTINGS
-from penstock.core.config.runtime_settings import common_config
 
-# A definition a line, with its documentation below: name, type, importance, default; `!` is required, nothing is null.
 _BASE = """
 enabled BOOLEAN LOW true
     Whether to replicate from the source to the target cluster.
@@ -40,12 +39,25 @@ metric.reporters LIST LOW org.apache.kafka.common.metrics.JmxReporter
     Java classes that report metrics. Only the default, or none, is supported here.
 """
 
-_SOURCE = """
+_UNCOPIED = ",".join(
+    (
+        "follower.replication.throttled.replicas",
+        "leader.replication.throttled.replicas",
+        "message.timestamp.difference.max.ms",
+        "log.message.timestamp.before.max.ms",
+        "log.message.timestamp.after.max.ms",
+        "message.timestamp.type",
+        "unclean.leader.election.enable",
+        "min.insync.replicas",
+    )
+)
+
+_SOURCE = f"""
 topics LIST HIGH .*
     Topics to mirror: names and regular expressions.
 topics.exclude LIST HIGH mm2.*\\.internal,.*\\.replica,__.*
     Topics to exclude, even if `topics` matches them: names and regular expressions.
-config.properties.exclude LIST HIGH {uncopied}
+config.properties.exclude LIST HIGH {_UNCOPIED}
     Topic settings that are not copied to mirrored topics: names and regular expressions.
 topic.filter.class CLASS LOW org.apache.kafka.connect.mirror.DefaultTopicFilter
     The class that selects the topics to mirror.
@@ -130,16 +142,11 @@ task.assigned.groups LIST LOW
     The groups whose offsets the task translates.
 """
 
-_UNCOPIED = (
-    "follower.replication.throttled.replicas",
-    "leader.replication.throttled.replicas",
-    "message.timestamp.difference.max.ms",
-    "log.message.timestamp.before.max.ms",
-    "log.message.timestamp.after.max.ms",
-    "message.timestamp.type",
-    "unclean.leader.election.enable",
-    "min.insync.replicas",
-)
+_PROVIDERS = """
+config.providers LIST LOW ""
+    Names of config providers for Java's clients. No effect on clients here: the worker resolves references before it
+    hands settings to clients.
+"""
 
 _LIST = ValidList()
 _CHECKS: Mapping[str, Validator] = {
@@ -163,27 +170,10 @@ _WITHOUT_EFFECT = {
 """Settings of which only the default is accepted, and why."""
 
 
-def _rows(table: str) -> Iterator[tuple[str, str, str, str | None, str]]:
-    """Name, type, importance, default and documentation of each definition."""
-    lines = table.strip().splitlines()
-    for line, documentation in zip(lines[::2], lines[1::2], strict=True):
-        name, type, importance, *default = line.split(maxsplit=3)
-        yield name, type, importance, default[0] if default else None, documentation.strip()
-
-
-def _define(config: ConfigDef, table: str) -> ConfigDef:
-    for name, type, importance, default, documentation in _rows(table):
-        if default == "{uncopied}":
-            default = ",".join(_UNCOPIED)
-        given: Any = NO_DEFAULT if default == "!" else default
-        config.define(name, ConfigType[type], given, _CHECKS.get(name), Importance[importance], documentation)
-    return config
-
-
 def _security(config: ConfigDef) -> ConfigDef:
     for name, key in SECURITY_SETTINGS.keys.items():
         if name == "security.providers":  # which these connectors do not have, but this one, in its place
-            config.add(replace(PRODUCER_SETTINGS.keys["config.providers"], validator=_LIST))
+            define_table(config, _PROVIDERS, checks=_CHECKS)
         else:
             text = (
                 f"For clients of a cluster as `source.cluster.{name}` or `target.cluster.{name}`. {key.documentation}"
@@ -193,21 +183,18 @@ def _security(config: ConfigDef) -> ConfigDef:
 
 
 def _own(*tables: str) -> ConfigDef:
-    config = _security(_define(ConfigDef(), _BASE))
+    config = _security(define_table(ConfigDef(), _BASE, checks=_CHECKS))
     for table in tables:
-        _define(config, table)
+        define_table(config, table, checks=_CHECKS)
     return config
 
 
 class Settings:
-    """The settings of one kind of mirror connector; ``all`` is what it shows, ``own`` what only it has."""
+    """The settings of one kind of mirror connector; ``own`` are their definitions, without those of every connector."""
 
     def __init__(self, table: str) -> None:
         self.own = _own(table)
-        self.all = common_config()
-        for key in self.own.keys.values():
-            self.all.add(key)
-        self._task = _define(ConfigDef(self.own), _TASK)
+        self._task = define_table(ConfigDef(self.own), _TASK)
 
     def parse(self, config: Mapping[str, str]) -> dict[str, Any]:
         """Typed values, those of tasks among them. Raises ConfigError."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Protocol, runtime_checkable
 
 from penstock.api.errors import ConnectError
 
@@ -83,20 +82,6 @@ class InternalTopics:
 
 
 NO_INTERNAL_TOPICS = InternalTopics()
-
-
-@runtime_checkable
-class KnowsInternalTopics(Protocol):
-    """The context of a connector or task in a worker, for connectors of our own that have clients of Kafka."""
-
-    def internal_topics(self) -> InternalTopics:
-        """Return the topics that may be neither read nor written. May block."""
-
-
-def internal_topics_of(plugin: object) -> InternalTopics:
-    """Return the internal topics that the context of a connector or task knows; none outside of a worker."""
-    context = getattr(plugin, "context", None)
-    return context.internal_topics() if isinstance(context, KnowsInternalTopics) else InternalTopics()
 
 
 def refusal(topic: str, owner: str, *, writing: bool) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from confluent_kafka.admin import AdminClient
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.kafka.admin import Creation, TopicSpec, code_of, create_topic, partition_counts, verify_only_compact
+from penstock.api.kafka import TopicSpec
+from penstock.kafka.admin import Creation, code_of, create_topic, partition_counts, verify_only_compact
 from penstock.kafka.security.authorization import NotAllowedError, missing_right
 
 _TIMEOUT = 15.0

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.core.config.clients.security import AWS, AZURE, GCP
+from penstock.api.kafka_security import AWS, AZURE, GCP
 from penstock.kafka.librdkafka_config import address
 
 _MODULES = {AWS: "aws_msk_iam_sasl_signer", AZURE: "azure.identity", GCP: "google.auth"}

@@ -14,7 +14,7 @@ from cryptography.x509 import load_pem_x509_certificate
 
 from penstock.api.config_types import Password
 from penstock.api.errors import ConfigError
-from penstock.core.config.clients.security import (
+from penstock.api.kafka_security import (
     AWS,
     CLIENT_HANDLER,
     IAM_LOGIN,

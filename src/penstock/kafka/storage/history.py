@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 
+from penstock.api.kafka import TopicSpec
 from penstock.history.entries import ConnectorVersion, Entry, HistoryEvent
 from penstock.java.jackson import compact
-from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.log.outages import Outages
 from penstock.kafka.log.progress import OnDone

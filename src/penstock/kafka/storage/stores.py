@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.api.config_types import ConfigType, parse_type
+from penstock.api.kafka import TopicSpec
 from penstock.core.model.records import (
     ConfigRecord,
     ConfigTopicRecord,
@@ -19,7 +20,6 @@ from penstock.core.model.records import (
     TasksCommit,
     TopicStatus,
 )
-from penstock.kafka.admin import TopicSpec
 from penstock.kafka.client_settings import internal, own_client_id, reads_committed, with_prefix
 from penstock.kafka.log.outages import Outages
 from penstock.kafka.log.privileged_writer import PrivilegedWriter

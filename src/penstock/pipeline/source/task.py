@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import ConnectError
+from penstock.api.kafka import KafkaClients
 from penstock.api.paths import folders_of, limit_to_folders
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.runtime_hooks import hooks_of
@@ -29,6 +30,7 @@ from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import connector_admin, connector_producer, internal, transactional_producer
 from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
+from penstock.kafka.connector_clients import ConnectorClients
 from penstock.kafka.security.settings import Security
 from penstock.kafka.topic_guard import TopicGuard, guard_of
 from penstock.pipeline.broker_errors import unsent
@@ -82,10 +84,11 @@ class SourceContext:
     metrics: Metrics
     """The metrics of the run, for tasks of our own whose records are sent elsewhere."""
     internal: InternalTopics = NO_INTERNAL_TOPICS
-    """The topics that no record may be read from or written to, for tasks of our own that have clients of Kafka."""
+    """The topics that no record may be read from or written to."""
 
-    def internal_topics(self) -> InternalTopics:
-        return self.internal
+    @property
+    def kafka(self) -> KafkaClients:
+        return ConnectorClients(lambda: self.internal)
 
 
 def run_source_task(

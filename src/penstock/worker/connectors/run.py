@@ -21,6 +21,7 @@ from typing import Any
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.connector import Connector, SinkConnector
 from penstock.api.errors import ConnectError
+from penstock.api.kafka import KafkaClients
 from penstock.api.plugin_metrics import PluginMetrics
 from penstock.api.returned import task_class, task_configs
 from penstock.core.config.connector import TASKS_MAX, TASKS_MAX_ENFORCE
@@ -42,6 +43,7 @@ from penstock.core.model.limits import DEFAULT_RECORD_BYTES, MAX_TASKS, task_con
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.hosts.jvm.plugins.connector import JavaConnector
 from penstock.hosts.python.connector import EnvironmentConnector
+from penstock.kafka.connector_clients import ConnectorClients
 from penstock.observe import log_context
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.trace import stack, trace
@@ -173,12 +175,12 @@ class ConnectorThread:
     # -- ConnectorContext
 
     @property
+    def kafka(self) -> KafkaClients:
+        return ConnectorClients(self.setup.internal_topics)
+
+    @property
     def plugin_metrics(self) -> PluginMetrics:
         return self.metrics.of()
-
-    def internal_topics(self) -> InternalTopics:
-        """For connectors of our own that have clients of Kafka. May block."""
-        return self.setup.internal_topics()
 
     def request_task_reconfiguration(self) -> None:
         self.deliver(ReconfigurationWanted(self.name, self.number))

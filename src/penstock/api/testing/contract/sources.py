@@ -12,10 +12,11 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.errors import RetriableError
+from penstock.api.kafka import KafkaClients
 from penstock.api.record import SourceRecord
 from penstock.api.returned import idle_seconds, polled_batch
 from penstock.api.source import SourceTask
-from penstock.api.testing import MemoryOffsets, MemorySourceContext, Offsets
+from penstock.api.testing import NO_KAFKA, MemoryOffsets, MemorySourceContext, Offsets
 
 HANGS_S = 30.0
 """A ``poll`` that has not returned so long after ``stop`` hangs."""
@@ -41,6 +42,10 @@ class SourceContract:
     def config(self) -> Mapping[str, str]:
         """Return the configuration of one task, with which there are at least two records."""
         raise NotImplementedError
+
+    def kafka(self) -> KafkaClients:
+        """Return the Kafka clients of the task's context; by default it has none."""
+        return NO_KAFKA
 
     def outage(self) -> AbstractContextManager[object]:
         """A context manager (``contextlib.contextmanager``): the system that is read from can't be reached within it.
@@ -111,7 +116,7 @@ class SourceContract:
 
     def test_stop_comes_without_a_start_that_worked(self) -> None:
         task = self.task_class()()
-        task.context = MemorySourceContext({}, MemoryOffsets())
+        task.context = MemorySourceContext({}, MemoryOffsets(), kafka=self.kafka())
         task.stop()
 
     def test_an_outage_is_no_end(self) -> None:
@@ -173,7 +178,7 @@ class SourceContract:
         task = self.task_class()()
         config = dict(self.config())
         pairs = [(dict(partition), dict(offset)) for partition, offset in offsets]
-        task.context = MemorySourceContext(config, MemoryOffsets(pairs))
+        task.context = MemorySourceContext(config, MemoryOffsets(pairs), kafka=self.kafka())
         try:
             task.start(config)
         except BaseException:

@@ -10,26 +10,23 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confluent_kafka.admin import AdminClient
-
 from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import RetriableError
+from penstock.api.kafka import TopicSpec
+from penstock.api.runtime_hooks import ShowsRuntimeSettings
 from penstock.api.values import hash_order
-from penstock.connectors.mirror import cluster
 from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask
 from penstock.connectors.mirror.config import PREFIXES, MirrorConfig
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, add_error
 from penstock.connectors.mirror.source_offsets import check
-from penstock.core.config.internal_topics import internal_topics_of
-from penstock.kafka.admin import TopicSpec, create_topic
 
 log = logging.getLogger(__name__)
 
 
-class MirrorCheckpointConnector(SourceConnector):
+class MirrorCheckpointConnector(SourceConnector, ShowsRuntimeSettings):
     """Translates the offsets of the source cluster's consumer groups for the target cluster."""
 
     setting_prefixes = PREFIXES
@@ -45,7 +42,7 @@ class MirrorCheckpointConnector(SourceConnector):
 
     @classmethod
     def config_def(cls) -> ConfigDef:
-        return CHECKPOINT_SETTINGS.all
+        return CHECKPOINT_SETTINGS.own
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = CHECKPOINT_SETTINGS.validate(config)
@@ -73,9 +70,8 @@ class MirrorCheckpointConnector(SourceConnector):
             return
         self._timeout = c.admin_timeout
         self._topic_filter, self._group_filter = c.topic_filter(), c.group_filter()
-        self._source: AdminClient = c.new_admin("source", "checkpoint-source-admin")
-        self._source_offsets = c.group_offsets("source", "checkpoint-source-admin")
-        self._target: AdminClient = c.new_admin("target", "checkpoint-target-admin")
+        self._source = c.new_admin(self.context.kafka, "source", "checkpoint-source-admin")
+        self._target = c.new_admin(self.context.kafka, "target", "checkpoint-target-admin")
         self._scheduler = s = Scheduler(f"MirrorCheckpointConnector: {c.label}", c.admin_timeout)
         s.execute(self._create_topic, "creating internal topics")
         s.execute(self._load, "loading initial consumer groups")
@@ -85,7 +81,7 @@ class MirrorCheckpointConnector(SourceConnector):
         if self._scheduler is not None:
             self._scheduler.close()
             self._scheduler = None
-            self._source_offsets.close()
+            self._source.close()
             del self._source, self._target  # their threads and connections end with them
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -103,11 +99,10 @@ class MirrorCheckpointConnector(SourceConnector):
 
     def _create_topic(self) -> None:
         c = self._config
-        c.guard("target", internal_topics_of(self)).check_written({c.checkpoints_topic})
         spec = TopicSpec(
             c.checkpoints_topic, 1, c["checkpoints.topic.replication.factor"], {"cleanup.policy": "compact"}
         )
-        create_topic(self._target, spec, self._timeout)
+        self._target.create_topic(spec, self._timeout)
 
     def _load(self) -> None:
         self._groups = self._find()
@@ -130,11 +125,11 @@ class MirrorCheckpointConnector(SourceConnector):
 
     def _find(self) -> list[str]:
         """The groups that are wanted and have an offset in a topic that is mirrored, in the order of Java's set."""
-        named = filter(self._group_filter.should_replicate_group, cluster.groups(self._source, self._timeout))
+        named = filter(self._group_filter.should_replicate_group, self._source.groups(self._timeout))
         return hash_order(group for group in named if self._consumes(group))
 
     def _consumes(self, group: str) -> bool:
-        offsets = cluster.committed(self._source_offsets, group, self._timeout)
+        offsets = self._source.committed(group, self._timeout)
         return any(self._topic_filter.should_replicate_topic(topic) for topic, _ in offsets)
 
 

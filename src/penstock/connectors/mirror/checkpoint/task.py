@@ -10,12 +10,10 @@ import threading
 import time
 from collections.abc import Mapping
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-
 from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import KafkaError
+from penstock.api.kafka import KafkaAdmin
 from penstock.api.schema import BYTES
 from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceTask
@@ -28,10 +26,6 @@ from penstock.connectors.mirror.records import Checkpoint, OffsetSync
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
 from penstock.connectors.mirror.source_offsets import NO_OFFSET
-from penstock.core.config.internal_topics import internal_topics_of
-from penstock.kafka.admin import is_unreached, sentence
-from penstock.kafka.clients import AT_GROUPS
-from penstock.kafka.offsets.groups import GroupOffsets
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +66,7 @@ class MirrorCheckpointTask(SourceTask):
         self._stopping = False
         self._readers: list[TopicReader] = []
         self._reading: threading.Thread | None = None
-        self._offsets: list[GroupOffsets] = []
+        self._clients: list[KafkaAdmin] = []
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = c = MirrorConfig(CHECKPOINT_SETTINGS, config)
@@ -81,13 +75,12 @@ class MirrorCheckpointTask(SourceTask):
         self._interval = c.interval("emit.checkpoints") or 0.0
         self._due = time.monotonic() + self._interval
         self._timeout = c.admin_timeout
-        internal = internal_topics_of(self)
-        c.guard(c.offset_syncs_cluster, internal).check_read({c.offset_syncs_topic})
-        c.guard("target", internal).check_read({c.checkpoints_topic})
-        self._source_offsets = c.group_offsets("source", "checkpoint-source-admin")
-        self._target_offsets = c.group_offsets("target", "checkpoint-target-admin")
-        self._offsets = [self._source_offsets, self._target_offsets]
-        self._target: AdminClient | None = self._new_target()
+        kafka = self.context.kafka
+        c.check_topics(kafka, c.offset_syncs_cluster, {c.offset_syncs_topic}, writing=False)
+        c.check_topics(kafka, "target", {c.checkpoints_topic}, writing=False)
+        self._source = c.new_admin(kafka, "source", "checkpoint-source-admin")
+        self._target = c.new_admin(kafka, "target", "checkpoint-target-admin", asks_groups=True)
+        self._clients = [self._source, self._target]
         self._translation = OffsetTranslation()
         self._known: dict[str, Checkpoints] = {}
         self._loaded = False
@@ -106,8 +99,8 @@ class MirrorCheckpointTask(SourceTask):
             self._scheduler.close()
         if self._reading is not None:
             self._reading.join(5)
-        for offsets in self._offsets:
-            offsets.close()
+        for client in self._clients:
+            client.close()
 
     # -- what is known, on the reading thread
 
@@ -119,30 +112,33 @@ class MirrorCheckpointTask(SourceTask):
         at = c.offset_syncs_cluster
         settings = c.consumer(at, f"offset-syncs-{at}-consumer")
         syncs = TopicReader(
-            settings, c.offset_syncs_topic, lambda key, value: self._translation.add(OffsetSync.read(key, value))
+            self.context.kafka,
+            settings,
+            c.offset_syncs_topic,
+            lambda key, value: self._translation.add(OffsetSync.read(key, value)),
         )
         self._readers.append(syncs)
         if self._stopping:
             return
         try:
             syncs.read(self._syncs_read, forever=True)
-        except (KafkaException, KafkaError):
+        except KafkaError:
             log.exception("Offset syncs can't be read, so no offsets can be translated")
 
     def _read_checkpoints(self) -> bool:
         c = self._config
         settings = c.consumer("target", "checkpoints-target-consumer")
-        reader = TopicReader(settings, c.checkpoints_topic, self._know, TOPIC_PATIENCE)
+        reader = TopicReader(self.context.kafka, settings, c.checkpoints_topic, self._know, TOPIC_PATIENCE)
         self._readers.append(reader)
         try:
             if not self._stopping:
                 reader.read(lambda: None, forever=False)
-        except (KafkaException, KafkaError) as error:
+        except KafkaError as error:
             log.warning(
                 "Checkpoints topic %s could not be read (%s) - this may degrade offset translation as only checkpoints "
                 "for offsets which were mirrored after the task started will be emitted",
                 c.checkpoints_topic,
-                sentence(error),
+                error,
             )
             self._known.clear()
             return False
@@ -183,13 +179,13 @@ class MirrorCheckpointTask(SourceTask):
         if self._stopping:
             return []
         try:
-            offsets = cluster.committed(self._source_offsets, group, self._timeout)
+            offsets = self._source.committed(group, self._timeout)
         except KafkaError as error:
             log.error(
                 "Error querying offsets for consumer group %s on cluster %s: %s",
                 group,
                 self._config.source,
-                sentence(error),
+                error,
             )
             return []
         known = self._known.setdefault(group, {})
@@ -236,23 +232,16 @@ class MirrorCheckpointTask(SourceTask):
         self._unanswered = set(self._groups)
         for group in self._groups:
             try:
-                if self._target is None:
-                    self._target = self._new_target()
-                if cluster.is_idle(self._target, group, self._timeout):
-                    self._idle[group] = cluster.committed(self._target_offsets, group, self._timeout)
+                if self._target.is_idle(group, self._timeout):
+                    self._idle[group] = self._target.committed(group, self._timeout)
                 self._unanswered.discard(group)
-            except (KafkaException, KafkaError) as error:
-                if is_unreached(error):
-                    self._target = None  # it may wait for a coordinator that is no broker of the cluster any more
+            except KafkaError as error:
                 log.error(
                     "Error querying for consumer group %s on cluster %s: %s",
                     group,
                     self._config.target,
-                    sentence(error),
+                    error,
                 )
-
-    def _new_target(self) -> AdminClient:
-        return self._config.new_admin("target", "checkpoint-target-admin", AT_GROUPS)
 
     def _commit_groups(self) -> None:
         for group, checkpoints in list(self._known.items()):
@@ -260,5 +249,5 @@ class MirrorCheckpointTask(SourceTask):
                 continue
             offsets = to_commit(checkpoints, self._idle.get(group))
             if offsets:
-                cluster.commit(self._target_offsets, group, offsets)
+                cluster.commit(self._target, group, offsets)
         self._idle.clear()

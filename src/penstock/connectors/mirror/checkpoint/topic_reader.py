@@ -10,14 +10,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message
-from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka import TopicPartition as ClientPartition
-
-from penstock.api.errors import ConnectError
-from penstock.kafka.clients import new_consumer
+from penstock.api.errors import ConnectError, KafkaError
+from penstock.api.kafka import EARLIEST, FetchedRecords, KafkaClients, KafkaConsumer
+from penstock.api.sink import TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -26,20 +22,26 @@ OnRecord = Callable[[bytes | None, bytes | None], None]
 
 _BATCH = 10_000
 _LOOK_UP_SECONDS = 30.0
-_DENIED = (BrokerError.TOPIC_AUTHORIZATION_FAILED, BrokerError.GROUP_AUTHORIZATION_FAILED)
+_DENIED = ("TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED")
 
 
 class TopicReader:
     """One reading, on the thread that calls ``read``; ``stop`` ends it from any thread."""
 
     def __init__(
-        self, consumer: Mapping[str, str], topic: str, on_record: OnRecord, patience: float | None = None
+        self,
+        kafka: KafkaClients,
+        consumer: Mapping[str, str],
+        topic: str,
+        on_record: OnRecord,
+        patience: float | None = None,
     ) -> None:
         """``consumer``: its settings, as Java's. ``patience``: seconds for the topic to appear; brokers that create
         topics are asked to create this one then.
         """
-        self._settings, self._topic, self._on_record, self._patience = dict(consumer), topic, on_record, patience
-        self._settings.setdefault("group.id", self._settings["client.id"])  # never used, but required
+        self._kafka, self._topic, self._on_record, self._patience = kafka, topic, on_record, patience
+        creates = {} if patience is not None else {"allow.auto.create.topics": "false"}
+        self._settings = {**consumer, **creates}
         self._stopping = threading.Event()
 
     def stop(self) -> None:
@@ -50,24 +52,20 @@ class TopicReader:
 
         Returns then, unless ``forever``. Raises ConnectError if the topic may not be read, or does not appear in time.
         """
-        native: dict[str, Any] = {"enable.partition.eof": True}
-        if self._patience is None:
-            native["allow.auto.create.topics"] = False
-        consumer = new_consumer(self._settings, **native)
+        consumer = self._kafka.consumer(self._settings, reports_ends=True)
         at_end = False
         limit = float("inf") if self._patience is None else time.monotonic() + self._patience
         try:
-            consumer.assign([ClientPartition(self._topic, 0, OFFSET_BEGINNING)])
+            consumer.assign({TopicPartition(self._topic, 0): EARLIEST})
             while not self._stopping.is_set():
-                first = consumer.poll(0.2)
-                if first is None:
+                found = consumer.fetch(_BATCH, 0.2)
+                if found is None:
                     if time.monotonic() >= limit:
                         self._check_exists(consumer)
                         limit = float("inf")
                     continue
-                for message in (first, *consumer.consume(_BATCH, 0)):
-                    if not self._take(message) or at_end:
-                        continue
+                self._take(found)
+                if found.ended and not at_end:
                     at_end = True
                     on_end()
                 if at_end and not forever:
@@ -75,30 +73,21 @@ class TopicReader:
         finally:
             consumer.close()
 
-    def _check_exists(self, consumer: Consumer) -> None:
+    def _check_exists(self, consumer: KafkaConsumer) -> None:
         """Raise ConnectError unless a broker knows the topic."""
         try:
-            found = consumer.list_topics(self._topic, _LOOK_UP_SECONDS).topics.get(self._topic)
-            problem = "it does not exist" if found is None else found.error and found.error.str()
-        except KafkaException as error:
-            problem = error.args[0].str()
-        if problem:
-            raise ConnectError(f"Topic {self._topic} was not there within {self._patience:g} s: {problem}")
+            consumer.check_topic(self._topic, _LOOK_UP_SECONDS)
+        except KafkaError as error:
+            raise ConnectError(f"Topic {self._topic} was not there within {self._patience:g} s: {error}") from None
 
-    def _take(self, message: Message) -> bool:
-        """Take a message; return whether it is the end of the partition."""
-        error = message.error()
-        if error is None:
+    def _take(self, records: FetchedRecords) -> None:
+        """Pass records on. Raises ConnectError if the topic may not be read."""
+        for key, value, offset in zip(records.keys, records.values, records.offsets, strict=True):
             try:
-                self._on_record(message.key(), message.value())
+                self._on_record(key, value)
             except Exception as failure:
-                log.warning(
-                    "Ignored invalid record of topic %s at offset %s: %s", self._topic, message.offset(), failure
-                )
-        elif error.code() == BrokerError._PARTITION_EOF:
-            return True
-        elif error.code() in _DENIED:
-            raise ConnectError(f"Topic {self._topic} can't be read: {error.str()}")
-        else:
-            log.warning("Error while reading topic %s; retrying: %s", self._topic, error.str())
-        return False
+                log.warning("Ignored invalid record of topic %s at offset %s: %s", self._topic, offset, failure)
+        for _, error in records.errors:
+            if error.code in _DENIED:
+                raise ConnectError(f"Topic {self._topic} can't be read: {error}")
+            log.warning("Error while reading topic %s; retrying: %s", self._topic, error)

@@ -11,12 +11,12 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from confluent_kafka.admin import NewTopic
-
 from penstock import KAFKA_VERSION
 from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import ExactlyOnceSupport, SourceConnector
 from penstock.api.errors import ConnectError
+from penstock.api.kafka import TopicSpec
+from penstock.api.runtime_hooks import ShowsRuntimeSettings
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror import cluster
 from penstock.connectors.mirror.config import PREFIXES, MirrorConfig, consumer_settings
@@ -25,8 +25,6 @@ from penstock.connectors.mirror.settings import SOURCE_SETTINGS, add_error
 from penstock.connectors.mirror.source.task import MirrorSourceTask
 from penstock.connectors.mirror.source.topics import Rules, round_robin, topic_partitions
 from penstock.connectors.mirror.source_offsets import check
-from penstock.core.config.internal_topics import internal_topics_of
-from penstock.kafka.admin import TopicSpec, create_topic
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +35,7 @@ _NOT_EXACTLY_ONCE = (
 )
 
 
-class MirrorSourceConnector(SourceConnector):
+class MirrorSourceConnector(SourceConnector, ShowsRuntimeSettings):
     """Copies topics with partitions, settings and ACLs from one cluster to another."""
 
     setting_prefixes = PREFIXES
@@ -52,7 +50,7 @@ class MirrorSourceConnector(SourceConnector):
 
     @classmethod
     def config_def(cls) -> ConfigDef:
-        return SOURCE_SETTINGS.all
+        return SOURCE_SETTINGS.own
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = SOURCE_SETTINGS.validate(config)
@@ -93,7 +91,6 @@ class MirrorSourceConnector(SourceConnector):
         self._connect(c)
         self._mirrored: dict[str, int] = {}
         self._no_authorizer = False
-        self._target = c.new_admin("target", "replication-target-admin")
         self._scheduler = s = Scheduler(f"MirrorSourceConnector: {c.label}", c.admin_timeout)
         s.execute(self._create_offset_syncs_topic, "creating upstream offset-syncs topic")
         s.execute(self._load, "loading initial set of topic-partitions")
@@ -115,9 +112,8 @@ class MirrorSourceConnector(SourceConnector):
             c["heartbeats.replication.enabled"],
             c.checkpoints_topic,
         )
-        self._source = c.new_admin("source", "replication-source-admin")
-        internal = internal_topics_of(self)
-        self._guards = {cluster: c.guard(cluster, internal) for cluster in ("source", "target")}
+        self._source = c.new_admin(self.context.kafka, "source", "replication-source-admin")
+        self._target = c.new_admin(self.context.kafka, "target", "replication-target-admin")
 
     def stop(self) -> None:
         if self._scheduler is not None:
@@ -137,31 +133,27 @@ class MirrorSourceConnector(SourceConnector):
         c = self._config
         if c["emit.offset-syncs.enabled"]:
             at = c.offset_syncs_cluster
-            self._guards[at].check_written({c.offset_syncs_topic})
-            admin = c.new_admin(at, f"offset-syncs-{at}-admin")
+            admin = c.new_admin(self.context.kafka, at, f"offset-syncs-{at}-admin")
             factor = c["offset-syncs.topic.replication.factor"]
-            create_topic(
-                admin, TopicSpec(c.offset_syncs_topic, 1, factor, {"cleanup.policy": "compact"}), self._timeout
-            )
+            admin.create_topic(TopicSpec(c.offset_syncs_topic, 1, factor, {"cleanup.policy": "compact"}), self._timeout)
 
     def _load(self) -> None:
         self._known = topic_partitions(self._wanted())
         self._look_at_target()
 
     def _wanted(self) -> dict[str, int]:
-        counts = cluster.partition_counts(self._source, self._timeout)
+        counts = self._source.partition_counts(self._timeout)
         wanted = self._usable(topic for topic in counts if self._rules.wants(topic))
         return {topic: count for topic, count in counts.items() if topic in wanted}
 
     def _usable(self, topics: Iterable[str]) -> set[str]:
         """Return the topics that are internal neither here nor on the target."""
-        readable = self._guards["source"].usable(topics, writing=False)
-        remotes = {topic: self._rules.remote(topic) for topic in readable}
-        writable = self._guards["target"].usable(remotes.values(), writing=True)
+        remotes = {topic: self._rules.remote(topic) for topic in self._source.usable(topics, writing=False)}
+        writable = self._target.usable(remotes.values(), writing=True)
         return {topic for topic, remote in remotes.items() if remote in writable}
 
     def _look_at_target(self) -> None:
-        counts = cluster.partition_counts(self._target, self._timeout)
+        counts = self._target.partition_counts(self._timeout)
         self._mirrored = {topic: count for topic, count in counts.items() if self._rules.is_mirrored(topic)}
 
     def _refresh(self) -> None:
@@ -200,19 +192,17 @@ class MirrorSourceConnector(SourceConnector):
             cluster.grow_topics(self._target, grown, self._timeout)
 
     def _create_new(self, topics: list[str], counts: Mapping[str, int]) -> None:
-        settings = cluster.topic_settings(self._source, topics, self._timeout)
+        settings = self._source.topic_settings(topics, self._timeout)
         factor = self._config["replication.factor"]
         made = [
-            NewTopic(
-                self._rules.remote(topic), counts[topic], factor, config=self._rules.settings_of_new(settings[topic])
-            )
+            TopicSpec(self._rules.remote(topic), counts[topic], factor, self._rules.settings_of_new(settings[topic]))
             for topic in topics
         ]
         cluster.create_topics(self._target, made, self._timeout)
 
     def _copy_settings(self) -> None:
         mirrored = {topic for topic, _ in self._known if self._rules.remote(topic) in self._mirrored}
-        found = cluster.topic_settings(self._source, mirrored, self._timeout)
+        found = self._source.topic_settings(mirrored, self._timeout)
         changes = {self._rules.remote(topic): self._rules.changes(entries) for topic, entries in found.items()}
         impossible = cluster.alter_settings(self._target, changes, self._timeout)
         if impossible is not None:
@@ -223,7 +213,7 @@ class MirrorSourceConnector(SourceConnector):
             self.context.raise_error(error)
 
     def _copy_rights(self) -> None:
-        found = cluster.topic_rights(self._source, self._timeout)
+        found = cluster.topic_acls(self._source, self._timeout)
         if found is None:
             if not self._no_authorizer:
                 self._no_authorizer = True
@@ -232,9 +222,8 @@ class MirrorSourceConnector(SourceConnector):
                     "place. Consider disabling topic ACL syncing by setting sync.topic.acls.enabled to 'false'."
                 )
             return
-        usable = self._usable({each.name for each in found if self._rules.wants(each.name)})
-        rights = self._rules.rights(each for each in found if each.name in usable)
-        cluster.grant(self._target, rights, self._timeout)
+        usable = self._usable({each.topic for each in found if self._rules.wants(each.topic)})
+        cluster.grant(self._target, self._rules.acls(each for each in found if each.topic in usable), self._timeout)
 
 
 def _reads_committed(config: Mapping[str, str]) -> bool:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from confluent_kafka import KafkaException
-
+from penstock.api.errors import KafkaError
+from penstock.api.kafka import KafkaProducer
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.records import OffsetSync
-from penstock.kafka.clients import new_producer
 
 log = logging.getLogger(__name__)
 
@@ -67,10 +65,8 @@ def _gapless(offsets: Sequence[int]) -> bool:
 class OffsetSyncs:
     """Writes the syncs of one task. Its methods may be called from any thread."""
 
-    def __init__(self, producer: Mapping[str, str], topic: str, most_lag: int) -> None:
-        """``producer``: its settings, as Java's."""
-        self._producer = new_producer(producer)
-        self._topic, self._most_lag = topic, most_lag
+    def __init__(self, producer: KafkaProducer, topic: str, most_lag: int) -> None:
+        self._producer, self._topic, self._most_lag = producer, topic, most_lag
         self._progress: dict[TopicPartition, SyncProgress] = {}
         self._delayed: dict[TopicPartition, OffsetSync] = {}
         self._pending: dict[TopicPartition, OffsetSync] = {}
@@ -117,17 +113,14 @@ class OffsetSyncs:
 
     def _send(self) -> None:
         """Send as many as may be in flight; the others wait, and later syncs replace them."""
-        self._producer.poll(0)
+        self._producer.serve()
         while self._pending and self._outstanding < MAX_OUTSTANDING:
             topic_partition = next(iter(self._pending))
             sync = self._pending.pop(topic_partition)
             self._outstanding += 1
-            try:
-                self._producer.produce(self._topic, sync.value(), sync.key(), partition=0, on_delivery=self._delivered)
-            except (KafkaException, BufferError) as error:
-                self._delivered(error, None)
+            self._producer.send(self._topic, sync.key(), sync.value(), 0, self._delivered)
 
-    def _delivered(self, error: Any, message: Any) -> None:
+    def _delivered(self, error: KafkaError | None) -> None:
         self._outstanding -= 1
         if error is not None:
             log.error("Failure sending offset sync: %s", error)

@@ -12,23 +12,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    OFFSET_END,
-    OFFSET_STORED,
-    Consumer,
-    KafkaException,
-    Message,
-)
-from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka import (
-    TopicPartition as ClientPartition,
-)
-
 from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config_types import ConfigType, parse_type
-from penstock.api.record import Header
+from penstock.api.errors import KafkaError
+from penstock.api.kafka import COMMITTED, EARLIEST, LATEST, FetchedRecords, KafkaConsumer
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
 from penstock.api.sink import TopicPartition
@@ -37,16 +25,14 @@ from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS
 from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs
 from penstock.connectors.mirror.source_offsets import OFFSET, source_partition
-from penstock.core.config.internal_topics import internal_topics_of
-from penstock.kafka.clients import new_consumer
 
 log = logging.getLogger(__name__)
 
 _MAX_POLL_RECORDS = 10_000
 """Records of one poll, unless ``max.poll.records`` of the consumer says otherwise."""
 _PATIENCE = 0.1
-"""Seconds of one ``consume`` call, so that ``stop`` need not wait long."""
-_RESETS = {"earliest": OFFSET_BEGINNING, "latest": OFFSET_END}
+"""Seconds of one ``fetch`` call, so that ``stop`` need not wait long."""
+_RESETS = {"earliest": EARLIEST, "latest": LATEST}
 
 
 class MirrorSourceTask(SourceTask, RuntimeHooks):
@@ -55,7 +41,7 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
     java_name = "org.apache.kafka.connect.mirror.MirrorSourceTask"
     samples_acknowledgements = True
 
-    _consumer: Consumer | None = None
+    _consumer: KafkaConsumer | None = None
     _syncs: OffsetSyncs | None = None
 
     @classmethod
@@ -77,41 +63,39 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         self._partitions: dict[tuple[str, int], dict[str, Any]] = {
             topic_partition: source_partition(c.source, topic_partition) for topic_partition in mirrored
         }
-        internal = internal_topics_of(self)
-        c.guard("source", internal).check_read(self._topics)
+        kafka = self.context.kafka
         if c["emit.offset-syncs.enabled"]:
             at = c.offset_syncs_cluster
-            c.guard(at, internal).check_written({c.offset_syncs_topic})
+            c.check_topics(kafka, at, {c.offset_syncs_topic}, writing=True)
             settings = c.producer(at, f"offset-syncs-{at}-producer")
-            self._syncs = OffsetSyncs(settings, c.offset_syncs_topic, c["offset.lag.max"])
+            self._syncs = OffsetSyncs(kafka.producer(settings), c.offset_syncs_topic, c["offset.lag.max"])
         settings = c.consumer("source", "replication-consumer")
         self._most = parse_type("max.poll.records", settings.get("max.poll.records", _MAX_POLL_RECORDS), ConfigType.INT)
-        first = _RESETS.get(settings["auto.offset.reset"], OFFSET_STORED)
+        first = _RESETS.get(settings["auto.offset.reset"], COMMITTED)
         if "group.id" in settings:  # what this group has committed comes before the reset
-            first = OFFSET_STORED
-        settings.setdefault("group.id", settings["client.id"])  # never used, but required
-        self._consumer = new_consumer(settings, **{"enable.partition.eof": False})
+            first = COMMITTED
+        self._consumer = kafka.consumer(settings)
         self._assign(self._consumer, first)
         shown = ", ".join(map(str, mirrored))
         log.info("Replicating %d topic-partitions %s->%s: %s.", len(mirrored), c.source, c.target, shown)
 
-    def _assign(self, consumer: Consumer, first: int) -> None:
+    def _assign(self, consumer: KafkaConsumer, first: int) -> None:
         """Resume after the last record that was mirrored."""
         partitions = list(self._partitions.values())
         offsets = self.context.offset_reader.offsets(partitions)
-        assigned = []
-        for (topic, number), offset in zip(self._partitions, offsets, strict=True):
+        assigned = {}
+        for place, offset in zip(self._partitions, offsets, strict=True):
             last = -1 if offset is None or offset.get(OFFSET) is None else offset[OFFSET]
-            assigned.append(ClientPartition(topic, number, first if last < 0 else last + 1))
+            assigned[TopicPartition(*place)] = first if last < 0 else last + 1
         consumer.assign(assigned)
-        log.info("Starting with %d previously uncommitted partitions.", sum(each.offset == first for each in assigned))
+        log.info("Starting with %d previously uncommitted partitions.", list(assigned.values()).count(first))
 
     def poll(self) -> Batch | None:
         with self._lock:
             if self._stopping or self._consumer is None:
                 return None
-            messages = self._fetch(self._consumer)
-        return self._batch(messages) if messages else None
+            records = self._fetch(self._consumer)
+        return self._batch(records) if records else None
 
     def idle(self) -> float:
         return 0.0
@@ -120,45 +104,40 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         with self._lock:
             if self._consumer is None:
                 return []
-            partitions = [ClientPartition(*place) for place in self._partitions]
-            positions = [each.offset for each in self._consumer.position(partitions)]
-            ends = [self._consumer.get_watermark_offsets(each, cached=True)[1] for each in partitions]
+            positions, ends = self._consumer.positions(), self._consumer.ends()
         return [
-            SourceProgress(partition, position if position >= 0 else None, end if end >= 0 else None)
-            for partition, position, end in zip(self._partitions.values(), positions, ends, strict=True)
+            SourceProgress(partition, positions[TopicPartition(*place)], ends[TopicPartition(*place)])
+            for place, partition in self._partitions.items()
         ]
 
-    def _fetch(self, consumer: Consumer) -> list[Message]:
+    def _fetch(self, consumer: KafkaConsumer) -> FetchedRecords | None:
         end = time.monotonic() + self._wait
         try:
-            while (first := consumer.poll(max(min(end - time.monotonic(), _PATIENCE), 0))) is None:
+            while (found := consumer.fetch(self._most, max(min(end - time.monotonic(), _PATIENCE), 0))) is None:
                 if self._syncs is not None:
                     self._syncs.serve()
                 if self._stopping or time.monotonic() >= end:
-                    return []
-            messages = [first, *consumer.consume(self._most - 1, 0)] if self._most > 1 else [first]
-        except KafkaException:
+                    return None
+        except KafkaError:
             log.warning("Failure during poll.", exc_info=True)
-            return []
-        return [message for message in messages if not _failed(message)]
+            return None
+        for topic, error in found.errors:
+            log.warning("Failure during poll of topic %s: %s", topic, error)
+        return found
 
-    def _batch(self, messages: list[Message]) -> Batch:
-        n = len(messages)
-        topics: list[Any] = list(map(Message.topic, messages))
-        numbers: list[Any] = list(map(Message.partition, messages))
-        offsets = [{OFFSET: offset} for offset in map(Message.offset, messages)]
-        headers: list[Any] = list(map(Message.headers, messages))
-        topic_partitions = zip(topics, numbers, strict=True)
+    def _batch(self, records: FetchedRecords) -> Batch:
+        topic_partitions = zip(records.topics, records.partitions, strict=True)
+        offsets = [{OFFSET: offset} for offset in records.offsets]
         return Batch.of(
-            [self._topics[topic] for topic in topics],
-            list(map(Message.value, messages)),
+            [self._topics[topic] for topic in records.topics],
+            records.values,
             value_schema=BYTES,
-            keys=list(map(Message.key, messages)),
+            keys=records.keys,
             key_schema=OPTIONAL_BYTES,
-            partitions=numbers,
-            timestamps=[time for _, time in map(Message.timestamp, messages)],
-            headers=list(map(_headers, headers)) if headers.count(None) < n else None,
-            origin=SourceOrigin([self._partitions[topic_partition] for topic_partition in topic_partitions], offsets),
+            partitions=[*records.partitions],
+            timestamps=[*records.timestamps],
+            headers=records.headers,
+            origin=SourceOrigin([self._partitions[each] for each in topic_partitions], offsets),
         )
 
     def commit_records(
@@ -198,18 +177,3 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
 
 def _topic_partition(partition: dict[str, Any]) -> TopicPartition:
     return TopicPartition(partition["topic"], partition["partition"])
-
-
-def _headers(pairs: list[tuple[str, bytes | None]] | None) -> tuple[Header, ...]:
-    if not pairs:
-        return ()
-    return tuple([Header(name, OPTIONAL_BYTES if value is None else BYTES, value) for name, value in pairs])
-
-
-def _failed(message: Message) -> bool:
-    error = message.error()
-    if error is None:
-        return False
-    if error.code() != BrokerError._PARTITION_EOF:
-        log.warning("Failure during poll of topic %s: %s", message.topic(), error.str())
-    return True

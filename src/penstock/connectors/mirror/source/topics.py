@@ -6,17 +6,9 @@ Pure functions of what is on the clusters. Java: ``MirrorSourceConnector``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    ConfigEntry,
-    ConfigSource,
-    ResourcePatternType,
-)
-
+from penstock.api.kafka import TopicAcl, TopicSetting
 from penstock.api.sink import TopicPartition
 from penstock.api.values import hash_order
 from penstock.connectors.mirror.classes.filters import DefaultConfigPropertyFilter, DefaultTopicFilter
@@ -81,58 +73,44 @@ class Rules:
 
     # -- settings
 
-    def settings_of_new(self, entries: Iterable[ConfigEntry]) -> dict[str, str]:
+    def settings_of_new(self, entries: Iterable[TopicSetting]) -> dict[str, str]:
         """The settings of a new mirrored topic, given those of its source."""
         return {
             entry.name: entry.value or ""
             for entry in entries
-            if self._copied(entry) and (not _is_default(entry) or self._source_default(entry))
+            if self._copied(entry) and (not entry.is_default or self._source_default(entry))
         }
 
-    def changes(self, entries: Iterable[ConfigEntry]) -> dict[str, str | None]:
+    def changes(self, entries: Iterable[TopicSetting]) -> dict[str, str | None]:
         """The settings to change on a mirrored topic to follow its source; None resets one to the target's default."""
         return {
-            entry.name: None if _is_default(entry) and not self._source_default(entry) else entry.value or ""
+            entry.name: None if entry.is_default and not self._source_default(entry) else entry.value or ""
             for entry in entries
             if self._copied(entry)
         }
 
-    def _copied(self, entry: ConfigEntry) -> bool:
+    def _copied(self, entry: TopicSetting) -> bool:
         return (
             not entry.is_read_only
             and not entry.is_sensitive
-            and ConfigSource(entry.source) != ConfigSource.STATIC_BROKER_CONFIG
+            and entry.source != "STATIC_BROKER_CONFIG"
             and self.properties.should_replicate_config_property(entry.name)
         )
 
-    def _source_default(self, entry: ConfigEntry) -> bool:
+    def _source_default(self, entry: TopicSetting) -> bool:
         return self.properties.should_replicate_source_default(entry.name)
 
     # -- ACLs
 
-    def rights(self, bindings: Iterable[AclBinding]) -> list[AclBinding]:
+    def acls(self, given: Iterable[TopicAcl]) -> list[TopicAcl]:
         """The ACLs of mirrored topics, each once: WRITE is left out, and ALL becomes READ, which may be there too."""
         found = [
-            AclBinding(
-                each.restype,
-                self.remote(each.name),
-                ResourcePatternType.LITERAL,
-                each.principal,
-                each.host,
-                AclOperation.READ if _allows(each, AclOperation.ALL) else each.operation,
-                each.permission_type,
-            )
-            for each in bindings
-            if each.resource_pattern_type == ResourcePatternType.LITERAL
-            and not _allows(each, AclOperation.WRITE)
-            and self.wants(each.name)
+            replace(each, topic=self.remote(each.topic), operation="READ" if _allows(each, "ALL") else each.operation)
+            for each in given
+            if each.pattern == "LITERAL" and not _allows(each, "WRITE") and self.wants(each.topic)
         ]
         return list(dict.fromkeys(found))
 
 
-def _is_default(entry: ConfigEntry) -> bool:
-    return ConfigSource(entry.source) == ConfigSource.DEFAULT_CONFIG
-
-
-def _allows(binding: AclBinding, operation: AclOperation) -> bool:
-    return bool(binding.permission_type == AclPermissionType.ALLOW and binding.operation == operation)
+def _allows(acl: TopicAcl, operation: str) -> bool:
+    return acl.permission == "ALLOW" and acl.operation == operation

@@ -7,8 +7,9 @@ documentation says what each does here, where the clients are those of librdkafk
 from __future__ import annotations
 
 from penstock.api.config import ConfigDef
-from penstock.core.config.clients.security import SECURITY_SETTINGS
-from penstock.core.config.clients.settings import ADMIN, COMMON, CONSUMER, PRODUCER, SHARED, define_table
+from penstock.api.config_tables import define_table
+from penstock.api.kafka_security import SECURITY_SETTINGS
+from penstock.core.config.clients.settings import ADMIN, COMMON, CONSUMER, PRODUCER, SHARED
 
 
 def _client(table: str) -> ConfigDef:

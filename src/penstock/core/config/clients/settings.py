@@ -1,42 +1,11 @@
 """Settings of Java's clients except those of security: of all clients, and of producers, consumers and admin clients.
 
-A table has a definition in each line, and below it its documentation, indented. A definition is name, type, importance
-and default; no default is null, ``!`` means required, ``""`` the empty text.
+The tables are read by ``define_table``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
-
-_DEFAULTS = {"!": NO_DEFAULT, '""': ""}
-
-
-def define_table(config: ConfigDef, table: str, documentation: Mapping[str, str] | None = None) -> ConfigDef:
-    """Add the definitions of a table; ``documentation`` has the texts of names that have none in the table."""
-    shared = documentation or {}
-    for definition, text in _rows(table):
-        name, type, importance, *default = definition.split(maxsplit=3)
-        given: Any = _DEFAULTS.get(default[0], default[0]) if default else None
-        words = text or shared.get(name, "")
-        config.define(name, ConfigType[type], given, importance=Importance[importance], documentation=words)
-    return config
-
-
-def _rows(table: str) -> Iterator[tuple[str, str]]:
-    """Yield each definition with its documentation."""
-    definition, words = "", list[str]()
-    for line in table.strip().splitlines():
-        if line.startswith(" "):
-            words.append(line.strip())
-            continue
-        if definition:
-            yield definition, " ".join(words)
-        definition, words = line, []
-    yield definition, " ".join(words)
-
+from collections.abc import Mapping
 
 OF_REPORTERS, NO_REPORTERS = "metrics.context.", "it is for metric reporters, of which there are none here"
 """Prefix of settings with any name that Java's clients and workers pass to metric reporters, and why they have no

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from penstock.core.config.clients.security import IAM_LOGIN, has_counterpart
+from penstock.api.kafka_security import IAM_LOGIN, has_counterpart
 from penstock.core.config.overrides import ADMIN, CLIENT_SETTINGS, CONSUMER, PRODUCER, OverridePolicy, check_overrides
 from penstock.core.config.setting import Props
 from penstock.core.config.sink import DLQ_TOPIC

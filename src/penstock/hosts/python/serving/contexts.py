@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError
+from penstock.api.kafka import KafkaClients, NoKafkaClients
 from penstock.api.record import SinkRecord, SourceRecord
 from penstock.api.sink import TopicPartition
 from penstock.hosts.python.messages import (
@@ -63,10 +64,17 @@ def _text(given: object) -> str:
     return given if isinstance(given, str) else str(given)
 
 
+NO_KAFKA = NoKafkaClients(
+    "There are no Kafka clients for plugins with an environment of their own: add a client to that environment, or "
+    "install the plugin without one"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteConnectorContext:
     peer: PluginPeer
     plugin_metrics: RemoteMetrics
+    kafka: KafkaClients = NO_KAFKA
 
     def request_task_reconfiguration(self) -> None:
         self.peer.call(RequestTaskReconfiguration(), lane=BACK)
@@ -127,6 +135,7 @@ class RemoteSourceContext:
     offset_reader: RemoteOffsetReader
     plugin_metrics: RemoteMetrics
     transaction: RequestedTransactions | None
+    kafka: KafkaClients = NO_KAFKA
 
 
 @dataclass(frozen=True, slots=True)

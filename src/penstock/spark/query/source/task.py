@@ -23,7 +23,6 @@ from penstock.api.errors import ConnectError
 from penstock.api.paths import PathReader
 from penstock.api.query import BATCH, QuerySourceTask, batch_of, query_partition
 from penstock.api.source import SourceProgress, SourceTask
-from penstock.core.config.internal_topics import internal_topics_of
 from penstock.core.config.source import TRANSACTION_BOUNDARY
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import HostLost
@@ -132,7 +131,7 @@ class QuerySource(SourceTask):
             if self._folder is None:
                 self._limits.check_path("checkpoint.location", self._shape.checkpoint, PathReader.HADOOP)
             self._select = self._limits.select(self._session, self._shape.sql)
-            stream = self._kind.stream(read_settings(config, internal_topics_of(self)), self._query_context)
+            stream = self._kind.stream(read_settings(config, self.context.internal), self._query_context)
             self._records = Records(self._shaped(stream).schema, self._shape.key)
             checkpoint = self._checkpoint()
             checkpoint.follow(known)

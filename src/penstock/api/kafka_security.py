@@ -1,5 +1,6 @@
-"""Security settings that all of Java's clients have, and workers too: TLS, logins and OAuth tokens; and Java's classes
-that log in at Kafka services of clouds.
+"""Security settings that all of Java's clients have, and workers too. Provisional.
+
+TLS, logins and OAuth tokens; and Java's classes that log in at Kafka services of clouds.
 """
 
 from __future__ import annotations
@@ -7,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.api.config import ConfigDef
+from penstock.api.config_tables import define_table
 from penstock.api.validators import CaseInsensitiveValidString, Validator, ValidList, between
-from penstock.core.config.clients.settings import define_table
 
 TLS = """
 security.protocol STRING MEDIUM PLAINTEXT
@@ -209,6 +210,7 @@ INSTEAD = (
 
 
 def has_counterpart(setting: str, handler: str) -> bool:
+    """Return whether the runtime does itself what this class, the value of a setting, does in Java."""
     known = {LOGIN_HANDLER: LOGIN_HANDLERS, CLIENT_HANDLER: CLIENT_HANDLERS}.get(setting, {})
     return handler.strip() in known
 

@@ -1,0 +1,382 @@
+"""Kafka's clients for connectors: the implementations of ``penstock.api.kafka``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaException, Message, Producer
+from confluent_kafka import KafkaError as BrokerError
+from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewPartitions,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from kafka import errors as group_errors
+from penstock.api.errors import KafkaError
+from penstock.api.kafka import FetchedRecords, KafkaRequestError, Outcome, TopicAcl, TopicSetting, TopicSpec
+from penstock.api.record import Header
+from penstock.api.schema import BYTES, OPTIONAL_BYTES
+from penstock.api.sink import TopicPartition
+from penstock.core.config.internal_topics import InternalTopics
+from penstock.kafka.admin import answer, create_topic, is_unreached, sentence
+from penstock.kafka.clients import AT_GROUPS, check_resolvable, new_admin, new_consumer, new_producer
+from penstock.kafka.offsets.groups import GroupOffsets
+from penstock.kafka.topic_guard import TopicGuard, guard_of
+
+T = TypeVar("T")
+
+_ANY_ACL_OF_TOPICS = AclBindingFilter(
+    ResourceType.TOPIC,
+    None,  # type: ignore[arg-type]
+    ResourcePatternType.ANY,
+    None,  # type: ignore[arg-type]
+    None,  # type: ignore[arg-type]
+    AclOperation.ANY,
+    AclPermissionType.ANY,
+)
+
+
+def _failed(error: BrokerError) -> KafkaRequestError:
+    return KafkaRequestError(str(error.str()), str(error.name()), unreached=is_unreached(KafkaException(error)))
+
+
+def _failure(error: KafkaException) -> KafkaRequestError:
+    if error.args and isinstance(error.args[0], BrokerError):
+        return _failed(error.args[0])
+    return KafkaRequestError(sentence(error), "_FAIL")
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """Turns the errors of both clients into KafkaRequestError."""
+    try:
+        yield
+    except KafkaException as error:
+        raise _failure(error) from error
+    except group_errors.KafkaError as error:
+        code = str(getattr(error, "message", type(error).__name__))
+        raise KafkaRequestError(str(error), code, unreached=bool(error.retriable)) from error
+
+
+def _outcome(future: Future[Any], timeout: float) -> Outcome:
+    try:
+        answer(future, timeout)
+    except KafkaException as error:
+        return _failure(error)
+    return None
+
+
+class ConnectorConsumer:
+    """``KafkaConsumer`` of librdkafka."""
+
+    def __init__(self, consumer: Consumer, guard: TopicGuard) -> None:
+        self._consumer, self._guard = consumer, guard
+        self._assigned: list[TopicPartition] = []
+
+    def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        self._guard.check_read({each.topic for each in positions})
+        self._assigned = list(positions)
+        with _asking():
+            self._consumer.assign([ClientPartition(*each, offset) for each, offset in positions.items()])
+
+    def fetch(self, max_records: int, seconds: float) -> FetchedRecords | None:
+        with _asking():
+            first = self._consumer.poll(seconds)
+            if first is None:
+                return None
+            messages = [first, *self._consumer.consume(max_records - 1, 0)] if max_records > 1 else [first]
+        ended: list[TopicPartition] = []
+        errors: list[tuple[str, KafkaRequestError]] = []
+        if any(list(map(Message.error, messages))):
+            messages = [each for each in messages if not _noted(each, ended, errors)]
+        headers: list[Any] = list(map(Message.headers, messages))
+        return FetchedRecords(
+            list(map(Message.topic, messages)),  # type: ignore[arg-type]
+            list(map(Message.partition, messages)),  # type: ignore[arg-type]
+            list(map(Message.offset, messages)),  # type: ignore[arg-type]
+            [time for _, time in map(Message.timestamp, messages)],
+            list(map(Message.key, messages)),
+            list(map(Message.value, messages)),
+            list(map(_headers, headers)) if headers.count(None) < len(headers) else None,
+            tuple(ended),
+            tuple(errors),
+        )
+
+    def positions(self) -> dict[TopicPartition, int | None]:
+        with _asking():
+            found = self._consumer.position([ClientPartition(*each) for each in self._assigned])
+        return {
+            partition: each.offset if each.offset >= 0 else None
+            for partition, each in zip(self._assigned, found, strict=True)
+        }
+
+    def ends(self) -> dict[TopicPartition, int | None]:
+        with _asking():
+            found = [
+                self._consumer.get_watermark_offsets(ClientPartition(*each), cached=True)[1] for each in self._assigned
+            ]
+        return {each: end if end >= 0 else None for each, end in zip(self._assigned, found, strict=True)}
+
+    def check_topic(self, topic: str, timeout: float) -> None:
+        with _asking():
+            found = self._consumer.list_topics(topic, timeout).topics.get(topic)
+        if found is None:
+            raise KafkaRequestError("it does not exist", "UNKNOWN_TOPIC_OR_PART")
+        if found.error:
+            raise _failed(found.error)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def _noted(message: Message, ended: list[TopicPartition], errors: list[tuple[str, KafkaRequestError]]) -> bool:
+    """Note what is no record; return whether the message is none."""
+    error = message.error()
+    if error is None:
+        return False
+    topic = message.topic() or ""
+    if error.code() == BrokerError._PARTITION_EOF:
+        ended.append(TopicPartition(topic, message.partition() or 0))
+    else:
+        errors.append((topic, _failed(error)))
+    return True
+
+
+def _headers(pairs: list[tuple[str, bytes | None]] | None) -> tuple[Header, ...]:
+    if not pairs:
+        return ()
+    return tuple([Header(name, OPTIONAL_BYTES if value is None else BYTES, value) for name, value in pairs])
+
+
+class ConnectorProducer:
+    """``KafkaProducer`` of librdkafka."""
+
+    def __init__(self, producer: Producer, guard: TopicGuard) -> None:
+        self._producer, self._guard = producer, guard
+        self._checked: set[str] = set()
+        self._lock = threading.Lock()
+
+    def send(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        partition: int,
+        on_delivery: Callable[[KafkaError | None], None],
+    ) -> None:
+        def delivered(error: BrokerError | None, _: object) -> None:
+            on_delivery(None if error is None else _failed(error))
+
+        if topic not in self._checked:
+            with self._lock:
+                self._guard.check_written((topic,))
+            self._checked.add(topic)
+        try:
+            self._producer.produce(topic, value, key, partition=partition, on_delivery=delivered)
+        except KafkaException as error:
+            on_delivery(_failure(error))
+        except BufferError as error:
+            on_delivery(KafkaRequestError(str(error), "_QUEUE_FULL", unreached=True))
+
+    def serve(self) -> None:
+        self._producer.poll(0)
+
+    def flush(self, seconds: float) -> None:
+        self._producer.flush(seconds)
+
+
+class ConnectorAdmin:
+    """``KafkaAdmin``: topics by librdkafka, offsets of groups by kafka-python."""
+
+    def __init__(self, settings: Mapping[str, str], guard: TopicGuard, *, asks_groups: bool) -> None:
+        self._guard, self._lock = guard, threading.Lock()
+        self._settings, self._asks_groups = {**(AT_GROUPS if asks_groups else {}), **settings}, asks_groups
+        self._admin: AdminClient | None = new_admin(self._settings)
+        self._offsets = GroupOffsets(settings, settings.get("client.id", ""))
+
+    @property
+    def _client(self) -> AdminClient:
+        if self._admin is None:
+            self._admin = new_admin(self._settings)
+        return self._admin
+
+    def partition_counts(self, timeout: float) -> dict[str, int]:
+        with _asking():
+            topics = self._client.list_topics(timeout=timeout).topics
+        return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
+
+    def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
+        with self._lock:
+            return self._guard.usable(topics, writing=writing)
+
+    def _check(self, topics: Iterable[str]) -> None:
+        with self._lock:
+            self._guard.check_written(topics)
+
+    def create_topic(self, topic: TopicSpec, timeout: float) -> None:
+        self._check((topic.name,))
+        create_topic(self._client, topic, timeout)
+
+    def create_topics(self, topics: Sequence[TopicSpec], timeout: float) -> dict[str, Outcome]:
+        self._check(each.name for each in topics)
+        new = [
+            NewTopic(each.name, each.partitions, each.replication_factor, config=dict(each.configs)) for each in topics
+        ]
+        return _outcomes(self._client.create_topics(new, operation_timeout=timeout, request_timeout=timeout), timeout)
+
+    def add_partitions(self, counts: Mapping[str, int], timeout: float) -> dict[str, Outcome]:
+        self._check(counts)
+        wanted = [NewPartitions(topic, count) for topic, count in counts.items()]
+        return _outcomes(self._client.create_partitions(wanted, request_timeout=timeout), timeout)
+
+    def topic_settings(self, topics: Iterable[str], timeout: float) -> dict[str, list[TopicSetting]]:
+        resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+        if not resources:
+            return {}
+        with _asking():
+            asked = self._client.describe_configs(resources, request_timeout=timeout)
+            return {
+                resource.name: [_setting(each) for each in answer(future, timeout).values()]
+                for resource, future in asked.items()
+            }
+
+    def alter_topic_settings(
+        self, changes: Mapping[str, Mapping[str, str | None]], timeout: float
+    ) -> dict[str, Outcome]:
+        self._check(changes)
+        resources = [
+            ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[_change(*each) for each in settings.items()])
+            for topic, settings in changes.items()
+            if settings
+        ]
+        if not resources:
+            return {}
+        asked = self._client.incremental_alter_configs(resources, request_timeout=timeout)
+        return {resource.name: _outcome(future, timeout) for resource, future in asked.items()}
+
+    def topic_acls(self, timeout: float) -> list[TopicAcl]:
+        with _asking():
+            found = answer(self._client.describe_acls(_ANY_ACL_OF_TOPICS, request_timeout=timeout), timeout)
+        return [
+            TopicAcl(
+                each.name,
+                each.principal,
+                each.host,
+                each.operation.name,
+                each.permission_type.name,
+                each.resource_pattern_type.name,
+            )
+            for each in found
+        ]
+
+    def create_topic_acls(self, acls: Sequence[TopicAcl], timeout: float) -> dict[TopicAcl, Outcome]:
+        self._check(each.topic for each in acls)
+        bindings = {
+            AclBinding(
+                ResourceType.TOPIC,
+                each.topic,
+                ResourcePatternType[each.pattern],
+                each.principal,
+                each.host,
+                AclOperation[each.operation],
+                AclPermissionType[each.permission],
+            ): each
+            for each in acls
+        }
+        if not bindings:
+            return {}
+        asked = self._client.create_acls(list(bindings), request_timeout=timeout)
+        return {bindings[binding]: _outcome(future, timeout) for binding, future in asked.items()}
+
+    def groups(self, timeout: float) -> list[str]:
+        with _asking():
+            found = answer(self._client.list_consumer_groups(request_timeout=timeout), timeout)
+            if found.errors and not found.valid:  # no broker has answered
+                raise KafkaException(found.errors[0])
+        return [group.group_id for group in found.valid]
+
+    def is_idle(self, group: str, timeout: float) -> bool:
+        try:
+            with _asking():
+                asked = self._client.describe_consumer_groups([group], request_timeout=timeout)
+                description = answer(asked[group], timeout)
+        except KafkaRequestError as error:
+            if error.code == "GROUP_ID_NOT_FOUND":
+                return False
+            if error.unreached and self._asks_groups:
+                self._admin = None  # it may wait for a coordinator that is no broker of the cluster any more
+            raise
+        return bool(description.state == ConsumerGroupState.EMPTY)
+
+    def committed(self, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
+        with _asking():
+            return self._offsets.committed(group, timeout)
+
+    def commit(self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
+        with _asking():
+            self._offsets.commit(group, offsets)
+
+    def close(self) -> None:
+        self._offsets.close()
+
+
+def _outcomes(asked: Mapping[str, Future[Any]], timeout: float) -> dict[str, Outcome]:
+    return {name: _outcome(future, timeout) for name, future in asked.items()}
+
+
+def _setting(entry: ConfigEntry) -> TopicSetting:
+    source = ConfigSource(entry.source).name
+    return TopicSetting(entry.name, entry.value, source, bool(entry.is_read_only), bool(entry.is_sensitive))
+
+
+def _change(name: str, value: str | None) -> ConfigEntry:
+    operation = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+    return ConfigEntry(name, value, incremental_operation=operation)
+
+
+class ConnectorClients:
+    """``KafkaClients`` of the runtime.
+
+    ``internal`` returns the topics that no connector may use; called when a client is made, it may block.
+    """
+
+    def __init__(self, internal: Callable[[], InternalTopics] = InternalTopics) -> None:
+        self._internal = internal
+
+    def _guard(self, settings: Mapping[str, str]) -> TopicGuard:
+        return guard_of(self._internal(), settings)
+
+    def check_topics(self, settings: Mapping[str, str], topics: Iterable[str], *, writing: bool) -> None:
+        guard = self._guard(settings)
+        if writing:
+            guard.check_written(topics)
+        else:
+            guard.check_read(set(topics))
+
+    def consumer(self, settings: Mapping[str, str], *, reports_ends: bool = False) -> ConnectorConsumer:
+        named = {"group.id": settings.get("client.id") or "unused", **settings}  # never used, but required
+        consumer = new_consumer(named, **{"enable.partition.eof": reports_ends})
+        return ConnectorConsumer(consumer, self._guard(settings))
+
+    def producer(self, settings: Mapping[str, str]) -> ConnectorProducer:
+        return ConnectorProducer(new_producer(settings), self._guard(settings))
+
+    def admin(self, settings: Mapping[str, str], *, asks_groups: bool = False) -> ConnectorAdmin:
+        check_resolvable(settings)
+        return ConnectorAdmin(settings, self._guard(settings), asks_groups=asks_groups)
