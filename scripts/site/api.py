@@ -10,7 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "penstock" / "api"
-PROVISIONAL = ("config_tables", "kafka", "kafka_security", "patterns", "processes", "programs", "query", "values")
+PROVISIONAL = (
+    "config_tables",
+    "kafka",
+    "kafka_security",
+    "origin",
+    "patterns",
+    "processes",
+    "programs",
+    "query",
+    "values",
+)
 """Modules whose names are imported from themselves, and may change."""
 _CODE = re.compile(r"(`[^`]*`)")
 

@@ -32,7 +32,7 @@ _OF_THE_RUNTIME = {
     "to_text",
 }
 _PROVISIONAL = {
-    *("config_tables", "kafka", "kafka_security", "patterns", "processes", "programs", "query", "values"),
+    *("config_tables", "kafka", "kafka_security", "origin", "patterns", "processes", "programs", "query", "values"),
 }
 """Modules whose names are imported from themselves, since they may still change."""
 _OTHERWISE = {"testing", *_PROVISIONAL}
