@@ -10,18 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "penstock" / "api"
-PROVISIONAL = (
-    "config_tables",
-    "kafka",
-    "kafka_security",
-    "origin",
-    "patterns",
-    "processes",
-    "programs",
-    "query",
-    "values",
-)
-"""Modules whose names are imported from themselves, and may change."""
 _CODE = re.compile(r"(`[^`]*`)")
 
 
@@ -36,7 +24,8 @@ def page() -> str:
     ]
     for file in sorted(PACKAGE.rglob("*.py")):
         module = ast.parse(file.read_text("utf-8"))
-        in_kit, provisional = "testing" in file.parts, file.stem in PROVISIONAL
+        in_kit = "testing" in file.parts
+        provisional = "Provisional" in (ast.get_docstring(module) or "")
         found = [
             node for node in module.body if (name := _name(node)) and _public(name, offered, in_kit or provisional)
         ]
