@@ -11,6 +11,7 @@ import pytest
 
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
+from penstock.api.origin import origin_partition
 from penstock.core.config.overrides import NONE
 from penstock.core.config.permissions.clients import check_clients
 from penstock.core.model.actions import FenceProducers, WriteOffsets
@@ -133,6 +134,23 @@ def test_only_the_source_sees_the_offset_of_its_partition_null(shared: Topic) ->
     assert offsets.read("c", config) == [{"partition": PLACE, "offset": {"p": 2}}]
     offsets.write("c", config, None)
     assert for_task(offsets, config) == [{"p": 1}]
+
+
+def test_identities_of_origins_are_not_shown_and_are_reset_with_their_offsets(shared: Topic) -> None:
+    go = threading.Event()
+    go.set()
+    offsets, config = offsets_of(shared, lambda config: SlowSource(go)), {"connector.class": "X"}
+    one, other = origin_partition("file", f="a"), origin_partition("file", f="b")
+    for place in (PLACE, {"f": "b"}):
+        shared.put("c", {"p": 1}, place)
+    for place in (one, other):
+        shared.put("c", {"checksum": 1}, place)
+    shown = [{"partition": {"f": name}, "offset": {"p": 1}} for name in ("a", "b")]
+    assert sorted(offsets.read("c", config), key=str) == shown
+    offsets.write("c", config, ((PLACE, {"p": 2}),))
+    assert [partition for partition, _, _ in offsets.for_task("c", config)] == [PLACE, {"f": "b"}, other]
+    offsets.write("c", config, None)
+    assert for_task(offsets, config) == []
 
 
 def test_an_offset_that_a_task_has_deleted_does_not_come_back_from_the_workers_topic(shared: Topic, own: Topic) -> None:

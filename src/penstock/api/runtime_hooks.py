@@ -37,9 +37,8 @@ class RuntimeHooks:
     def uncarried_offsets(self) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
         """Return source partitions with offsets that are to be committed though no record carries them.
 
-        Called after each ``poll`` that has ended without records, by the same thread. ``OffsetReader`` returns them
-        once they are committed; a task that overrides ``commit_record(s)`` returns them again until then, since they
-        are not taken while records are on their way.
+        Called after each ``poll``, once its records have been sent, by the same thread. ``OffsetReader`` returns them
+        once they are committed, which is not before the records that were returned earlier have arrived.
         """
         return ()
 

@@ -35,8 +35,8 @@ def stored(offset: Mapping[str, Any]) -> StreamPosition:
 
 
 class StreamProgress:
-    """``given``: the last record that ``poll`` has returned, or the position after the last transaction, where the
-    server has sent more of its log since; at first the position from which it began.
+    """``given``: the last record that ``poll`` has returned, or the position after the last transaction if none of the
+    next one was; at first the position from which it began.
     """
 
     def __init__(self, start: StreamPosition) -> None:
@@ -48,6 +48,7 @@ class StreamProgress:
     def finished(self, end: int) -> None:
         """Note that a transaction has ended whose records, if it had any, are given."""
         self.read = max(self.read, end)
+        self.given = max(self.given, StreamPosition(end))
 
     def committed(self, position: StreamPosition) -> None:
         """Note that this offset is committed; called with an offset of this run, or the one from which it began."""

@@ -122,10 +122,9 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         """Return the position up to which the log has no records of this connector, at times, so that the server can
         drop that part of it.
         """
-        stream, progress = self._stream, self._progress
-        if stream is None or progress is None or stream.open or self._kept:
+        if self._progress is None or self._stream is None:
             return []
-        position = progress.uncarried()
+        position = self._progress.uncarried()
         if position is None or time.monotonic() < self._offered + self._settings.status_interval:
             return []
         self._offered = time.monotonic()

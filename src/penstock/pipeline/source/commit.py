@@ -49,10 +49,11 @@ class CommitPolicy(Protocol):
         """Send a part: ``before`` as it was polled, ``ready`` as bytes, without the records that were dropped."""
 
     def uncarried(self, origin: SourceOrigin) -> None:
-        """Commit offsets that no record carries, too; called after ``send`` with those of a part of which a transform
-        dropped records, or errors were tolerated, if the task has ``RuntimeHooks.stores_dropped``, and before ``idle``
-        with those of ``RuntimeHooks.uncarried_offsets``. Other tasks commit the offsets of dropped records with the
-        next record of the source partition, as Java does.
+        """Commit offsets that no record carries, too.
+
+        Called after ``send`` with those of a part of which a transform dropped records, or errors were tolerated, if
+        the task has ``RuntimeHooks.stores_dropped``; others commit them with the next record of the source partition,
+        as Java does. Called before ``idle``, ``tick`` or ``sent`` with those of ``RuntimeHooks.uncarried_offsets``.
         """
 
     def expect(self, topics: set[str]) -> None:
@@ -267,10 +268,7 @@ class RecordByRecord(AtLeastOnce):
         self._notify()
 
     def uncarried(self, origin: SourceOrigin) -> None:
-        """Commit them unless records are on their way: the ledger has dropped ones, and others are given again."""
-        self._notify()
-        if not self._open:
-            self._offsets.sent(origin)
+        self._ledger.submit_acknowledged(origin)
 
     def arrived(self, seconds: float) -> set[str]:
         """Return also the topics of batches that have arrived while others are on their way."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
+from penstock.api.origin import is_origin
 from penstock.api.source import SourceTask
 from penstock.kafka.statistics import ClientStatistics, Statistics
 from penstock.pipeline.metrics import Metrics
@@ -62,7 +63,7 @@ class SourceFigures:
     def _positions(self) -> Iterator[Place]:
         """Yield the numbers in the source offsets of a task that reports no positions; their names are the units."""
         for partition, offset in self.offsets.latest():
-            for name, value in (offset or {}).items():
+            for name, value in ({} if is_origin(partition) else offset or {}).items():
                 if isinstance(value, int) and not isinstance(value, bool):
                     yield of_source(partition, value, None, name)
 

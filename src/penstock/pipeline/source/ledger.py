@@ -67,6 +67,14 @@ class Ledger:
         """Add a batch; called in the order of sending."""
         self._sent.append(submitted)
 
+    def submit_acknowledged(self, origin: SourceOrigin) -> None:
+        """Add source offsets that no record carries."""
+        n = len(origin.partitions)
+        submitted = SubmittedBatch(Batch.of("", [None] * n, origin=origin))
+        for row in range(n):
+            submitted.ack(row)
+        self._sent.append(submitted)
+
     def committable(self) -> list[SourceOffsetPair]:
         """Return the last record of each partition before the first that is not acknowledged; each is returned once."""
         blocked: set[bytes] = set()

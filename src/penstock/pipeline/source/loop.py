@@ -106,7 +106,8 @@ class SourceLoop:
             if polled is None or (batch := polled_batch(polled)) is None:
                 metrics.traces.idle()
                 with self._committing():
-                    wanted = self._idle(now) if self._polled_out() else self.commit.tick(now)
+                    self._store_uncarried()
+                    wanted = self.commit.idle(now) if self._polled_out() else self.commit.tick(now)
                 self._report_topics(0.0)
                 if not control.stopping:
                     control.wait(min(idle_seconds(self.task.idle()), wanted))
@@ -125,6 +126,7 @@ class SourceLoop:
                 if then is not None:
                     then()
             with self._committing():
+                self._store_uncarried()
                 self.commit.sent()
             self._report_topics(0.0)
             metrics.traces.end()
@@ -134,10 +136,9 @@ class SourceLoop:
         self.commit.finish(how)
         self._report_topics(0.0)
 
-    def _idle(self, now: float) -> float:
+    def _store_uncarried(self) -> None:
         if uncarried := self.hooks.uncarried_offsets():
             self.commit.uncarried(SourceOrigin(*map(list, zip(*uncarried, strict=True))))
-        return self.commit.idle(now)
 
     def _polled_out(self) -> bool:
         """Return whether a poll that brought no records has ended: one that was begun elsewhere may still run."""
