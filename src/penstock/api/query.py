@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from penstock.api.config import ConfigDef, ConfigValue
-from penstock.api.connector import Connector, ConnectorTransactionBoundaries, SinkConnector, SourceConnector
+from penstock.api.connector import ConnectorTransactionBoundaries, SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
+from penstock.api.simple_connector import SimpleConnector
 from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
 
@@ -170,45 +170,11 @@ class QuerySourceTask(QueryTask, SourceTask):
         return dict(config)
 
 
-class QueryConnector(Connector):
+class QueryConnector(SimpleConnector):
     """Base of connectors with one task, a query, which is configured as its connector is.
 
     Derive from QuerySinkConnector or QuerySourceConnector.
     """
-
-    settings: ClassVar[ConfigDef]
-    """The connector's own settings: what ``config_def`` returns."""
-
-    @classmethod
-    def config_def(cls) -> ConfigDef:
-        """Return ``settings``."""
-        return cls.settings
-
-    def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
-        """Find settings that contradict each other; return pairs of the setting at fault and a sentence.
-
-        Called by ``validate``, with settings that may be wrong each on its own.
-        """
-        return []
-
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        """Check each setting on its own, and add what ``problems`` finds."""
-        values = super().validate(config)
-        by_name = {value.name: value for value in values}
-        for name, problem in self.problems(config):
-            if name not in by_name:
-                by_name[name] = ConfigValue(name, config.get(name))
-                values.append(by_name[name])
-            by_name[name].add_error(problem)
-        return values
-
-    def start(self, config: Mapping[str, str]) -> None:
-        """Keep the configuration for the task."""
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """Return the configuration of the one task: the connector's."""
-        return [self._config]
 
 
 class QuerySinkConnector(QueryConnector, SinkConnector):

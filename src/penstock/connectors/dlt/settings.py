@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from penstock.api.config import Password
-from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.errors import ConfigError
 from penstock.api.programs import DLT_PYTHON, DLT_SOURCE, PYTHONS_ALLOWED, SOURCES_ALLOWED
 from penstock.api.typed_config import Setting, TypedConfig
 from penstock.api.validators import at_least
 from penstock.connectors.singer.settings import EMPTY, json_problem
 
 KIND = "a source of dlt"
-_SOURCE = "source"
+SOURCE = "source"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class DltSettings(TypedConfig):
     @property
     def partition(self) -> dict[str, Any]:
         """The source partition: the source without its folder, so that it may be moved."""
-        return {_SOURCE: os.path.basename(self.dlt_source)}
+        return {SOURCE: os.path.basename(self.dlt_source)}
 
     @property
     def python(self) -> str:
@@ -74,12 +74,6 @@ def dlt_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     if name and not (place and name.isidentifier()):
         found.append((DLT_SOURCE, "has to be `module:name` or `/folder/file.py:name`"))
     return found
-
-
-def check_partition(partition: Mapping[str, Any] | None) -> None:
-    """Raise ConnectError for a source partition that this connector can't have."""
-    if set(partition or {}) != {_SOURCE}:
-        raise ConnectError(f"{partition} is no source partition of {KIND}: it has `{_SOURCE}`, the source's name")
 
 
 def check_settings(settings: DltSettings) -> None:

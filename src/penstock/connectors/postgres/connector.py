@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock import __version__
-from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from penstock.api.errors import ConnectError
+from penstock.api.simple_connector import SimpleConnector
 from penstock.connectors.postgres.definition import POSTGRES_CONFIG
 from penstock.connectors.postgres.origin import stored_origin
 from penstock.connectors.postgres.progress import stored
@@ -20,38 +20,31 @@ from penstock.connectors.postgres.settings import PostgresSettings, problems
 from penstock.connectors.postgres.task import PostgresSourceTask
 
 
-class PostgresSource(SourceConnector):
+class PostgresSource(SimpleConnector, SourceConnector):
     """Sends changes of a PostgreSQL database to topics, in Debezium's envelopes, without a JVM.
 
     It has one task: a replication slot has one reader.
     """
 
     java_name = "penstock.connectors.PostgresSource"
+    settings = POSTGRES_CONFIG
 
     @classmethod
     def version(cls) -> str:
         return __version__
 
-    @classmethod
-    def config_def(cls) -> ConfigDef:
-        return POSTGRES_CONFIG
-
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        found = {value.name: value for value in super().validate(config)}
-        for name, sentence in problems(config):
-            value = found.setdefault(name, ConfigValue(name, config.get(name)))
-            value.add_error(f"Invalid value {config.get(name)} for configuration {name}: {sentence}")
-        return list(found.values())
+    def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        return [
+            (name, f"Invalid value {config.get(name)} for configuration {name}: {sentence}")
+            for name, sentence in problems(config)
+        ]
 
     def task_class(self) -> type[PostgresSourceTask]:
         return PostgresSourceTask
 
     def start(self, config: Mapping[str, str]) -> None:
         PostgresSettings.of(config)
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        return [self._config]
+        super().start(config)
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol
 
+from penstock import __version__
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.api.errors import KafkaError
+from penstock.api.connector import ExactlyOnceSupport, SourceConnector
+from penstock.api.errors import ConnectError, KafkaError
+from penstock.api.simple_connector import SimpleConnector
 from penstock.api.source import SourceTask
 from penstock.connectors.singer.messages import Messages, Row
-from penstock.connectors.singer.settings import offset_of
+from penstock.connectors.singer.settings import offset_of, state_of
 from penstock.connectors.singer.tap import Tap
 
 _QUIET_SECONDS = 0.5
@@ -108,6 +111,35 @@ def _offsets(states: list[Any]) -> list[dict[str, Any]]:
     for number, state in enumerate(states):
         found.append(found[-1] if number and state is states[number - 1] else offset_of(state))
     return found
+
+
+class TapSource(SimpleConnector, SourceConnector):
+    """Base of the connectors of such sources, with one task."""
+
+    kind: ClassVar[str]
+    """The kind of source in errors, with its article."""
+    partition_key: ClassVar[str]
+    """The one field of a source partition, in which the source is named."""
+
+    @classmethod
+    def version(cls) -> str:
+        return __version__
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        """A source begins again at its last state, which may be some records earlier."""
+        return ExactlyOnceSupport.UNSUPPORTED
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+    ) -> bool:
+        key = self.partition_key
+        for partition, offset in offsets:
+            if set(partition or {}) != {key}:
+                raise ConnectError(
+                    f"{partition} is no source partition of {self.kind}: it has `{key}`, the {key}'s name"
+                )
+            state_of(offset, self.kind)
+        return True
 
 
 class TapSettings(Protocol):

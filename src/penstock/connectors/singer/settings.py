@@ -14,7 +14,8 @@ from penstock.api.programs import SINGER_TAP, TAPS_ALLOWED
 from penstock.api.typed_config import Setting, TypedConfig
 from penstock.api.validators import at_least
 
-_TAP, _STATE = "tap", "state"
+KIND = "a Singer source"
+TAP, _STATE = "tap", "state"
 EMPTY = Password("{}")
 
 
@@ -47,7 +48,7 @@ class SingerSettings(TypedConfig):
 
     @property
     def partition(self) -> dict[str, Any]:
-        return {_TAP: os.path.basename(self.singer_tap)}
+        return {TAP: os.path.basename(self.singer_tap)}
 
 
 def singer_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -72,7 +73,7 @@ def json_problem(text: str, needs: str | None = None) -> str | None:
     return None
 
 
-def state_of(offset: Mapping[str, Any] | None, source: str = "a Singer source") -> Any:
+def state_of(offset: Mapping[str, Any] | None, source: str = KIND) -> Any:
     """The state in an offset; None if there is none. Raises ConnectError for what is no offset of ``source``."""
     if offset is None:
         return None
@@ -87,12 +88,6 @@ def state_of(offset: Mapping[str, Any] | None, source: str = "a Singer source") 
 
 def offset_of(state: Any) -> dict[str, Any]:
     return {_STATE: json.dumps(state, separators=(",", ":"))}
-
-
-def check_partition(partition: Mapping[str, Any] | None) -> None:
-    """Raise ConnectError for a source partition that this connector can't have."""
-    if set(partition or {}) != {_TAP}:
-        raise ConnectError(f"{partition} is no source partition of a Singer source: it has `{_TAP}`, the tap's name")
 
 
 def check_settings(settings: SingerSettings) -> None:

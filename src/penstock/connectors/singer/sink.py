@@ -10,37 +10,29 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 
+from penstock import __version__
 from penstock.api.batch import Batch
-from penstock.api.config import ConfigDef, ConfigValue
 from penstock.api.connector import SinkConnector
 from penstock.api.errors import ConnectError, DataError, NotReadyError
+from penstock.api.simple_connector import SimpleConnector
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.connectors.singer.sink_settings import SingerSinkSettings, check_target, sink_problems
 from penstock.connectors.singer.streams import Streams
 from penstock.connectors.singer.target import TargetProcess
 
 
-class SingerSink(SinkConnector):
+class SingerSink(SimpleConnector, SinkConnector):
     """Sends records of topics to streams of a Singer target."""
 
     java_name = "penstock.connectors.SingerSink"
+    settings = SingerSinkSettings.config_def()
 
     @classmethod
     def version(cls) -> str:
-        return "0.1.0"
+        return __version__
 
-    @classmethod
-    def config_def(cls) -> ConfigDef:
-        return SingerSinkSettings.config_def()
-
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        values = self.config_def().validate(config)
-        for name, problem in sink_problems(config):
-            next(value for value in values if value.name == name).errors.append(problem)
-        return values
-
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
+    def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        return sink_problems(config)
 
     def task_class(self) -> type[SingerSinkTask]:
         return SingerSinkTask

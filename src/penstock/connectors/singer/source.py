@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.api.config import ConfigDef, ConfigValue
-from penstock.api.connector import ExactlyOnceSupport, SourceConnector
 from penstock.connectors.singer.messages import Messages, selected
-from penstock.connectors.singer.runs import TapTask
+from penstock.connectors.singer.runs import TapSource, TapTask
 from penstock.connectors.singer.settings import (
+    KIND,
+    TAP,
     SingerSettings,
-    check_partition,
     check_settings,
     singer_problems,
     state_of,
@@ -20,45 +19,18 @@ from penstock.connectors.singer.settings import (
 from penstock.connectors.singer.tap import Tap, discover
 
 
-class SingerSource(SourceConnector):
+class SingerSource(TapSource):
     """Sends the streams of a Singer tap to topics of their names."""
 
     java_name = "penstock.connectors.SingerSource"
+    settings = SingerSettings.config_def()
+    kind, partition_key = KIND, TAP
 
-    @classmethod
-    def version(cls) -> str:
-        return "0.1.0"
-
-    @classmethod
-    def config_def(cls) -> ConfigDef:
-        return SingerSettings.config_def()
-
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        values = self.config_def().validate(config)
-        for name, problem in singer_problems(config):
-            next(value for value in values if value.name == name).errors.append(problem)
-        return values
-
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
+    def problems(self, config: Mapping[str, str]) -> list[tuple[str, str]]:
+        return singer_problems(config)
 
     def task_class(self) -> type[SingerSourceTask]:
         return SingerSourceTask
-
-    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        return [self._config]
-
-    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
-        """A tap begins again at its last state, which may be some records earlier."""
-        return ExactlyOnceSupport.UNSUPPORTED
-
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
-    ) -> bool:
-        for partition, offset in offsets:
-            check_partition(partition)
-            state_of(offset)
-        return True
 
 
 class SingerSourceTask(TapTask):
