@@ -136,7 +136,8 @@ class WatchedSink(SimulatedSink):
     def fetch(self) -> None:
         """A rebalance may happen, and records come of partitions that are not paused."""
         while self.unanswered and self.draw.random() < 0.5:
-            self.outcome(events.CommitAnswered(self.unanswered.pop(0)))
+            offsets = self.unanswered.pop(0)
+            self.outcome(events.CommitAnswered(offsets, sent=offsets))
         if self.draw.random() < 0.1:
             self._rebalance()
         ready = [p for p in self.position if p not in self.held]

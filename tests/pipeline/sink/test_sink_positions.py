@@ -94,6 +94,27 @@ def test_a_task_that_has_gone_back_stays_there_though_an_earlier_commit_is_answe
     assert state.committed == {FIRST: 7, SECOND: 50}
 
 
+def test_the_answer_of_a_commit_that_was_given_up_is_not_that_of_the_next_one() -> None:
+    loop = sink_loop(Commits(), Task())
+    assign(loop, first=100, second=50)
+    state = loop.machine.state
+    deliver(loop, (FIRST, 100))
+    loop.context.request_commit()
+    loop.meanwhile()
+    assert state.commit_sent_at is not None
+    state.commit_sent_at = float("-inf")
+    loop.meanwhile()
+    assert state.commit_sent_at is None, "the brokers have not answered in time"
+    loop.handle(events.PartitionSought(FIRST, 5))
+    state.taken[FIRST] = 7
+    loop.context.request_commit()
+    loop.meanwhile()
+    loop.commits.answered(None, [ClientPartition(*FIRST, 101), ClientPartition(*SECOND, 50)])
+    assert (state.committed[FIRST], state.commit_sent_at is None) == (5, False)
+    loop.commits.answered(None, [ClientPartition(*FIRST, 7), ClientPartition(*SECOND, 50)])
+    assert (state.committed[FIRST], state.commit_sent_at) == (7, None)
+
+
 class Refused:
     """A consumer that can't read the group's offsets."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -56,7 +57,8 @@ class OffsetCommits:
 
     def answered(self, error: KafkaError | None, results: list[ClientPartition]) -> None:
         """Called by the consumer with the brokers' answer to an asynchronous commit."""
-        self.on_answer(_answer(None if error is None else error.str(), results))
+        sent = {partition: each.offset for each, partition in zip(results, names(results), strict=True)}
+        self.on_answer(replace(_answer(None if error is None else error.str(), results), sent=sent or None))
 
     def report(self, action: ReportCommit) -> None:
         match action.result:

@@ -238,6 +238,8 @@ class CommitAnswered:
     closing: bool = False
     seconds: float = 0.0
     """How long it took, if ``closing``."""
+    sent: Mapping[TopicPartition, int] | None = None
+    """Offsets of the commit that is answered; None: those of the last one."""
 
 
 PutEnded = PutTaken | PutRefused | PutFailed | PutUnconverted

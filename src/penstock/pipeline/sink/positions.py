@@ -104,7 +104,7 @@ class SinkPositions:
             return
         if not event.closing:
             state.moved.clear()
-            state.commit_sent_at = now
+            state.commit_sent_at, state.commit_sent = now, after
         self._emit(CommitOffsets(after, event.closing))
 
     def failed(self, event: PreCommitFailed) -> None:
@@ -116,6 +116,9 @@ class SinkPositions:
     def answered(self, event: CommitAnswered, now: float) -> None:
         state, seconds = self._state, event.seconds
         if not event.closing:
+            if event.sent is not None and event.sent != state.commit_sent:  # one that was given up before
+                self._emit(ReportCommit(CommitResult.LATE))
+                return
             sent, state.commit_sent_at = state.commit_sent_at, None
             if sent is None:
                 self._emit(ReportCommit(CommitResult.LATE))

@@ -121,6 +121,8 @@ class SinkState:
     commit_requested: bool = False
     commit_sent_at: float | None = None
     """When the commit was sent that the brokers have not answered yet."""
+    commit_sent: Mapping[TopicPartition, int] = field(default_factory=dict)
+    """Offsets of the last commit that was sent without waiting for its answer."""
     moved: set[TopicPartition] = field(default_factory=set)
     """Partitions that were rewound, or closed, since the last commit was sent: its answer is not about them."""
 
