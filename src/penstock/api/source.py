@@ -136,6 +136,8 @@ class SourceTask:
         at the end of each transaction, and of each one that would be empty: after each ``poll`` without records,
         after the first one in each interval, or where the task ends a transaction, as ``transaction.boundary`` says
         (KAFKA-14727). Errors are only logged.
+
+        Without exactly once it is called by another thread while ``poll`` does not return for longer than the interval.
         """
 
     def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:

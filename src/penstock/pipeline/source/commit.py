@@ -19,6 +19,7 @@ from penstock.api.source import SourceTask
 from penstock.kafka.offsets.records import canonical
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
 from penstock.pipeline.source.ledger import Ledger
+from penstock.pipeline.source.long_polls import LongPolls
 from penstock.pipeline.source.offset_log import OffsetLog
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sending.delivery_tracking import TrackedBatch, tracked
@@ -76,6 +77,9 @@ class CommitPolicy(Protocol):
 
     def meanwhile(self, now: float) -> None:
         """Commit what was sent before a record that waits for its next attempt; called while it waits."""
+
+    def polls(self) -> LongPolls | None:
+        """Return what commits while a poll does not return; None if nothing need do so. Called once."""
 
     def pause(self) -> None:
         """Commit everything; called before a pause."""
@@ -174,6 +178,14 @@ class AtLeastOnce:
 
     def meanwhile(self, now: float) -> None:
         self.tick(now)
+
+    def polls(self) -> LongPolls | None:
+        return LongPolls(lambda: self._next, self._commit_aside)
+
+    def _commit_aside(self) -> None:
+        """Commit during a poll. Records that were lost fail the task after the poll."""
+        self._next = time.monotonic() + self._timing.interval
+        self._commit()
 
     def pause(self) -> None:
         self._commit()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from penstock.api.batch import Batch, SourceOrigin
@@ -24,6 +24,7 @@ from penstock.pipeline.errors import Step, StoppedError
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import CommitPolicy, Ending
 from penstock.pipeline.source.failed_records import SourceDeadLetters, SourceLogReporter
+from penstock.pipeline.source.long_polls import LongPolls
 from penstock.pipeline.source.sending.delivery_tracking import tracked
 from penstock.pipeline.source.topic_creation import TopicCreator
 from penstock.pipeline.topics import TopicReporter
@@ -83,14 +84,21 @@ class SourceLoop:
     steps: SourceSteps
     topics: TargetTopics
     hooks: RuntimeHooks = field(init=False)
+    _polls: LongPolls | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.hooks = hooks_of(self.task)
+        # A poll that goes on elsewhere lets the loop go round, and commit.
+        self._polls = None if self.hooks.polls_aside else self.commit.polls()
 
     def run(self) -> None:
         """Poll and send until the task is to stop. Before a stop or a pause, the records of a poll that goes on
         elsewhere are sent.
         """
+        with nullcontext() if self._polls is None else self._polls.begun():
+            self._run()
+
+    def _run(self) -> None:
         control, metrics = self.runtime.control, self.runtime.metrics
         while not control.stopping or (self.hooks.awaited and not control.aborted):
             if control.pausing and (control.aborted or not self.hooks.begun):
@@ -162,7 +170,7 @@ class SourceLoop:
         if self.hooks.polls_aside and (control.stopping or control.pausing):
             poll = self.hooks.poll_begun
         try:
-            with control.calls.entered("poll"):
+            with control.calls.entered("poll"), nullcontext() if self._polls is None else self._polls.polling():
                 return poll()
         except RetriableError as e:
             log.warning("Failed to poll records from SourceTask. Will retry operation.", exc_info=True)

@@ -26,6 +26,7 @@ from penstock.kafka.clients import init_transactions
 from penstock.pipeline.broker_errors import broker_error, is_away, transaction_failure, unsent
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import Ending, Part
+from penstock.pipeline.source.long_polls import LongPolls
 from penstock.pipeline.source.offset_log import OffsetCopies
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sending.delivery_tracking import (
@@ -217,6 +218,10 @@ class ExactlyOnce:
     def meanwhile(self, now: float) -> None:
         if self._boundaries.kind != "connector":  # which may have requested an end after the record that waits
             self.tick(now)
+
+    def polls(self) -> LongPolls | None:
+        """Return None: transactions are ended where the task or its polls say."""
+        return None
 
     def pause(self) -> None:
         """End the transaction; an open one would time out, or hold up consumers that read committed records."""
