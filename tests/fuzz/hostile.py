@@ -32,6 +32,8 @@ VALUES = [
     "(.*)*" * 20 + "b",
     "-1", "1e999999999", "9" * 1000, "NaN", "\ud800", "\0", "ä" * 500, "org.apache.kafka.connect.file.FileStreamSource",
     "../../../../etc/shadow", "http://169.254.169.254/", "true", "null", "os.system", "a" * 20_000,
+    "/tmp/\\.\\./etc/passwd", "/tmp/{a,../etc}", "file:/tmp/%2e%2e/etc", "/tmp/a\0b", "s3a://key:secret@bucket/x",
+    "SELECT reflect('java.lang.System', 'exit', '1')", "SELECT * FROM text.`/etc/passwd`", "parquet.`/etc`",
 ]  # fmt: skip
 KEYS = [
     "connector.class", "name", "topics", "topics.regex", "tasks.max", "file", "topic", "transforms",
@@ -40,6 +42,8 @@ KEYS = [
     "value.converter", "key.converter", "errors.deadletterqueue.topic.name", "config.action.reload", "format", "sql",
     "path", "topic.creation.groups", "topic.creation.a.include", "producer.override.sasl.jaas.config", "password",
     "consumer.override.security.protocol", "tasks.max.enforce", "penstock.restart.policy", "connector.client.config",
+    "option.path", "option.fs.viewfs.mounttable.x.link./a", "option.rowValidationXSDPath", "option.compression",
+    "checkpoint.location", "schema", "table",
 ]  # fmt: skip
 CLASSES = [
     "FileStreamSource", "FileStreamSink", "penstock.connectors.SparkSink", "penstock.connectors.SparkSource",

@@ -37,7 +37,7 @@ from penstock.core.config.permissions.jdbc import (
     sqlite_suffix_problem,
     statement_problems,
 )
-from penstock.core.config.permissions.spark_options import PATH_OPTIONS, option_problems
+from penstock.core.config.permissions.spark_options import names_file, option_problems
 from penstock.java.parsing import BLANKS
 
 Props = Mapping[str, str | None]
@@ -175,7 +175,7 @@ class Permissions:
             option = key.removeprefix(_OPTION).strip().casefold() if key.startswith(_OPTION) else ""
             if option == "paths":
                 yield key, f"{key} names several folders; with `{PATHS_ALLOWED}` of the worker use `path`"
-            elif option in PATH_OPTIONS and value and (problem := self.path_problem(value, PathReader.HADOOP)):
+            elif names_file(option) and value and (problem := self.path_problem(value, PathReader.HADOOP)):
                 yield key, problem
         table = props.get("table")
         if connector == SPARK_SINK and table and _FOLDER.search(table):

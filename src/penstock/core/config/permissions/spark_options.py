@@ -20,11 +20,9 @@ PATH_OPTIONS = frozenset(
     {
         *("path", "paths", "basepath", "badrecordspath", "checkpointlocation", "location", "sourcearchivedir"),
         *("rowvalidationxsdpath", "avroschemaurl", "schemalocation", "schematrackinglocation", "keytab"),
-        *("kafka.ssl.keystore.location", "kafka.ssl.truststore.location"),
-        *("kafka.sasl.oauthbearer.assertion.file", "kafka.sasl.oauthbearer.assertion.template.file"),
     }
 )
-"""Options that name files and folders, in lower case; refused unless the operator allows them."""
+"""Options that name files and folders, in lower case; so do ``kafka.*.location`` and ``kafka.*.file``."""
 _CODECS = re.compile(r"(?:.*\.)?(?:compression|codec|compress)")
 _SHORT = re.compile(r"[A-Za-z0-9_-]*")
 
@@ -46,9 +44,14 @@ def is_option(format: str, name: str, more: Collection[str] = ()) -> bool:
     kind, option = format.casefold(), name.casefold()
     if any(fnmatchcase(f"{kind}.{option}", pattern.strip().casefold()) for pattern in more):
         return True
-    if option in PATH_OPTIONS:
+    if names_file(option):
         return False
     return any(fnmatchcase(option, pattern.casefold()) for pattern in _lists().get(kind, ()))
+
+
+def names_file(option: str) -> bool:
+    """Whether an option, in lower case, names a file or folder; such are refused unless the operator allows them."""
+    return option in PATH_OPTIONS or (option.startswith("kafka.") and option.endswith((".location", ".file")))
 
 
 def option_problems(format: str, options: Mapping[str, str | None], more: Collection[str]) -> Iterator[tuple[str, str]]:
