@@ -1,4 +1,5 @@
-"""A mirror connector's configuration: typed values, the names of its topics, and the settings of its clients.
+"""A mirror connector's configuration: typed values, the names of its topics, and the settings of its clients; and the
+base of the connectors.
 
 Clients of the source cluster get ``source.cluster.*`` (addresses and security), then ``consumer.*``, ``producer.*`` or
 ``admin.*``, then ``source.consumer.*`` and so on; and correspondingly those of the target cluster. Java: the methods of
@@ -8,11 +9,15 @@ Clients of the source cluster get ``source.cluster.*`` (addresses and security),
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
+from penstock import KAFKA_VERSION
+from penstock.api.config import ConfigDef, ConfigValue
+from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError, KafkaError
 from penstock.api.kafka import KafkaAdmin, KafkaClients
 from penstock.api.kafka_security import SECURITY_SETTINGS
+from penstock.api.runtime_hooks import ShowsRuntimeSettings
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.classes import FORWARDING_ADMIN, configured
 from penstock.connectors.mirror.classes.filters import (
@@ -174,3 +179,21 @@ class MirrorConfig:
         own = f"{self.label}|{role}"
         given = settings.get("client.id")
         return {**settings, "client.id": own if given is None else f"{given}|{own}"}
+
+
+class MirrorConnector(SourceConnector, ShowsRuntimeSettings):
+    """Base of the three mirror connectors."""
+
+    setting_prefixes = PREFIXES
+    settings: ClassVar[Settings]
+
+    @classmethod
+    def version(cls) -> str:
+        return KAFKA_VERSION
+
+    @classmethod
+    def config_def(cls) -> ConfigDef:
+        return cls.settings.own
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        return self.settings.validate(config)

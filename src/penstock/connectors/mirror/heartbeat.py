@@ -10,14 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock import KAFKA_VERSION
-from penstock.api.config import ConfigDef, ConfigValue
-from penstock.api.connector import SourceConnector
 from penstock.api.kafka import TopicSpec
 from penstock.api.record import SourceRecord
-from penstock.api.runtime_hooks import ShowsRuntimeSettings
 from penstock.api.schema import BYTES
 from penstock.api.source import SourceTask
-from penstock.connectors.mirror.config import PREFIXES, MirrorConfig
+from penstock.connectors.mirror.config import MirrorConfig, MirrorConnector
 from penstock.connectors.mirror.records import Heartbeat
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import HEARTBEAT_SETTINGS
@@ -63,25 +60,14 @@ class MirrorHeartbeatTask(SourceTask):
         return max(self._due - time.monotonic(), 0.0)
 
 
-class MirrorHeartbeatConnector(SourceConnector, ShowsRuntimeSettings):
+class MirrorHeartbeatConnector(MirrorConnector):
     """Sends records at an interval, which show on the target cluster that mirroring works.
 
     It has one task, or none if heartbeats are disabled.
     """
 
-    setting_prefixes = PREFIXES
+    settings = HEARTBEAT_SETTINGS
     java_name = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
-
-    @classmethod
-    def version(cls) -> str:
-        return KAFKA_VERSION
-
-    @classmethod
-    def config_def(cls) -> ConfigDef:
-        return HEARTBEAT_SETTINGS.own
-
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return HEARTBEAT_SETTINGS.validate(config)
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: list[tuple[dict[str, Any] | None, dict[str, Any] | None]]

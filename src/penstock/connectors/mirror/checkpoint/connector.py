@@ -10,15 +10,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock import KAFKA_VERSION
-from penstock.api.config import ConfigDef, ConfigValue
-from penstock.api.connector import SourceConnector
+from penstock.api.config import ConfigValue
 from penstock.api.errors import RetriableError
 from penstock.api.kafka import TopicSpec
-from penstock.api.runtime_hooks import ShowsRuntimeSettings
 from penstock.api.values import hash_order
 from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask
-from penstock.connectors.mirror.config import PREFIXES, MirrorConfig
+from penstock.connectors.mirror.config import MirrorConfig, MirrorConnector
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS, add_error
 from penstock.connectors.mirror.source_offsets import check
@@ -26,26 +23,18 @@ from penstock.connectors.mirror.source_offsets import check
 log = logging.getLogger(__name__)
 
 
-class MirrorCheckpointConnector(SourceConnector, ShowsRuntimeSettings):
+class MirrorCheckpointConnector(MirrorConnector):
     """Translates the offsets of the source cluster's consumer groups for the target cluster."""
 
-    setting_prefixes = PREFIXES
+    settings = CHECKPOINT_SETTINGS
     java_name = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
 
     _scheduler: Scheduler | None = None
     _groups: list[str] | None = None
     """None until the source cluster has answered for the first time."""
 
-    @classmethod
-    def version(cls) -> str:
-        return KAFKA_VERSION
-
-    @classmethod
-    def config_def(cls) -> ConfigDef:
-        return CHECKPOINT_SETTINGS.own
-
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        values = CHECKPOINT_SETTINGS.validate(config)
+        values = super().validate(config)
         if config.get("enabled", "true") == "false":
             return values
         name = "emit.offset-syncs.enabled"

@@ -11,15 +11,13 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from penstock import KAFKA_VERSION
-from penstock.api.config import ConfigDef, ConfigValue
-from penstock.api.connector import ExactlyOnceSupport, SourceConnector
+from penstock.api.config import ConfigValue
+from penstock.api.connector import ExactlyOnceSupport
 from penstock.api.errors import ConnectError
 from penstock.api.kafka import TopicSpec
-from penstock.api.runtime_hooks import ShowsRuntimeSettings
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror import cluster
-from penstock.connectors.mirror.config import PREFIXES, MirrorConfig, consumer_settings
+from penstock.connectors.mirror.config import MirrorConfig, MirrorConnector, consumer_settings
 from penstock.connectors.mirror.scheduler import Scheduler
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS, add_error
 from penstock.connectors.mirror.source.task import MirrorSourceTask
@@ -35,25 +33,17 @@ _NOT_EXACTLY_ONCE = (
 )
 
 
-class MirrorSourceConnector(SourceConnector, ShowsRuntimeSettings):
+class MirrorSourceConnector(MirrorConnector):
     """Copies topics with partitions, settings and ACLs from one cluster to another."""
 
-    setting_prefixes = PREFIXES
+    settings = SOURCE_SETTINGS
     java_name = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 
     _scheduler: Scheduler | None = None
     _known: Sequence[TopicPartition] = ()
 
-    @classmethod
-    def version(cls) -> str:
-        return KAFKA_VERSION
-
-    @classmethod
-    def config_def(cls) -> ConfigDef:
-        return SOURCE_SETTINGS.own
-
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        values = SOURCE_SETTINGS.validate(config)
+        values = super().validate(config)
         if config.get("exactly.once.support") == "required" and not _reads_committed(config):
             add_error(values, "exactly.once.support", _NOT_EXACTLY_ONCE)
         configured = any(name.startswith(("offset-syncs-", "offset-syncs.topic.")) for name in config)
