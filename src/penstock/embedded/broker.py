@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from penstock.api.processes import leashed
+from penstock.api.processes import child_environment, leashed
 from penstock.embedded.home import EmbeddedError, folder, refusal, writing
 from penstock.embedded.jars import jars
 from penstock.embedded.java import java
@@ -163,6 +163,7 @@ class Broker:
                 stdin=subprocess.PIPE if self._leash else subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
+                env=child_environment(),
                 start_new_session=True,
             )
 

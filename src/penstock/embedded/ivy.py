@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from penstock.api.processes import child_environment
 from penstock.embedded import maven
 from penstock.embedded.home import EmbeddedError, writing
 from penstock.embedded.java import Java
@@ -60,9 +61,11 @@ def download(
         *("-settings", str(scratch / "settings.xml"), "-ivy", str(scratch / "ivy.xml")),
         *("-cache", str(scratch / "cache"), "-retrieve", str(scratch / "[artifact]-[revision].[ext]")),
     ]
-    nothing, pipe, same = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
     lines = []
-    with subprocess.Popen(command, stdin=nothing, stdout=pipe, stderr=same, text=True, errors="replace") as process:
+    nothing, pipe, same = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(
+        command, stdin=nothing, stdout=pipe, stderr=same, env=child_environment(), text=True, errors="replace"
+    ) as process:
         for line in process.stdout or ():
             lines.append(line.rstrip())
             if "[SUCCESSFUL ]" in line:

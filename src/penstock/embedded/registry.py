@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.api.processes import child_environment
 from penstock.embedded.archives import Archive, unpacked
 from penstock.embedded.background import read, require_port, stop, write
 from penstock.embedded.home import EmbeddedError, folder, home, writing
@@ -126,6 +127,7 @@ def _launch(directory: Path, jar: Path, settings: Mapping[str, str]) -> subproce
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            env=child_environment(),
             start_new_session=True,
         )
 

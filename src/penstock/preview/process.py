@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from msgspec.structs import asdict, replace
 
+from penstock.api.processes import child_environment
 from penstock.core.model.messages import Refused
 from penstock.preview.messages import ANSWERS, REQUESTS, PreviewAnswer, PreviewFailure, PreviewRequest, StepFailure
 from penstock.wire.framing import FrameDecoder, frame
@@ -53,6 +54,7 @@ class Previews:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=child_environment(),
             start_new_session=True,
         )
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.validators import at_least
 
@@ -134,6 +136,13 @@ def define_permissions(config: ConfigDef) -> None:
             "Patterns of the paths of Pythons that DltSource may use, such as `/opt/dlt/envs/*/bin/python`. By default "
             "only that of the worker.",
         ),
+        (
+            "plugins.environment",
+            "",
+            "Patterns of the worker's environment variables that processes of plugins get beside those of the system, "
+            "Java, Python, Spark, Kerberos and proxies, such as `AWS_*`. Credentials of a cloud are passed on if the "
+            "worker's own clients log in at it.",
+        ),
     ):
         config.define(f"penstock.{name}", ConfigType.LIST, default, importance=Importance.LOW, documentation=meaning)
     config.define(
@@ -170,3 +179,22 @@ def define_access(config: ConfigDef) -> None:
         importance=Importance.LOW,
         documentation="Whether the certificate of a client (`ssl.client.auth`) says who it is, by its common name.",
     )
+
+
+_CLOUDS = {
+    "software.amazon.msk.auth.iam.": "AWS_*",
+    "com.azure.spring.": "AZURE_*, IDENTITY_*, MSI_*",
+    "com.google.cloud.hosted.kafka.auth.": "GOOGLE_*, GCLOUD_*, CLOUDSDK_*",
+}
+"""Variables with credentials of clouds, by what classes begin with by which Kafka's clients log in there."""
+
+
+def plugin_environment(config: Mapping[str, str], allowed: Iterable[str]) -> str:
+    """Return the patterns of variables that processes of plugins get beside the known ones, separated by commas.
+
+    ``config`` has the worker's settings, ``allowed`` those of ``penstock.plugins.environment``. Tasks have clients with
+    the worker's login.
+    """
+    values = [value for name, value in config.items() if name.endswith(("handler.class", "jaas.config"))]
+    clouds = (names for begin, names in _CLOUDS.items() if any(begin in value for value in values))
+    return ", ".join([*allowed, *clouds])

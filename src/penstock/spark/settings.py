@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConfigError
-from penstock.core.config.secrets import LOOKS_SECRET, is_secret
+from penstock.api.processes import child_environment
+from penstock.core.config.secrets import LOOKS_SECRET
 from penstock.embedded.home import EmbeddedError
 from penstock.hosts.jvm.shipped import is_shipping, pack
+from penstock.spark.command_line import command_line
 from penstock.spark.parent import popen
 
 if TYPE_CHECKING:
@@ -260,7 +262,7 @@ def environment(conf: Mapping[str, str]) -> dict[str, str]:
     }
     if conf["spark.master"].startswith("local"):
         ours["SPARK_LOCAL_IP"] = "127.0.0.1"
-    return {**os.environ, **ours}
+    return {**child_environment(), **ours}
 
 
 def start(conf: Mapping[str, str]) -> SparkContext:
@@ -275,9 +277,8 @@ def start(conf: Mapping[str, str]) -> SparkContext:
     numpy = (pyspark.sql.types.NumpyArrayConverter, pyspark.sql.types.NumpyScalarConverter)
     protocol.INPUT_CONVERTER[:] = [one for one in protocol.INPUT_CONVERTER if not isinstance(one, numpy)]
     vars(java_gateway)["Popen"] = popen
-    # Java is started with these on its command line, which everybody on this machine can read; it gets all by a socket.
-    public = SparkConf(loadDefaults=False).setAll([(key, value) for key, value in conf.items() if not is_secret(key)])
-    SparkContext._ensure_initialized(conf=public)
+    with command_line(conf) as public:
+        SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(public.items())))
     return SparkContext(conf=SparkConf().setAll(list(conf.items())))
 
 

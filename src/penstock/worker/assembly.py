@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 
 from penstock.api.errors import ConfigError
+from penstock.api.processes import ENVIRONMENT
 from penstock.core.config.overrides import PRODUCER
 from penstock.core.herder import Herder
 from penstock.core.model.events import LoopEvent
@@ -35,6 +37,7 @@ from penstock.plugins.jars import JavaSettings, java_plugins
 from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.settings.providers import ConfigTransformer
 from penstock.settings.redaction import Redaction
+from penstock.settings.security import plugin_environment
 from penstock.spark.hosted import HostedTasks
 from penstock.spark.settings import HostSettings
 from penstock.threads import Threads
@@ -81,6 +84,7 @@ class Worker:
         """Raises ConfigError for settings that are not valid, and ListenError for a port that is taken."""
         self.settings = settings
         config = dict(settings.config)
+        os.environ[ENVIRONMENT] = plugin_environment(config, settings.values["penstock.plugins.environment"])
         self.failure: Exception | None = None
         """The cause, once ``failed`` is set."""
         self.failed = threading.Event()

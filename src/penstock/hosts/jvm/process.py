@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.api.errors import ConnectError
+from penstock.api.processes import child_environment, java_options
 from penstock.embedded.home import home
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.messages import OpenSession
@@ -181,7 +182,7 @@ def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
         str(spec.java),
         *DEFAULT_OPTIONS,
         f"-XX:ErrorFile={place / 'crash.log'}",
-        *spec.options,
+        *java_options(spec.options, place / "options"),
         "-cp",
         os.pathsep.join(map(str, spec.class_path)),
         _MAIN,
@@ -197,7 +198,7 @@ def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
             stdout=output,
             stderr=output,
             cwd=_directory() or place,
-            env=dict(os.environ),  # without the Kerberos tickets of this process, see ``kafka.security.tickets``
+            env=child_environment(),  # without the Kerberos tickets of this process, see ``kafka.security.tickets``
             start_new_session=True,  # a signal to the group of the process that happens to start it is not meant for it
         )
     threading.Thread(target=process.wait, name="jvm-wait", daemon=True).start()
@@ -210,6 +211,7 @@ def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
             shutil.rmtree(place, ignore_errors=True)
             raise JvmStartError(f"A JVM for plugins could not be started: {said or 'it said nothing'}")
         time.sleep(0.01)
+    (place / "options").unlink(missing_ok=True)  # Java has read it
     (folder / _CURRENT).write_text(place.name)
     return place, connection
 

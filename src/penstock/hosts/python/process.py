@@ -15,6 +15,7 @@ from typing import Any
 
 import penstock
 from penstock.api.errors import ConnectError
+from penstock.api.processes import child_environment
 from penstock.hosts.errors import HostLost
 from penstock.hosts.levels import LevelFollowers
 from penstock.hosts.python.environment import LOCK, environments
@@ -89,6 +90,7 @@ class PluginProcess:
                 # process if that ends the next moment.
                 [python, "-I", "-u", BOOT, Path(penstock.__file__).parent, str(theirs.fileno()), json.dumps(options)],
                 stdin=subprocess.DEVNULL,
+                env=child_environment(),
                 pass_fds=(theirs.fileno(),),
                 # Signals to the worker's group (of a terminal, of a container's init) are the worker's to answer; a
                 # task's process ends with the group that Spark kills.

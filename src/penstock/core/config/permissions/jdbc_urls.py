@@ -31,12 +31,19 @@ _DATABASE = re.compile(r"[^?#;&=:/\\\s]*")
 _ORDINARY_FILE = re.compile(r"[^?;&=:#]*")
 
 
+_LISTS = ("sessionvariables", "connectionattributes", "options", "sessionproperties")
+"""Properties whose values are assignments themselves, in lower case."""
+
+
 def _pairs(text: str, separator: str) -> Properties:
     found = []
     for part in text.split(separator):
         name, _, value = part.partition("=")
         if part.strip():
             found.append((name.strip(), value))
+        if separator == "&" and ";" in value and name.strip().casefold() not in _LISTS:
+            # Some versions of drivers take both.
+            found += re.findall(r";\s*([\w.$-]+)\s*=([^;]*)", value)
     return found
 
 

@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 import orjson
 
+from penstock.api.processes import child_environment
 from penstock.embedded.home import EmbeddedError, folder, home
 from penstock.embedded.jars import lock, pinned
 from penstock.embedded.java import bundled_version, chosen, is_bundled, java
@@ -225,6 +226,7 @@ def _run(executable: Path, jars: Sequence[Path], locations: list[Path]) -> tuple
                 timeout=SCAN_SECONDS,
                 check=False,
                 cwd=scratch,
+                env=child_environment(),
             )
         except subprocess.TimeoutExpired:
             return [], f"it took longer than {SCAN_SECONDS:g} s"
