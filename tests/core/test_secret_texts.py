@@ -23,9 +23,11 @@ SHOWN = [
     f'{{"password" : "{S}\\"x"}}',
     f"{{'client_secret': '{S}'}}",
     json.dumps({"inner": json.dumps({"token": S})}),
+    json.dumps({"a": json.dumps({"b": json.dumps({"password": f'x" {S}'})})}),
     f'{{"tokens": ["{S}", "{S}-2"]}}',
     f"db.pass={S}",
     f"db.pwd={S}",
+    f"userPass={S}",
     f"-Djavax.net.ssl.trustStorePassword={S} -cp x",
     f"java --db-password {S} --x",
     f"<dbPassword>{S}</dbPassword>",
@@ -100,7 +102,9 @@ def test_json_stays_json() -> None:
     assert shown == {"password": MASK, "pin.secret": MASK, "tokens": [MASK], "config": {"api_key": MASK}, "n": 1}
 
 
-@pytest.mark.parametrize("name", ["db.pass", "db.pwd", "dbPwd", "pwd", "url.sig", "http.cookie", "ssl_pass"])
+@pytest.mark.parametrize(
+    "name", ["db.pass", "db.pwd", "dbPwd", "userPass", "pwd", "url.sig", "http.cookie", "ssl_pass"]
+)
 def test_names_of_secrets(name: str) -> None:
     assert is_secret(name)
 
@@ -132,7 +136,7 @@ def test_a_long_text_is_searched_in_pieces() -> None:
 HARD = [
     *("password", '"', "key=", "://a", "-----BEGIN PRIVATE KEY-----", "x-", 'secret="', "eyJ" + "a" * 999, "bearer "),
     *("--", "LoginModule required ", "a" * 999, "secret=[", "<password>", "authorization: ", "secret: ", "token  "),
-    *("\\", "a+", "@", '["'),
+    *("\\", "a+", "@", '["', 'secret=\\\\"', 'secret=\\\\\\\\"'),
 ]
 
 

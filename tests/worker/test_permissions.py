@@ -189,3 +189,17 @@ def test_tasks_do_not_start_with_configurations_of_their_own_that_are_not_allowe
     specs = Specs(unused, plugins, dict, WorkerPermissions.of(worker, plugins).check, unused)
     with pytest.raises(ConfigError, match=r"file: /etc/passwd is not in the folders of `penstock\.paths\.allowed`"):
         specs.outline(StartTask(TaskId("n", 0), 1, {"file": "/etc/passwd"}, connector, False, ()))
+
+
+@pytest.mark.security
+def test_databases_and_properties_of_jdbc_are_the_operators() -> None:
+    config = {"name": "n", "connector.class": "JdbcSink", "topics": "t", "connection.url": "jdbc:exotic://h/db?level=3"}
+    (said,) = validated(config)["connection.url"]
+    assert "databases of kind exotic are not among those that `penstock.jdbc.databases.allowed` allows" in said
+    databases = {"penstock__jdbc__databases__allowed": "mysql, exotic"}
+    (said,) = validated(config, **databases)["connection.url"]
+    assert "`penstock.jdbc.properties.allowed`" in said
+    assert "connection.url" not in validated(config, **databases, penstock__jdbc__properties__allowed="exotic:level")
+    postgresql = config | {"connection.url": "jdbc:postgresql://h/db"}
+    assert "connection.url" in validated(postgresql, **databases)
+    assert "connection.url" not in validated(postgresql)

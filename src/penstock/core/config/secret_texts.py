@@ -15,11 +15,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 _WORDS = (
-    r"(?:password|passwd|passphrase|(?<![A-Za-z])pass|pwd|secrets?|token|credentials?"
-    r"|(?:api|access|account|private|secret|shared|client|encryption|master)[._-]?key(?:[._-]?id)?|auth\.user\.info"
+    r"(?:password|passwd|passphrase|(?<![A-Za-z])pass|(?-i:(?<=[a-z])Pass)|pwd|secrets?|token|credentials?"
+    r"|(?:api|access|account|private|secret|shared|client|encryption|master|keystore)[._-]?key(?:[._-]?id)?|auth\.user\.info"
     r"|connection[._-]?string|(?<![A-Za-z])sig|x-amz-(?:signature|credential|security-token)|jaas\.config)s?"
 )
-_QUOTED = r'"(?:[^"\\]|\\.){0,8000}"|' + r"'(?:[^'\\]|\\.){0,8000}'" + r'|\\"(?:[^"\\]|\\[^"]){0,8000}\\"'
+_QUOTED = (
+    r'"(?:[^"\\]|\\.){0,8000}"|'
+    r"'(?:[^'\\]|\\.){0,8000}'|"
+    r'(?P<escape>\\{1,8})"[^\n]{0,2000}?(?<!\\)(?P=escape)"'
+)
+"""In quotes, those of JSON in JSON included."""
 _LIST = r'\[(?:"(?:[^"\\]|\\.){0,8000}"|[^\]"]){0,2000}\]'
 _BARE = r"[^&;\s\"',)}\]]"
 _VALUE = rf"(?:{_QUOTED}|{_LIST}|\{{[^}}]{{0,200}}\}}|[^&;\s\"'][^&;\s]*)"
@@ -81,12 +86,12 @@ _EXPRESSIONS: tuple[tuple[tuple[str, ...], tuple[str, ...], re.Pattern[str]], ..
         (
             ("=",),
             _WORD_HINTS,
-            rf"(?i)(?P<kept>{_WORDS}(?:\\?[\"'])?\s{{0,9}}=\s{{0,9}})(?P<secret>(?!=|\?|null\b|none\b){_VALUE})",
+            rf"(?i)(?P<kept>{_WORDS}(?:\\{{0,8}}[\"'])?\s{{0,9}}=\s{{0,9}})(?P<secret>(?!=|\?|null\b|none\b){_VALUE})",
         ),
         (
             ('":', "':", '" :', "' :"),
             _WORD_HINTS,
-            rf"(?i)(?P<kept>{_WORDS}\\?[\"']\s{{0,9}}:\s{{0,9}})(?P<secret>{_JSON_VALUE})",
+            rf"(?i)(?P<kept>{_WORDS}\\{{0,8}}[\"']\s{{0,9}}:\s{{0,9}})(?P<secret>{_JSON_VALUE})",
         ),
         (
             (": ",),
@@ -128,6 +133,7 @@ text that it matches.
 
 
 _MAX_REMEMBERED = 128
+_QUOTE = re.compile(r"""\\*"|'""")
 _BY_NAME = ("=", '":', ": ", "--")
 """The first texts of expressions that find secrets by names before them."""
 
@@ -164,9 +170,8 @@ def _hidden(text: str, mask: str) -> str:
         kept, secret = found["kept"], found["secret"]
         if secret.isdecimal() and kept.rstrip().endswith(('":', '" :')):
             return f'{kept}"{mask}"'  # else it would be no JSON
-        for quote in ('\\"', '"', "'"):
-            if len(secret) >= 2 * len(quote) and secret.startswith(quote) and secret.endswith(quote):
-                return f"{kept}{quote}{mask}{quote}"
+        if (quoted := _QUOTE.match(secret)) is not None and secret.endswith(quoted[0]) and secret != quoted[0]:
+            return f"{kept}{quoted[0]}{mask}{quoted[0]}"
         if secret.startswith('["') and secret.endswith("]"):
             return f'{kept}["{mask}"]'
         return kept + mask

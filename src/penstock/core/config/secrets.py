@@ -24,7 +24,7 @@ MASK = "[hidden]"
 LOOKS_SECRET = (
     r"(?i)password|passwd|passphrase|secret|token(?!\.endpoint|izer|\.url)|credential|jaas|access[._-]?key|api[._-]?key"
     r"|account[._-]?key|private[._-]?key|keystore\.key$|auth\.user\.info|basic\.auth\.user|connection\.string|sas[._-]"
-    r"|pwd$|(?:^|[._-])(?:pass|sig)$|cookie$|(?:^|headers?\.)(?:proxy-)?authorization$"
+    r"|pwd$|(?:^|[._-])(?:pass|sig)$|(?-i:[a-z]Pass$)|cookie$|(?:^|headers?\.)(?:proxy-)?authorization$"
     r"|^singer\.config$|^dlt\.(config|arguments)$|^query\.masked$"
 )
 """Names of settings that look like secrets, as a regular expression that Python and Java read alike."""
