@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -203,3 +204,32 @@ def test_databases_and_properties_of_jdbc_are_the_operators() -> None:
     postgresql = config | {"connection.url": "jdbc:postgresql://h/db"}
     assert "connection.url" in validated(postgresql, **databases)
     assert "connection.url" not in validated(postgresql)
+
+
+@pytest.mark.security
+def test_paths_and_options_of_queries_are_those_of_the_workers_settings(tmp_path: Path) -> None:
+    """Each configuration is answered, whatever is in it: no path is an error of the worker."""
+    settings = {"penstock.paths.allowed": str(tmp_path), "penstock.spark.options.allowed": "csv.badRecordsPath, x.*"}
+    plugins = Plugins.discover(())
+    permissions = WorkerPermissions.of(WorkerSettings.standalone_of(WORKER | settings), plugins)
+    sink = {"connector.class": "SparkSink", "format": "csv", "path": f"{tmp_path}/a"}
+    assert permissions.problems(plugins.catalog, sink) == []
+    assert permissions.problems(plugins.catalog, sink | {"option.badRecordsPath": f"{tmp_path}/b"}) == []
+    for key, value in (
+        ("path", "/etc"),
+        ("path", f"{tmp_path}/\\.\\./etc"),
+        ("path", f"{tmp_path}/\0/../etc"),
+        ("path", f"{tmp_path}/\ud800"),
+        ("path", f"{tmp_path}/{'a' * 100_000}"),
+        ("path", "%" * 5_000),
+        ("path", "[" * 1_000),
+        ("option.badRecordsPath", "/etc"),
+        ("option.fs.viewfs.mounttable.x.link./a", "file:///etc"),
+        ("option.rowValidationXSDPath", f"{tmp_path}/x.xsd"),
+        ("option.compression", "com.example.Codec"),
+    ):
+        found = dict(permissions.problems(plugins.catalog, sink | {key: value}))
+        assert set(found) == {key}, value[:50]
+        assert len(found[key]) < 5_000
+        with pytest.raises(ConfigError, match=re.escape(key)):
+            permissions.check(plugins.catalog, sink | {key: value})

@@ -23,6 +23,8 @@ from penstock.java.parsing import BLANKS
 PATHS_ALLOWED = "penstock.paths.allowed"
 MAX_PATH = 4096
 """Maximum of characters of a path, Linux' of bytes."""
+MAX_LEVELS = 8
+"""Maximum of levels of percent-encoding."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _allowed: contextvars.ContextVar[tuple[str, ...] | None] = contextvars.ContextVar("allowed", default=None)
 
@@ -74,10 +76,12 @@ def _form_problem(text: str, reader: PathReader) -> str | None:
 
 
 def _forms(text: str) -> list[str]:
-    """Return a path as it is and as it is with fewer levels of percent-encoding."""
+    """Return a path as it is and as it is with fewer levels of percent-encoding. Raises ValueError for many levels."""
     forms = [text]
     while (decoded := unquote(forms[-1], errors="strict")) != forms[-1]:
         forms.append(decoded)
+        if len(forms) > MAX_LEVELS:
+            raise ValueError(f"percent-encoded more than {MAX_LEVELS} times")
     return forms
 
 

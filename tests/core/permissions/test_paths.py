@@ -90,6 +90,7 @@ OUTSIDE = [
     "{in}/%2e%2e/out",
     "{in}/%252e%252e/out",
     "{in}/%2E./out",
+    "{in}/%" + "25" * 1000,
     "%2fetc/passwd",
     "/proc/self/cwd/../etc",
     "/proc/self/root/etc/passwd",
