@@ -117,15 +117,17 @@ def run_source(
     offsets: Offsets = (),
     polls: int | None = None,
     transaction: TransactionContext | None = None,
+    kafka: KafkaClients = NO_KAFKA,
 ) -> list[SourceRecord]:
     """Return all records that a task returns, from ``start`` to ``stop``.
 
     ``offsets`` are pairs of source partition and source offset as an earlier run left them. It is polled ``polls``
     times, or until a poll gives nothing. A RetriableError counts as an empty poll; any other error is raised here.
+    ``kafka``: the Kafka clients of the context.
     """
     committed = MemoryOffsets([(dict(partition), dict(offset)) for partition, offset in offsets])
     task = task_class()
-    task.context = MemorySourceContext(dict(config), committed, transaction)
+    task.context = MemorySourceContext(dict(config), committed, transaction, kafka=kafka)
     records: list[SourceRecord] = []
     try:
         task.start(dict(config))
