@@ -138,6 +138,26 @@ def test_connectors_import_only_the_api() -> None:
     assert [each for each in sorted(used) if each[1].split(".")[0] in LIBRARIES_OF_THE_RUNTIME] == []
 
 
+FAMILIES = ("dlt", "jdbc", "mirror", "postgres", "singer", "spark")
+"""Folders of connectors that could be packages of their own."""
+READS_AS = {("dlt", "singer")}
+"""Rows of dlt are messages like those of Singer's taps."""
+
+
+def test_families_of_connectors_do_not_import_each_other() -> None:
+    pairs = {
+        (module.split(".")[2], name.split(".")[2])
+        for module in MODULES
+        if part(module) == "connectors" and module.count(".") > 1
+        for name in ours(module)
+        if name.startswith("penstock.connectors.")
+    }
+    crossing = {(one, other) for one, other in pairs if one != other and {one, other} & {*FAMILIES}}
+    assert crossing == READS_AS
+    folders = {file.name for file in (SOURCE / "connectors").iterdir() if (file / "__init__.py").exists()}
+    assert folders == {*FAMILIES}
+
+
 CORE_IS_PURE = {"asyncio", "random", "secrets", "socket", "subprocess", "threading", "time", "uuid", "os", "pathlib"}
 
 
