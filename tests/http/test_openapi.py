@@ -15,6 +15,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from penstock.core.model import messages as m
 from penstock.http.app import make_router
+from penstock.http.forwarding import Peers
 from penstock.http.openapi.document import INTERNAL, OPERATIONS, document
 from penstock.http.routes.workers import Workers
 
@@ -25,7 +26,12 @@ def router(**which: bool) -> Any:
 
 def test_every_path_is_described() -> None:
     client = httpx.AsyncClient(verify=False)
-    app = make_router(lambda _: pytest.fail("not called"), client, metrics=lambda: b"", workers=Workers(dict, client))
+    app = make_router(
+        lambda _: pytest.fail("not called"),
+        client,
+        metrics=lambda: b"",
+        workers=Workers(dict, Peers("http://one", client)),
+    )
     there = {f"{method} {path}" for path, methods in app.paths() for method in methods}
     internal = {"POST /connectors/{name}/tasks", "PUT /connectors/{name}/fence"}
     assert there - internal == set(OPERATIONS)

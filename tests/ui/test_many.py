@@ -18,6 +18,7 @@ from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
 from penstock.http.access.gate import authentication, gate
 from penstock.http.app import make_router
+from penstock.http.forwarding import Peers
 from penstock.http.routes.workers import Workers
 from penstock.observe import LogLevels
 from support.rest.cluster import RestCluster
@@ -82,10 +83,10 @@ def guarded(cluster: RestCluster, tmp_path_factory: pytest.TempPathFactory) -> I
         "penstock.authentication.htpasswd": str(folder / "htpasswd"),
         "penstock.authorization.file": str(folder / "roles.yaml"),
     }
-    guard = authentication(config, {}, lambda: None)
+    guard = authentication(config, {})
     access = gate(config, guard)
     client = httpx.AsyncClient()
-    workers = Workers(cluster.metrics("one").about, client)
+    workers = Workers(cluster.metrics("one").about, Peers("http://one", client))
     app = make_router(lambda request: cluster.submit("one", request), client, guard=guard, gate=access, workers=workers)
     with Served(app) as url:
         yield url

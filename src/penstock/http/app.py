@@ -16,15 +16,14 @@ import httpx
 from starlette.responses import Response
 
 from penstock.core.model import messages as m
-from penstock.http.access.authentication.principals import Forwarded
+from penstock.http.access.authentication.forwarded import Forwarded
 from penstock.http.access.gate import RequestGate
 from penstock.http.access.hosts import AllowedHosts
 from penstock.http.access.limits import RestLimits
-from penstock.http.forwarding import Forwarding
+from penstock.http.forwarding import Forwarding, Peers
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router, render
 from penstock.http.routes import connectors, history, records, ui, worker
-from penstock.http.routes.history import Peers
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
 from penstock.http.routes.workers import Workers
@@ -79,6 +78,7 @@ def make_router(
     guard: Guard | None = None,
     gate: RequestGate | None = None,
     forwarded: Forwarded | None = None,
+    peers: Peers | None = None,
     metrics: Metrics | None = None,
     health: ConnectorHealth | None = None,
     workers: Workers | None = None,
@@ -108,7 +108,7 @@ def make_router(
         ui.add_principal(router, gate)
         if page:
             ui.add_routes(router)
-        history.add_log_routes(router, ask, None if health is None else Peers(health.url, health.client))
+        history.add_log_routes(router, ask, peers)
     if admin:
         worker.add_logger_routes(router, ask)
     document.add_route(router)

@@ -79,7 +79,7 @@ def parse(body: bytes, what: str = "The request's body", *, halves: bool = False
         raise Refused(400, f"{what} is nested too deeply") from None
     except ValueError as error:
         raise Refused(400, f"{what} is not valid JSON: {error}") from None
-    if _is_deeper(value, MAX_DEPTH):
+    if is_deeper(value, MAX_DEPTH):
         raise Refused(400, f"{what} is nested too deeply; {MAX_DEPTH} levels are accepted")
     return value
 
@@ -90,7 +90,8 @@ def _number(text: str) -> Number:
     return Number(text)
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
+def is_deeper(value: Any, levels: int) -> bool:
+    """Return whether a value of JSON is nested more deeply than this."""
     level: list[Any] = [value]
     for _ in range(levels + 1):
         level = [each for container in level for each in _inner(container) if isinstance(each, list | dict)]

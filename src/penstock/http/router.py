@@ -21,7 +21,9 @@ from starlette.types import Receive, Scope, Send
 from penstock.core.model.messages import Refused, Reply
 from penstock.core.model.messages import Request as Message
 from penstock.http.access import audit
-from penstock.http.access.authentication.principals import Principal, address_of, principal_of, tried
+from penstock.http.access.authentication.forwarded import via_of
+from penstock.http.access.authentication.guard import tried
+from penstock.http.access.authentication.principals import Principal, address_of, principal_of
 from penstock.http.access.hosts import AllowedHosts
 from penstock.http.access.limits import Bodies, RestLimits
 from penstock.http.media_types import JSON, check_accept, check_content_type
@@ -191,7 +193,7 @@ class Router:
             if isinstance(denied, Awaitable):
                 denied = await denied
             if denied is not None:
-                principal = Principal(address=address_of(request), tried=tried(request))
+                principal = Principal(address=address_of(request), via=via_of(request), tried=tried(request))
                 audit.write(principal, f"{request.method} {request.url.path}", denied.status)
                 return denied
         if self._hosts is not None and not principal_of(request).name:

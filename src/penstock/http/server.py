@@ -17,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from penstock.http.access import tls
+from penstock.http.access.authentication.forwarded import Forwarded, id_of, keys_of
 from penstock.http.access.cross_origin import ChangesByOthers, CrossOrigin, Origins
 from penstock.http.access.gate import authentication, gate
 from penstock.http.access.hosts import AllowedHosts
@@ -25,6 +26,7 @@ from penstock.http.access.listeners import Listener, admin_listeners, advertised
 from penstock.http.access.masking import Passwords
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import Submit, Timeouts, make_router
+from penstock.http.forwarding import FORWARD_TIMEOUT_S, Members, Peers
 from penstock.http.routes.task_health import ConnectorHealth, Figures, Restarts
 from penstock.http.routes.ui import ENABLED
 from penstock.http.routes.worker import Metrics
@@ -33,7 +35,6 @@ from penstock.http.routes.workers import About, Workers
 log = logging.getLogger(__name__)
 
 KEEP_ALIVE_S = 75
-FORWARD_TIMEOUT_S = 95.0
 
 
 class ListenError(Exception):
@@ -64,20 +65,19 @@ class RestServer:
         in_short: Callable[[], Mapping[str, Figures]] = dict,
         restarts: Restarts = lambda name, task: None,
         timeouts: Timeouts | None = None,
-        session_key: Callable[[], bytes | None] = lambda: None,
+        members: Members = tuple,
         passwords: Passwords = lambda config: (),
         clean: Callable[[str], str] = str,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """``config``: the worker's settings, as texts. ``session_key``: the present key of requests between workers.
+        """``config``: the worker's settings, as texts. ``members``: the URLs of the group's present members.
         ``clean`` removes secrets from the messages of errors.
 
         Raises RestSettingError, ListenError.
         """
         self._submit, self._metrics, self._timeouts, self._clean = submit, metrics, timeouts, clean
         self._figures, self._in_short, self._restarts, self._about = figures, in_short, restarts, about
-        self._guard = authentication(config, environment, session_key)
-        self._gate = gate(config, self._guard, passwords)
+        self._members = members
         self._limits = RestLimits.of(config)
         self._origins, self._rules = Origins.of(config), header_rules(config)
         self._client_context = tls.client_context(config, stores)
@@ -89,6 +89,12 @@ class RestServer:
             self._bind(listeners(config), False, tls.tls_settings(config), stores)
             self._bind(admin or (), True, tls.tls_settings(config, tls.ADMIN), stores)
             self.advertised_url = advertised_url(config, [each.listener for each in self._bound if not each.admin])
+            own = tls.own_certificate(config, stores)
+            forwarded = Forwarded(
+                keys_of(config), id_of(self.advertised_url), frozenset() if own is None else frozenset((own,))
+            )
+            self._guard = authentication(config, environment, forwarded)
+            self._gate = gate(config, self._guard, passwords)
             self._hosts = AllowedHosts.of(
                 config, self.listeners, self.advertised_url, authenticated=not self._guard.accepts_anybody
             )
@@ -163,6 +169,7 @@ class RestServer:
 
         Admin listeners have neither the headers nor the origins of the others, as in Java.
         """
+        peers = Peers(self.advertised_url, client, self._members, self._guard.forwarded)
         app: ASGIApp = make_router(
             self._submit,
             client,
@@ -173,8 +180,9 @@ class RestServer:
             gate=self._gate,
             forwarded=self._guard.forwarded,
             metrics=self._metrics,
-            health=self._health(client),
-            workers=None if self._about is None else Workers(self._about, client),
+            peers=peers,
+            health=self._health(peers),
+            workers=None if self._about is None else Workers(self._about, peers),
             timeouts=self._timeouts,
             max_body=self._limits.max_body,
             clean=self._clean,
@@ -186,10 +194,10 @@ class RestServer:
             app = CrossOrigin(app, self._origins)
         return ChangesByOthers(app, None if admin else self._origins)
 
-    def _health(self, client: httpx.AsyncClient) -> ConnectorHealth | None:
+    def _health(self, peers: Peers) -> ConnectorHealth | None:
         if self._figures is None:
             return None
-        return ConnectorHealth(self._figures, self.advertised_url, client, self._restarts, self._in_short)
+        return ConnectorHealth(self._figures, peers, self._restarts, self._in_short)
 
 
 def _server(app: ASGIApp, context: ssl.SSLContext | None, limits: RestLimits) -> uvicorn.Server:

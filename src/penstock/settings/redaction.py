@@ -68,9 +68,13 @@ class Redaction:
         """Secrets of connectors, in the order in which they were last learned."""
         self._longest_first: tuple[str, ...] = ()
 
-    def learn_own(self, config: Mapping[str, str]) -> None:
-        """Learn the secrets of the worker's own settings, which are remembered for as long as it runs."""
-        self._own = frozenset(secret for name, value in config.items() if value for secret in _secrets(name, value))
+    def learn_own(self, config: Mapping[str, str], passwords: Collection[str] = ()) -> None:
+        """Learn the secrets of the worker's own settings, which are remembered for as long as it runs.
+
+        ``passwords`` are names of secret settings that don't look like it.
+        """
+        found = ((name, value) for name, value in config.items() if value)
+        self._own = frozenset(secret for name, value in found for secret in _secrets(name, value, passwords))
         self._learn(set())
 
     def learn(self, config: Mapping[str, str | None], passwords: Collection[str] = ()) -> None:

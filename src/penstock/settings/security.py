@@ -173,6 +173,15 @@ def define_access(config: ConfigDef) -> None:
     ):
         config.define(f"penstock.{name}", ConfigType.STRING, default, importance=Importance.LOW, documentation=meaning)
     config.define(
+        "penstock.rest.forwarding.key",
+        ConfigType.PASSWORD,
+        None,
+        importance=Importance.LOW,
+        documentation="A secret of at least 32 characters, the same on all workers, with which a worker proves to "
+        "another who the client of a request is that it forwards, where certificates say who clients are. Several, "
+        "separated by commas, are all accepted, and the first one is used, so that a new one can be introduced.",
+    )
+    config.define(
         "penstock.authentication.certificates",
         ConfigType.BOOLEAN,
         False,

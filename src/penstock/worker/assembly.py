@@ -20,6 +20,7 @@ from penstock.core.config.overrides import PRODUCER
 from penstock.core.herder import Herder
 from penstock.core.model.events import LoopEvent
 from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
+from penstock.http.access.authentication.forwarded import KEY as FORWARDING_KEY
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context
 from penstock.http.server import ListenError, RestServer
@@ -31,6 +32,7 @@ from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.clients import check_addresses, new_admin
 from penstock.kafka.fencing import TIMEOUT_S as FENCING_S
 from penstock.kafka.fencing import fence
+from penstock.kafka.group.members import GroupMembers
 from penstock.observe import LogLevels, name_worker, redact_by
 from penstock.plugins import Plugins
 from penstock.plugins.jars import JavaSettings, java_plugins
@@ -97,7 +99,7 @@ class Worker:
         check_converters(settings, self._plugins.catalog)
         self._redaction = Redaction()
         self._providers = ConfigTransformer.of(config, self._plugins.resolve, self._redaction.learn_references)
-        self._redaction.learn_own(config)
+        self._redaction.learn_own(config, (FORWARDING_KEY,))
         permissions = WorkerPermissions.of(settings, self._plugins, self._known_connectors())
         self._topics = permissions.topics
         rules = worker_rules(settings, self._plugins, permissions)
@@ -117,10 +119,11 @@ class Worker:
                 restarts=lambda name, task: restart_policy(self._herder.restart_policy, name, task),
                 passwords=self._configurations.passwords,
                 clean=self._redaction.clean,
-                session_key=lambda: None if (key := self._herder.state.session_key) is None else key.key,
+                members=self._member_urls,
             )
         except (RestSettingError, ListenError) as error:
             raise ConfigError(str(error)) from error
+        self._group_members = GroupMembers(config, settings.group.group_id if settings.group else "")
         self.url = self._server.advertised_url
         self.id = self.url.split("://")[1].strip("/")
         name_worker(self.id)
@@ -223,8 +226,9 @@ class Worker:
             max_record_bytes=max_record_bytes(settings),
             internal_topics=self._topics.internal,
         )
+        of_tasks = {name: value for name, value in config.items() if name != FORWARDING_KEY}
         facts = WorkerFacts(
-            config=config,
+            config=of_tasks,
             group_id=group_id,
             exactly_once=exactly_once,
             track_topics=settings.topic_tracking,
@@ -248,7 +252,7 @@ class Worker:
             tls=tls,
         )
         previews = WorkerPreviews(
-            config=config,
+            config=of_tasks,
             plugins=self._plugins,
             known=lambda name: None if (of := self._herder.state.connectors.get(name)) is None else of.config,
             validate=configurations.validate,
@@ -294,6 +298,15 @@ class Worker:
     def _deliver(self, event: LoopEvent) -> None:
         """Deliver an event of a connector or a task, which may repeat secrets."""
         self._loop.deliver(self._redaction.clean_event(event))
+
+    def _member_urls(self) -> tuple[str, ...]:
+        """Return the URLs of the group's members: the leader knows them, other workers ask the coordinator."""
+        membership = self._herder.membership
+        if not self.settings.distributed or membership.assignment is None:
+            return ()
+        if membership.owners is not None:
+            return membership.known_workers
+        return self._group_members.urls() or membership.known_workers
 
     def _config_of(self, name: str) -> dict[str, str]:
         known = self._herder.state.connectors.get(name)

@@ -115,7 +115,7 @@ class Background:
             answer = self._http.request(call.method, url, content=body, headers=headers)
         except httpx.HTTPError as error:
             raise ConnectionError(f"the leader at {call.url} cannot be reached: {error}") from error
-        if answer.is_error:
+        if not answer.is_success:
             raise ConnectionError(f"the leader at {call.url} answered {answer.status_code}: {answer.text}")
 
 

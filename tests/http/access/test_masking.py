@@ -18,12 +18,14 @@ from starlette.routing import Route
 
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
-from penstock.http.access.authentication.principals import Authentication, Principal
+from penstock.http.access.authentication.guard import Authentication
+from penstock.http.access.authentication.principals import Principal
 from penstock.http.access.files import ReloadedFile
 from penstock.http.access.gate import RequestGate
 from penstock.http.access.masking import UNMASKED, WHOLE, mask_json
 from penstock.http.access.roles import ACTIONS, Roles
 from penstock.http.app import make_router
+from penstock.http.forwarding import Peers
 from penstock.http.routes.workers import Workers
 
 CANARY, NAME = "canary-7f3a", "orders-1"
@@ -172,7 +174,7 @@ def router(monkeypatch: pytest.MonkeyPatch, asked: list[m.Request], leader: Any 
         guard=guard,
         gate=masking_gate(monkeypatch),
         metrics=lambda: b"up 1\n",
-        workers=Workers(lambda: {"worker_id": "x:1", "leader": None, "knows": []}, client),
+        workers=Workers(lambda: {"worker_id": "x:1", "leader": None, "knows": []}, Peers("http://x:1", client)),
     )
 
 

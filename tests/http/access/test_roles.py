@@ -21,6 +21,7 @@ from penstock.http.access.gate import DEMANDS, OF_ALL, OF_WORKERS, authenticatio
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.roles import ACTIONS, Roles
 from penstock.http.app import make_router
+from penstock.http.forwarding import Peers
 from penstock.http.routes.workers import Workers
 from support.rest.cluster import RestCluster
 
@@ -94,7 +95,7 @@ def passwords(config: Mapping[str, Any]) -> set[str]:
 
 @pytest.fixture
 def users(setup: dict[str, str], cluster: RestCluster) -> Callable[[str], As]:
-    guard = authentication(setup, {}, lambda: None)
+    guard = authentication(setup, {})
     client = httpx.AsyncClient(verify=False)
     app = make_router(
         lambda request: cluster.submit("one", request),
@@ -102,7 +103,7 @@ def users(setup: dict[str, str], cluster: RestCluster) -> Callable[[str], As]:
         guard=guard,
         gate=gate(setup, guard, passwords),
         metrics=lambda: b"up 1\n",
-        workers=Workers(cluster.metrics("one").about, client),
+        workers=Workers(cluster.metrics("one").about, Peers("http://one", client)),
     )
     ada = As(app, "ada")
     for name in ("orders-1", "payroll"):
@@ -302,11 +303,11 @@ def test_mistakes_in_the_file(text: str, problem: str) -> None:
 def test_settings(setup: dict[str, str], tmp_path: Path) -> None:
     without = {"penstock.authorization.file": setup["penstock.authorization.file"]}
     with pytest.raises(RestSettingError, match="needs a way to know who asks"):
-        gate(without, authentication(without, {}, lambda: None))
+        gate(without, authentication(without, {}))
     for wrong in ("$apr1$x", "$2y$05$tooshort", "$2y$99$" + "." * 53):
         (tmp_path / "wrong").write_text(f"a:{wrong}\n")
         with pytest.raises(RestSettingError, match=r"line 1 is not `name:hash` with a hash of bcrypt"):
-            authentication({"penstock.authentication.htpasswd": str(tmp_path / "wrong")}, {}, lambda: None)
+            authentication({"penstock.authentication.htpasswd": str(tmp_path / "wrong")}, {})
 
 
 def test_the_time_does_not_tell_which_users_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,7 @@ def guarded(tmp_path: Any, cluster: RestCluster) -> Callable[..., httpx.Response
         "penstock.authentication.htpasswd": str(tmp_path / "htpasswd"),
         "penstock.authorization.file": str(tmp_path / "roles.yaml"),
     }
-    guard = authentication(config, {}, lambda: None)
+    guard = authentication(config, {})
     app: Any = make_router(
         lambda request: cluster.submit("one", request), httpx.AsyncClient(), guard=guard, gate=gate(config, guard)
     )

@@ -13,6 +13,7 @@ from penstock.core.model import actions as a
 from penstock.core.model import events as e
 from penstock.core.model import messages as m
 from penstock.http.app import make_router
+from penstock.http.forwarding import Peers
 from penstock.http.router import Router
 from penstock.http.routes.task_health import ConnectorHealth, Figures
 from penstock.http.routes.workers import Workers
@@ -109,15 +110,24 @@ class RestCluster(Cluster):
 
         client = httpx.AsyncClient(transport=ToOthers())
         policy = self.workers[worker].herder.restart_policy
+        peers = Peers(f"http://{worker}", client, lambda: self._members(worker))
         health = ConnectorHealth(
             lambda connector: self._figures(worker, connector),
-            f"http://{worker}",
-            client,
+            peers,
             lambda name, task: restart_policy(policy, name, task),
             lambda: {name: self._figures(worker, name) for name in self.workers[worker].herder.statuses.connectors},
         )
-        workers = Workers(self.metrics(worker).about, client)
-        return make_router(lambda request: self.submit(worker, request), client, health=health, workers=workers)
+        workers = Workers(self.metrics(worker).about, peers)
+        return make_router(
+            lambda request: self.submit(worker, request), client, peers=peers, health=health, workers=workers
+        )
+
+    def _members(self, worker: str) -> list[str]:
+        """URLs of the group's members, as its coordinator has them: those that the leader knows."""
+        memberships = [each.herder.membership for each in self.workers.values()]
+        if self.workers[worker].herder.membership.assignment is None:
+            return []
+        return [url for each in memberships if each.owners is not None for url in each.owners.workers]
 
     def _figures(self, worker: str, connector: str) -> Figures:
         found, work = dict(self.figures.get(worker, {})), self.workers[worker].herder.work

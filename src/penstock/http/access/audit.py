@@ -1,9 +1,11 @@
 """The audit log ``penstock.audit``: one line of JSON for every change and every refusal.
 
-Members: ``time``, ``principal`` (for a wrong password ``tried``), ``how`` (it was authenticated), ``address``,
-``action``, ``connector``, ``request``, ``outcome`` (``done``, ``refused``, ``failed``), ``status``, and for
-configurations ``difference``, secrets masked. A change of this log's own level has a line before it is carried out,
-too, whose outcome is ``asked`` and whose status is null: the change may switch the log off.
+Members: ``time``, ``principal`` (for a wrong password, or a name without a proof, ``tried``), ``how`` (it was
+authenticated), ``address``, ``action``, ``connector``, ``request``, ``outcome`` (``done``, ``refused``, ``failed``),
+``status``, and for configurations ``difference``, secrets masked. A request that one worker forwards to another has two
+lines: at the worker where it takes effect with ``via``, at the other with ``forwarded_to``. A change of this log's own
+level has a line before it is carried out, too, whose outcome is ``asked`` and whose status is null: the change may
+switch the log off.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ def write(
     action: str | None = None,
     connector: str | None = None,
     difference: Mapping[str, Any] | None = None,
+    forwarded_to: str | None = None,
 ) -> None:
     line: dict[str, Any] = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -54,6 +57,10 @@ def write(
     }
     if principal.tried is not None:
         line["tried"] = principal.tried
+    if principal.via:
+        line["via"] = principal.via
+    if forwarded_to is not None:
+        line["forwarded_to"] = forwarded_to
     if difference is not None:
         line["difference"] = difference
     log.info("%s", json.dumps(line))

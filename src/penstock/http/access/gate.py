@@ -20,8 +20,10 @@ from penstock.core.config.secrets import restored
 from penstock.core.model import messages as m
 from penstock.http.access import audit
 from penstock.http.access.authentication.basic_auth import BasicAuth
+from penstock.http.access.authentication.forwarded import Forwarded
+from penstock.http.access.authentication.guard import Authentication, Tokens
 from penstock.http.access.authentication.htpasswd import Htpasswd
-from penstock.http.access.authentication.principals import Authentication, Forwarded, Principal, Tokens, principal_of
+from penstock.http.access.authentication.principals import Principal, forwarded_to, principal_of
 from penstock.http.access.files import ReloadedFile
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.masking import Passwords, ReplyMask
@@ -75,20 +77,21 @@ class RequestGate:
             write(403)
             raise m.Refused(403, _refusal(principal, action, connector))
         request = replace(request, principal=principal.name)
-        recorded = not isinstance(request, READS) and not principal.forwarded
+        recorded = not isinstance(request, READS)
         if recorded and isinstance(request, OF_LEVELS) and request.name == audit.LOGGER:
             write(None)
         before = await self._config(request, ask) if recorded else {}
         try:
             answer = await ask(request)
         except m.Refused as refused:
-            if recorded:
+            if recorded or isinstance(request, m.CheckSignature):
                 write(refused.status)
             raise
         if recorded:
             status = answer.status if isinstance(answer, m.Reply) else answer.status_code
             done = isinstance(request, WITH_CONFIG) and status < 400
-            write(status, difference=await self._difference(request, before, answer) if done else None)
+            difference = await self._difference(request, before, answer) if done else None
+            write(status, difference=difference, forwarded_to=forwarded_to(http))
         if self.roles is None:
             return answer
         mask = ReplyMask(self.roles.content(), principal, self.passwords)
@@ -194,11 +197,11 @@ def _after(request: m.Request, before: Mapping[str, str], answer: m.Reply | Resp
 
 
 def authentication(
-    config: Mapping[str, str], environment: Mapping[str, str], key: Callable[[], bytes | None]
+    config: Mapping[str, str], environment: Mapping[str, str], forwarded: Forwarded | None = None
 ) -> Authentication:
-    """Return the authentication that the settings define.
+    """Return the authentication that the settings define. Raises RestSettingError.
 
-    ``key`` returns the present session key. Raises RestSettingError.
+    ``forwarded`` knows the requests of other workers of the cluster; without it there are none.
     """
     passwords = config.get(HTPASSWD, "").strip()
     return Authentication(
@@ -206,7 +209,7 @@ def authentication(
         Htpasswd(passwords) if passwords else None,
         _tokens(config) if config.get(JWKS, "").strip() else None,
         config.get(CERTIFICATES, "false").strip().lower() == "true",
-        Forwarded(key),
+        forwarded or Forwarded(),
     )
 
 

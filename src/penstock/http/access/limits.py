@@ -122,7 +122,8 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         self._accepted()
         if (secured := transport.get_extra_info("ssl_object")) is not None:
-            self.app_state = {**self.app_state, "certificate": secured.getpeercert()}
+            certificate, der = secured.getpeercert(), secured.getpeercert(True)
+            self.app_state = {**self.app_state, "certificate": certificate, "certificate_der": der}
         super().connection_made(transport)
         self._watch()
 

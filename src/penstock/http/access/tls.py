@@ -28,6 +28,7 @@ VERSIONS = {
     "TLSv1.2": ssl.TLSVersion.TLSv1_2,
     "TLSv1.3": ssl.TLSVersion.TLSv1_3,
 }
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 _NEWEST = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
 """Cipher suites of TLS 1.3 that OpenSSL offers."""
 CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
@@ -79,8 +80,35 @@ def client_context(config: Config, stores: KeyStores | None) -> ssl.SSLContext:
     return context
 
 
+def own_certificate(config: Config, stores: KeyStores | None) -> bytes | None:
+    """Return the certificate that requests to other workers have, as DER; None if they have none.
+
+    Raises RestSettingError.
+    """
+    found = _CERTIFICATE.search(in_lines(_own_pem(tls_settings(config), stores) or ""))
+    return None if found is None else ssl.PEM_cert_to_DER_cert(found[0])
+
+
 def _load_own_key(context: ssl.SSLContext, settings: Config, stores: KeyStores | None) -> bool:
     """Load the key and certificate; return whether there is a key."""
+    password, key_password = settings.get("ssl.keystore.password"), settings.get("ssl.key.password")
+    pem = _own_pem(settings, stores)
+    if pem is None:
+        return False
+    with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # OpenSSL reads keys from files only
+        file.write(in_lines(pem))
+        file.flush()
+        try:
+            context.load_cert_chain(file.name, password=key_password or password or "")
+        except (ssl.SSLError, ValueError) as error:
+            raise RestSettingError(
+                f"The key or certificate of `{_given(settings, 'ssl.keystore')}` can't be used: {error}"
+            ) from None
+    return True
+
+
+def _own_pem(settings: Config, stores: KeyStores | None) -> str | None:
+    """Return the key and its certificates; None if there is no key."""
     password, key_password = settings.get("ssl.keystore.password"), settings.get("ssl.key.password")
     if "ssl.keystore.key" in settings:
         pem = settings["ssl.keystore.key"] + "\n" + settings.get("ssl.keystore.certificate.chain", "")
@@ -94,17 +122,8 @@ def _load_own_key(context: ssl.SSLContext, settings: Config, stores: KeyStores |
             except KeyStoreError as error:
                 raise RestSettingError(f"The key store of `ssl.keystore.location` {error}") from error
     else:
-        return False
-    with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # OpenSSL reads keys from files only
-        file.write(in_lines(pem))
-        file.flush()
-        try:
-            context.load_cert_chain(file.name, password=key_password or password or "")
-        except (ssl.SSLError, ValueError) as error:
-            raise RestSettingError(
-                f"The key or certificate of `{_given(settings, 'ssl.keystore')}` can't be used: {error}"
-            ) from None
-    return True
+        return None
+    return pem
 
 
 def _load_trusted(context: ssl.SSLContext, settings: Config, stores: KeyStores | None) -> bool:

@@ -2,23 +2,24 @@
 
 Log lines are those of the connector and its tasks on all workers that run them; ``/logs/stream`` follows them as
 server-sent events. The worker that gets such a request asks the others with ``here=true``, and lists those that do not
-answer as unreachable.
+answer with such lines, or are no members of the group any more, as unreachable.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import httpx
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from penstock.core.model import messages as m
-from penstock.http.forwarding import answer_of
+from penstock.http.access.authentication.principals import client_of
+from penstock.http.forwarding import Peers
 from penstock.http.router import Ask, Call, Router
 from penstock.observe import NUMBERS
 
@@ -67,28 +68,21 @@ def number_in_query(call: Call, key: str, digits: int = 9) -> int | None:
 
 MAX_LINES, LINES = 2000, 200
 PAUSE_S, SILENCE_S = 1.0, 15.0
-MAX_FOLLOWERS = 20
+MAX_FOLLOWERS, MAX_STREAMS_OF_CLIENT = 100, 10
 AFTER_DIGITS = 15
+MAX_NUMBER = 10**AFTER_DIGITS - 1
+MAX_LINE_LENGTH = 8000
+LINE: Mapping[str, Any] = {
+    "number": int,
+    "time": str,
+    "level": str,
+    "logger": str,
+    "task": int | None,
+    "worker": str,
+    "message": str,
+}
+"""Members of a line of the log, and their types."""
 EVENTS = "text/event-stream"
-
-
-@dataclass(slots=True)
-class Peers:
-    """The other workers of the cluster; ``url`` is this one's advertised URL."""
-
-    url: str
-    client: httpx.AsyncClient
-    followers: int = 0
-
-    def others(self, status: Mapping[str, Any]) -> list[str]:
-        scheme, _, me = self.url.rstrip("/").partition("://")
-        workers = {status["connector"]["worker_id"], *(task["worker_id"] for task in status["tasks"])}
-        return [f"{scheme}://{worker}" for worker in sorted(workers) if worker and worker != me]
-
-    async def logs(self, url: str, path: str, params: Mapping[str, Any], request: Request) -> dict[str, Any] | None:
-        """Return the log lines of another worker; None if it does not reply with lines."""
-        body = await answer_of(self.client, url + path, {**params, "here": "true"}, request)
-        return body if isinstance(body, dict) and "lines" in body else None
 
 
 @dataclass(slots=True)
@@ -101,8 +95,11 @@ class _Reading:
     wanted: m.GetLogs
     after: dict[str, int] = field(default_factory=dict)
 
-    async def read(self, others: list[str]) -> dict[str, Any]:
-        answers = await asyncio.gather(self._own(), *map(self._of, others))
+    async def read(self, status: Mapping[str, Any], here: bool = False) -> dict[str, Any]:
+        """Read the lines of the workers that this status names; ``here`` for those of this worker only."""
+        others = [] if here or self.peers is None else _workers(status, self.peers.id)
+        urls = await self.peers.others() if others and self.peers is not None else {}
+        answers = await asyncio.gather(self._own(), *(self._of(id, urls.get(id)) for id in others))
         places = ("", *others)
         found = {place: answer for place, answer in zip(places, answers, strict=True) if answer is not None}
         for place, answer in found.items():
@@ -111,55 +108,70 @@ class _Reading:
         return {
             "connector": self.wanted.name,
             "lines": lines[-self.wanted.limit :] if self.wanted.limit else [],
-            "unreachable": [url.partition("://")[2] for url in others if url not in found],
+            "unreachable": [id for id in others if id not in found],
         }
 
     async def _own(self) -> dict[str, Any] | None:
         answer = await self.ask(self.call, self._message(""))
         return answer.body if isinstance(answer, m.Reply) and answer.status == 200 else None
 
-    async def _of(self, url: str) -> dict[str, Any] | None:
-        assert self.peers is not None
-        message = self._message(url)
-        params = {"level": _level_name(message.level), "limit": message.limit, "after": message.after}
+    async def _of(self, id: str, url: str | None) -> dict[str, Any] | None:
+        if url is None or self.peers is None:  # no member of the group any more
+            return None
+        message = self._message(id)
+        params = {"level": _level_name(message.level), "limit": message.limit, "after": message.after, "here": "true"}
         if message.task is not None:
             params["task"] = message.task
         path = self.call.request.scope["raw_path"].decode("latin-1").removesuffix("/stream")
-        return await self.peers.logs(url, path, params, self.call.request)
+        match await self.peers.ask(url, path, params, self.call.request):
+            case {"lines": list(lines), "next": int(following)} if all(map(_is_line, lines)):
+                kept = lines[-message.limit :] if message.limit else []
+                known = [{**{name: line[name] for name in LINE}, "worker": id} for line in kept]
+                return {"lines": known, "next": min(abs(following), MAX_NUMBER)}
+        return None
 
     def _message(self, place: str) -> m.GetLogs:
         wanted = self.wanted
         return m.GetLogs(wanted.name, wanted.level, wanted.task, wanted.limit, self.after.get(place, wanted.after))
 
 
+def _workers(status: Mapping[str, Any], own: str) -> list[str]:
+    """Return the ids of the other workers that a status names."""
+    named = {status["connector"]["worker_id"], *(task["worker_id"] for task in status["tasks"])}
+    return sorted(id for id in named if id and id != own)
+
+
+def _is_line(line: Any) -> bool:
+    """Return whether this is a line of another worker's log as ``LogLines`` makes them."""
+    if not isinstance(line, dict) or not line.keys() >= LINE.keys():
+        return False
+    texts = all(isinstance(line[name], LINE[name]) and not isinstance(line[name], bool) for name in LINE)
+    return texts and all(len(line[name]) <= MAX_LINE_LENGTH for name in LINE if isinstance(line[name], str))
+
+
 def add_log_routes(router: Router, ask: Ask, peers: Peers | None) -> None:
-    async def begun(call: Call) -> tuple[_Reading, list[str]] | m.Reply | Response:
-        """Return what to read and from which other workers, or the reply that there is no such connector."""
-        reading = _Reading(call, ask, peers, _wanted(call))
-        status = await ask(call, m.GetStatus(call.name))
-        if not isinstance(status, m.Reply) or status.status != 200:
-            return status
-        here = peers is None or call.flag("here")
-        return reading, [] if here or peers is None else peers.others(status.body)
+    followers = Followers()
+
+    async def status_of(call: Call) -> m.Reply | Response:
+        return await ask(call, m.GetStatus(call.name))
 
     async def logs(call: Call) -> m.Reply | Response:
+        reading = _Reading(call, ask, peers, _wanted(call))
         if call.flag("here"):
-            return await ask(call, _wanted(call))
-        match await begun(call):
-            case (reading, others):
-                return m.Reply(200, await reading.read(others))
-            case answer:
-                return answer
+            return await ask(call, reading.wanted)
+        status = await status_of(call)
+        if not isinstance(status, m.Reply) or status.status != 200:
+            return status
+        return m.Reply(200, await reading.read(status.body))
 
     async def stream(call: Call) -> m.Reply | Response:
-        match await begun(call):
-            case (reading, others):
-                if peers is not None and peers.followers >= MAX_FOLLOWERS:
-                    raise m.Refused(503, f"{MAX_FOLLOWERS} clients follow logs here already, the maximum")
-                events = _none() if call.request.method == "HEAD" else _followed(reading, others)
-                return StreamingResponse(events, media_type=EVENTS)
-            case answer:
-                return answer
+        reading = _Reading(call, ask, peers, _wanted(call))
+        status = await status_of(call)
+        if not isinstance(status, m.Reply) or status.status != 200:
+            return status
+        if call.request.method == "HEAD":
+            return StreamingResponse(_none(), media_type=EVENTS)
+        return FollowedLog(followers, client_of(call.request), _followed(reading, status.body, call.flag("here")))
 
     router.add("GET", f"{ONE}/logs", logs)
     router.add("GET", f"{ONE}/logs/stream", stream, consumes=False, produces=EVENTS)
@@ -171,31 +183,59 @@ async def _none() -> AsyncIterator[bytes]:
         yield each
 
 
-async def _followed(reading: _Reading, others: list[str]) -> AsyncIterator[bytes]:
+async def _followed(reading: _Reading, status: Mapping[str, Any], here: bool) -> AsyncIterator[bytes]:
     """Yield the last lines and those that follow, as events, until the client leaves or the connector is deleted."""
-    peers = reading.peers
-    if peers is not None:
-        peers.followers += 1
-    try:
-        silent = 0.0
-        while True:
-            found = await reading.read(others)
-            reading.wanted = replace(reading.wanted, limit=MAX_LINES)
-            for line in found["lines"]:
-                yield f"data: {json.dumps(line)}\n\n".encode()
-            silent = 0.0 if found["lines"] else silent + PAUSE_S
-            if silent >= SILENCE_S:
-                silent = 0.0
-                yield b": still here\n\n"
-            await asyncio.sleep(PAUSE_S)
-            status = await reading.ask(reading.call, m.GetStatus(reading.wanted.name))
-            if not isinstance(status, m.Reply) or status.status != 200:
-                yield b"event: end\ndata: \n\n"
-                return
-            others = [] if peers is None else peers.others(status.body)
-    finally:
-        if peers is not None:
-            peers.followers -= 1
+    silent = 0.0
+    while True:
+        found = await reading.read(status, here)
+        reading.wanted = replace(reading.wanted, limit=MAX_LINES)
+        for line in found["lines"]:
+            yield f"data: {json.dumps(line)}\n\n".encode()
+        silent = 0.0 if found["lines"] else silent + PAUSE_S
+        if silent >= SILENCE_S:
+            silent = 0.0
+            yield b": still here\n\n"
+        await asyncio.sleep(PAUSE_S)
+        answer = await reading.ask(reading.call, m.GetStatus(reading.wanted.name))
+        if not isinstance(answer, m.Reply) or answer.status != 200:
+            yield b"event: end\ndata: \n\n"
+            return
+        status = answer.body
+
+
+@dataclass(slots=True)
+class Followers:
+    """Clients that follow logs, each with the number of its streams."""
+
+    streams: Counter[str] = field(default_factory=Counter)
+
+    def add(self, client: str) -> None:
+        """Raises Refused: 429 if this client follows as many logs as one may, 503 if all follow too many."""
+        if self.streams.total() >= MAX_FOLLOWERS:
+            raise m.Refused(503, f"{MAX_FOLLOWERS} clients follow logs here already, the maximum")
+        if self.streams[client] >= MAX_STREAMS_OF_CLIENT:
+            raise m.Refused(429, f"{client} follows {MAX_STREAMS_OF_CLIENT} logs here already, the maximum")
+        self.streams[client] += 1
+
+    def remove(self, client: str) -> None:
+        self.streams[client] -= 1
+        if not self.streams[client]:
+            del self.streams[client]
+
+
+class FollowedLog(StreamingResponse):
+    """A stream that counts for its client until it has ended. Raises Refused if there is no room for it."""
+
+    def __init__(self, followers: Followers, client: str, events: AsyncIterator[bytes]) -> None:
+        followers.add(client)
+        super().__init__(events, media_type=EVENTS)
+        self._followers, self._client = followers, client
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._followers.remove(self._client)
 
 
 def _wanted(call: Call) -> m.GetLogs:

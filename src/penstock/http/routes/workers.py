@@ -1,7 +1,7 @@
 """``/penstock/v1/workers``: the workers of the group: who leads, in which generation each is, its Spark applications.
 
-A worker knows itself; the leader knows all others, and those know the leader. The worker that gets the request asks all
-that it hears of (``here=true``), and lists those that don't answer in time as unreachable.
+A worker knows itself. The worker that gets the request asks the other members of the group (``here=true``), and lists
+those that don't describe themselves in time as unreachable.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 from starlette.requests import Request
 
 from penstock.core.model import messages as m
+from penstock.http.access.authentication.forwarded import id_of
 from penstock.http.access.gate import VIEW, RequestGate
-from penstock.http.forwarding import answer_of
+from penstock.http.forwarding import Peers
 from penstock.http.router import Call, Router
 
 PATH = "/penstock/v1/workers"
@@ -29,7 +29,7 @@ other members are shown.
 @dataclass(frozen=True, slots=True)
 class Workers:
     about: About
-    client: httpx.AsyncClient
+    peers: Peers
 
     def add_route(self, router: Router, gate: RequestGate) -> None:
         async def workers(call: Call) -> m.Reply:
@@ -37,13 +37,14 @@ class Workers:
             own = dict(self.about())
             leader = own.pop("leader")
             found: dict[str, Mapping[str, Any] | None] = {own["worker_id"]: own}
-            while not call.flag("here") and (others := _not_in(found)):
-                answers = await asyncio.gather(*(self._ask(url, call.request) for url in others.values()))
-                found |= dict(zip(others, answers, strict=True))
+            if not call.flag("here"):
+                others = await self.peers.others()
+                answers = await asyncio.gather(*(self._ask(id, url, call.request) for id, url in others.items()))
+                found |= {id: answer for id, answer in zip(others, answers, strict=True) if id not in found}
             return m.Reply(
                 200,
                 {
-                    "leader": None if leader is None else _id(leader),
+                    "leader": None if leader is None else id_of(leader),
                     "workers": [found[id] for id in sorted(found) if found[id] is not None],
                     "unreachable": sorted(id for id, each in found.items() if each is None),
                 },
@@ -51,19 +52,32 @@ class Workers:
 
         router.add("GET", PATH, workers)
 
-    async def _ask(self, url: str, request: Request) -> Mapping[str, Any] | None:
-        body = await answer_of(self.client, url.rstrip("/") + PATH, {"here": "true"}, request)
-        match body:
-            case {"workers": [{"worker_id": str(), "knows": list(knows)} as found]}:
-                return found if all(isinstance(each, str) for each in knows) else None
+    async def _ask(self, id: str, url: str, request: Request) -> Mapping[str, Any] | None:
+        match await self.peers.ask(url, PATH, {"here": "true"}, request):
+            case {"workers": [dict(found)]} if found.get("worker_id") == id:
+                return _described(found)
         return None  # also of a worker of Java, or of another version
 
 
-def _not_in(found: Mapping[str, Mapping[str, Any] | None]) -> dict[str, str]:
-    """Return the URLs of workers that those found know and that are not found yet, by id."""
-    known = {_id(url): url for each in found.values() if each is not None for url in each["knows"]}
-    return {id: url for id, url in known.items() if id not in found}
+def _described(found: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what another worker says of itself; None if it is not of the form of ours. Unknown members are dropped."""
+    match found:
+        case {
+            "worker_id": str(id),
+            "generation": int() | None as generation,
+            "knows": list(knows),
+            "spark": list(spark),
+        } if all(isinstance(each, str) for each in knows) and all(map(_is_application, spark)):
+            sparks = [{name: each[name] for name in _APPLICATION} for each in spark]
+            return {"worker_id": id, "generation": generation, "knows": knows, "spark": sparks}
+    return None
 
 
-def _id(url: str) -> str:
-    return url.partition("://")[2].strip("/")
+_APPLICATION = ("application", "running", "ended", "heap_bytes")
+
+
+def _is_application(each: Any) -> bool:
+    match each:
+        case {"application": str(), "running": bool(), "ended": int(), "heap_bytes": int() | None}:
+            return True
+    return False
