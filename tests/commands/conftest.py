@@ -10,6 +10,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from penstock import cli
+from penstock.declarative import rollout
 from penstock.http.client import Client
 from penstock.observe import LogLevels
 from support.log_levels import levels_kept
@@ -19,6 +20,13 @@ from support.rest.server import serve
 Run = Callable[..., Result]
 
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed connector is watched for a shorter time."""
+    monkeypatch.setattr(rollout, "SETTLED_S", 0.3)
+    monkeypatch.setattr(rollout, "LOOK_S", 0.05)
 
 
 @pytest.fixture

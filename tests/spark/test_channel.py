@@ -61,6 +61,14 @@ def test_committed_offsets_arrive_unchanged() -> None:
     assert FROM_WORKER.decode(FROM_WORKER.encode(reply)) == reply
 
 
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that a task waits before its end, which it does not do here."""
+    slept: list[float] = []
+    monkeypatch.setattr("penstock.spark.channel.time", SimpleNamespace(monotonic=time.monotonic, sleep=slept.append))
+    return slept
+
+
 @pytest.mark.parametrize("body", [b"[1]", b"{", b"\x80\x04K\x01."])
 def test_what_is_no_message_breaks_the_connection(body: bytes) -> None:
     with pytest.raises(ConnectionError, match="not a message of the task channel"):
@@ -78,7 +86,7 @@ def test_what_is_no_message_breaks_the_connection(body: bytes) -> None:
     ],
 )
 def test_a_message_of_another_version_ends_the_task_and_is_named(
-    body: bytes, said: str, caplog: pytest.LogCaptureFixture
+    body: bytes, said: str, caplog: pytest.LogCaptureFixture, slept: list[float]
 ) -> None:
     with meeting() as (worker, outcome):
         worker.admit()
@@ -214,10 +222,10 @@ def test_a_task_that_hears_nothing_leaves_before_its_lease_is_over() -> None:
     with meeting() as (worker, outcome):
         worker.admit()
         channel, _ = outcome.get(timeout=900)
-        happened = attended(channel, lease=5.0)
+        happened = attended(channel, lease=2.0)
         assert channel.holds(60.0)
         assert happened.get(timeout=900) == "leave"
-        assert not channel.holds(5.0)
+        assert not channel.holds(2.0)
         # A worker that was frozen reads it when it runs again.
         while isinstance(said := worker.receive(), TaskHeartbeat):
             pass
@@ -226,9 +234,7 @@ def test_a_task_that_hears_nothing_leaves_before_its_lease_is_over() -> None:
         assert happened.get(timeout=900) == "end"
 
 
-def test_a_task_whose_worker_is_gone_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr("penstock.spark.channel.time", SimpleNamespace(monotonic=time.monotonic, sleep=slept.append))
+def test_a_task_whose_worker_is_gone_leaves_at_once(slept: list[float]) -> None:
     with meeting() as (worker, outcome):
         worker.admit()
         channel, _ = outcome.get(timeout=900)
