@@ -196,3 +196,19 @@ def test_secrets_are_on_no_command_line() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900, check=False)
     assert ran.returncode == 0, ran.stderr[-3000:]
+
+
+@pytest.mark.security
+def test_java_of_queries_fetches_no_dtd_whatever_options_it_is_given() -> None:
+    keys = ("spark.driver.defaultJavaOptions", "spark.executor.defaultJavaOptions")
+    given = dict.fromkeys(keys, "-Xss1m")
+    for settings in (
+        HostSettings(),
+        HostSettings(spark=given),
+        HostSettings(query_spark=given),
+        HostSettings(query_spark=given, query_slots=5),
+    ):
+        conf = settings.query_conf()
+        for key in keys:
+            assert conf[key].split().count("-Djavax.xml.accessExternalDTD=") == 1
+            assert settings in (HostSettings(),) or "-Xss1m" in conf[key].split()

@@ -89,9 +89,10 @@ _REQUIRED = {
 }
 
 
+_NO_DTD = "-Djavax.xml.accessExternalDTD="
+"""Java's option by which no function of XML fetches a DTD that a document names; for queries, whatever users set."""
 # A query that fills the heap ends Java, and the worker starts it again; otherwise some threads would be missing.
-# No function of XML fetches a DTD that a document names.
-_JAVA_OF_QUERIES = f"{_JAVA} -XX:+ExitOnOutOfMemoryError -Djavax.xml.accessExternalDTD="
+_JAVA_OF_QUERIES = f"{_JAVA} -XX:+ExitOnOutOfMemoryError {_NO_DTD}"
 _OF_QUERIES = {
     "spark.driver.memory": "1g",
     "spark.driver.defaultJavaOptions": _JAVA_OF_QUERIES,
@@ -209,6 +210,9 @@ class HostSettings:
         conf = self._completed(conf | {"spark.app.name": name} | dict(self.query_spark))
         if self.query_slots:
             conf |= limit(conf, self.query_slots) | dict(self.query_spark)
+        for key in ("spark.driver.defaultJavaOptions", "spark.executor.defaultJavaOptions"):
+            if _NO_DTD not in conf[key]:
+                conf[key] = f"{conf[key]} {_NO_DTD}"
         self._add_files(conf)
         slots(conf)
         conf["spark.master"] = with_retries(conf["spark.master"], conf.get("spark.task.maxFailures", _FAILURES))
