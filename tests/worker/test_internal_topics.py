@@ -112,6 +112,42 @@ def test_internal_topics_are_out_of_reach(bootstrap: str, kafka: Kafka, tmp_path
         assert [topic for topic in active if topic.startswith((worker.name, audit))] == []
 
 
+ROUTE = """
+from penstock.api import SourceConnector, SourceTask, SourceRecord
+
+class Routing(SourceConnector):
+    def start(self, config): self.config = dict(config)
+    def task_class(self): return RoutingTask
+    def task_configs(self, most): return [self.config]
+
+class RoutingTask(SourceTask):
+    # Sends a record to each topic that its file names.
+    def start(self, config): self.file = open(config["file"])
+    def poll(self):
+        return [SourceRecord(topic=line.strip(), value="forged") for line in self.file.readlines()]
+    def idle(self): return 0.05
+    def stop(self): self.file.close()
+"""
+
+
+def test_running_tasks_learn_of_a_new_offsets_topic(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    (tmp_path / "penstock_test_routing.py").write_text(ROUTE)
+    (tmp_path / "routes").write_text("")
+    settings = {"exactly.once.source.support": "disabled", "plugin.path": str(tmp_path)}
+    worker = WorkerProcess(bootstrap, tmp_path, **settings)
+    source = {"connector.class": "FileStreamSource", "file": str(tmp_path / "none"), "topic": kafka.create_topic()}
+    with worker, (tmp_path / "routes").open("a") as routes:
+        worker.put("routing", **{"connector.class": "penstock_test_routing.Routing", "file": routes.name})
+        worker.running("routing")
+        own = f"{worker.name}-own"
+        worker.put("own", **source, **{"offsets.storage.topic": own})
+        worker.running("own")
+        routes.write(f"{own}\n")
+        routes.flush()
+        assert failure(worker, "routing").startswith(f"{REFUSED}{own} is the offsets topic of a connector")
+        assert kafka.values(own) == []
+
+
 def validated(worker: WorkerProcess, config: dict[str, str]) -> list[str]:
     answer = worker.http.put("/connector-plugins/FileStreamSink/config/validate", json={**config, "name": "v"})
     assert answer.status_code == 200, answer.text

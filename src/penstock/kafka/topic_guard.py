@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from confluent_kafka import KafkaException
 
@@ -29,6 +29,10 @@ MAX_KNOWN = 10_000
 """Topics that a guard remembers to be none of these."""
 
 
+Latest = Callable[[], InternalTopics | None]
+"""Returns the internal topics that are known by now; None if they are those known at the start."""
+
+
 class TopicGuard:
     """Guard of the topics that one client of a connector uses. Used by one thread at a time."""
 
@@ -41,6 +45,17 @@ class TopicGuard:
         self._cluster: str | None = None
         self._fine: set[str] = set()
         self._excluded: set[str] = set()
+        self._latest: Latest = lambda: None
+
+    def follow(self, latest: Latest) -> Self:
+        """Take the internal topics that this returns from now on, if it returns any. Called at most once."""
+        self._latest = latest
+        return self
+
+    def _update(self) -> None:
+        if (latest := self._latest()) is not None and latest is not self.internal:
+            self.internal = latest
+            self._fine.clear()
 
     def check_read(self, topics: Collection[str]) -> None:
         """Raises InternalTopicError for a topic that may not be read; RetriableError if it is not known whether it may,
@@ -50,6 +65,7 @@ class TopicGuard:
 
     def check_written(self, topics: Iterable[str]) -> None:
         """Do the same for topics that are written, or created. Called with the topics of each batch."""
+        self._update()
         new = set(topics) - self._fine
         if new:
             self._check(new, writing=True)
@@ -59,10 +75,12 @@ class TopicGuard:
 
     def readable(self, topics: Iterable[str], cluster: str | None) -> set[str]:
         """Return the topics, of all of the cluster of this ID, that a pattern may match."""
+        self._update()
         return self._without(set(topics), None if self._here else cluster, writing=False)
 
     def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
         """Return those of the topics that may be read, or written; raises RetriableError as ``check_read``."""
+        self._update()
         wanted = set(topics)
         suspects = self.internal.suspects(wanted, writing=writing)
         return self._without(wanted, self.cluster(suspects), writing=writing) if suspects else wanted

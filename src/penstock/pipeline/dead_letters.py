@@ -20,13 +20,14 @@ from penstock.api.topic_settings import TopicSettings
 from penstock.core.config.internal_topics import InternalTopicError
 from penstock.core.model.tasks import TaskId
 from penstock.java.text import java_class_name
+from penstock.kafka.client_settings import connector_admin, connector_producer
 from penstock.kafka.letters.queue import PREFIX, QUEUE_SETTINGS, queue_setting
-from penstock.kafka.topic_guard import TopicGuard
+from penstock.kafka.topic_guard import TopicGuard, guard_of
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.errors import RecordFailure
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.topic_creation import create, exists
-from penstock.pipeline.task import TaskFencedError
+from penstock.pipeline.task import TaskFencedError, TaskSpec
 from penstock.pipeline.trace import message_of, trace
 
 log = logging.getLogger(__name__)
@@ -42,15 +43,30 @@ def has_context(config: Mapping[str, str], type: str = "sink") -> bool:
     return config.get(f"{QUEUE_SETTINGS[type]}context.headers.enable", "false").strip().lower() == "true"
 
 
-def make_queue(admin: AdminClient, config: Mapping[str, str], guard: TopicGuard, type: str = "sink") -> None:
-    """Create the topic with one partition if it is missing. ``guard``: of the producer of dead letters.
+def queue_guards(spec: TaskSpec, connector: Mapping[str, str]) -> tuple[TopicGuard, TopicGuard]:
+    """Return the guards of the queue's producer and admin client, for ``make_queue``."""
+    clients = (connector_producer, connector_admin)
+    written, created = (
+        guard_of(spec.internal_topics, settings(spec.worker_config, connector, "")) for settings in clients
+    )
+    return written, created
+
+
+def make_queue(
+    admin: AdminClient, config: Mapping[str, str], guards: tuple[TopicGuard, TopicGuard], type: str = "sink"
+) -> None:
+    """Create the topic with one partition if it is missing. ``guards``: of the producer of dead letters, and of
+    ``admin``, which may have other brokers; what the second one refuses is not created.
 
     Raises ConnectError, InternalTopicError for a topic that may not be one, and TaskFencedError if no broker answers.
     """
     topic = queue_of(config, type)
     assert topic is not None
     try:
-        guard.check_written({topic})
+        written, created = guards
+        written.check_written({topic})
+        if not created.usable({topic}, writing=True):
+            return
         if not exists(admin, topic):
             log.error("Topic %s doesn't exist. Will attempt to create topic.", topic)
             factor = f"{QUEUE_SETTINGS[type]}topic.replication.factor"

@@ -127,6 +127,8 @@ class TaskControl:
     """Set by the first ``stop``, for waits that only a stop may end."""
     calls: PluginCalls = field(default_factory=PluginCalls)
     """The plugin's methods that are being called now."""
+    internal_topics: InternalTopics | None = None
+    """The internal topics, where others are known by now than at the start of the task."""
     leased: Callable[[], bool] = lambda: True
     """Set by the host: whether the worker can't have given the task up. If it can have, ``aborted`` follows soon."""
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskChange, TaskEnded, TaskId, TaskReport
 from penstock.embedded import EmbeddedError
 from penstock.kafka.group.removal import MemberRemoval
@@ -107,6 +108,10 @@ class HostedTasks:
     def log_level(self, logger: str, level: int | str) -> None:
         """Set a logger's level, as Python names or numbers it, in running and future tasks."""
         self._call(self._log_level, logger, level)
+
+    def internal_topics(self, topics: InternalTopics) -> None:
+        """Tell running tasks which topics are internal now; future ones have them in their ``TaskSpec``."""
+        self._call(self._internal_topics, topics)
 
     def sample(self, spec: TaskSpec, limit: int, seconds: float) -> concurrent.futures.Future[SourceSampled]:
         """Read records of a source whose task is a query; start the application of queries if there is none.
@@ -234,6 +239,10 @@ class HostedTasks:
         self._levels[logger] = level
         for run in self._runs.values():
             run.send(LogLevelCommand(logger, level))
+
+    def _internal_topics(self, topics: InternalTopics) -> None:
+        for run in self._runs.values():
+            run.internal_topics(topics)
 
     async def _close(self, timeout: float) -> None:
         deadline = self._loop.time() + timeout

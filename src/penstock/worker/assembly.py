@@ -53,7 +53,7 @@ from penstock.worker.configuration.configurations import (
 )
 from penstock.worker.configuration.permissions import WorkerPermissions
 from penstock.worker.configuration.reloads import Reloads
-from penstock.worker.configuration.topics import KnownConnectors
+from penstock.worker.configuration.topics import KnownConnectors, TopicUpdates
 from penstock.worker.connectors.connectors import Connectors
 from penstock.worker.connectors.run import ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
@@ -143,6 +143,9 @@ class Worker:
         redact_by(self._redaction.clean)
         self._levels = LogLevels()
         self._hosts = HostedTasks(HostSettings.of(config, self.id), self._deliver)
+        self._topic_updates = TopicUpdates(
+            self._topics, lambda: self._herder.state.position, self._hosts.internal_topics
+        )
         self._foundation: KafkaFoundation | MemoryFoundation
         if settings.distributed:
             self._foundation = KafkaFoundation(settings, self.url, self._loop.deliver, self._fail)
@@ -348,6 +351,7 @@ class Worker:
 
     def _observe(self, event: LoopEvent) -> None:
         audit_refusals(event)
+        self._topic_updates.observe(event)
         self._metrics.observe(event)
         self._health.observe(event)
         self._history.observe(event)

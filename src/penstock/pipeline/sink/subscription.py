@@ -16,7 +16,7 @@ from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTop
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import bootstrap_servers, unmatched_topics
-from penstock.kafka.topic_guard import LOOK_UP_S, TopicGuard
+from penstock.kafka.topic_guard import LOOK_UP_S, Latest, TopicGuard
 from penstock.pipeline.broker_errors import check_topics
 
 log = logging.getLogger(__name__)
@@ -33,11 +33,12 @@ class Subscription:
         consumer: Mapping[str, str],
         max_age: float,
         internal: InternalTopics = NO_INTERNAL_TOPICS,
+        latest: Latest = lambda: None,
     ) -> None:
         """``consumer``: its settings, as Java's. ``max_age``: seconds between two look-ups. ``internal``: topics that
-        are refused if they are named, and match no pattern.
+        are refused if they are named, and match no pattern; ``latest``: see ``TopicGuard.follow``.
         """
-        self._internal, self._servers = internal, bootstrap_servers(consumer)
+        self._internal, self._latest, self._servers = internal, latest, bootstrap_servers(consumer)
         self._guard: TopicGuard | None = None
         self._topics = set(topics_of(config.get("topics")))
         regex = config.get("topics.regex", "").strip()
@@ -85,7 +86,8 @@ class Subscription:
 
     def _guarded(self, consumer: Consumer) -> TopicGuard:
         if self._guard is None:
-            self._guard = TopicGuard(
+            guard = TopicGuard(
                 self._internal, self._servers, lambda: consumer.list_topics(timeout=LOOK_UP_S).cluster_id
             )
+            self._guard = guard.follow(self._latest)
         return self._guard

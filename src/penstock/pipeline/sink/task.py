@@ -14,10 +14,9 @@ from penstock.java.text import java_class_name
 from penstock.kafka.client_settings import connector_producer, max_poll_records
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
 from penstock.kafka.statistics import ClientStatistics
-from penstock.kafka.topic_guard import guard_of
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
-from penstock.pipeline.dead_letters import DeadLetterQueue, make_queue, queue_of
+from penstock.pipeline.dead_letters import DeadLetterQueue, make_queue, queue_guards, queue_of
 from penstock.pipeline.errors import (
     ErrorHandler,
     ErrorSettings,
@@ -86,11 +85,8 @@ def run_sink_task(
         queue = None
         if queue_of(connector) is not None:
             java = connector_producer(spec.worker_config, connector, f"connector-dlq-producer-{id}")
-            make_queue(
-                make_admin(spec.worker_config, connector, client_id=f"connector-dlq-adminclient-{id}"),
-                connector,
-                guard_of(spec.internal_topics, java),
-            )
+            admin = make_admin(spec.worker_config, connector, client_id=f"connector-dlq-adminclient-{id}")
+            make_queue(admin, connector, queue_guards(spec, connector))
             queue = DeadLetterQueue(id, connector, new_producer(java), metrics, originals.original)
             reporters.insert(0, queue)
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
@@ -102,7 +98,7 @@ def run_sink_task(
         reporter = WorkerErrantRecordReporter(errors) if queue is not None or settings.log else None
         task.context = context = SinkContext(dict(spec.config), reporter, plugins.of())
         commits = OffsetCommits(metrics)
-        statistics, consumer = _consumer(spec, host, connector, commits)
+        statistics, consumer = _consumer(spec, control, host, connector, commits)
         active = TopicReporter(spec, control, host).step()
         seen = [active, *noting(spec, metrics)]
         steps = timed([*conversion.to_connect(), *seen, *chain.steps], metrics, control.calls)
@@ -147,7 +143,7 @@ def _close_failed(loop: SinkLoop) -> None:
 
 
 def _consumer(
-    spec: TaskSpec, host: TaskHost, connector: dict[str, str], commits: OffsetCommits
+    spec: TaskSpec, control: TaskControl, host: TaskHost, connector: dict[str, str], commits: OffsetCommits
 ) -> tuple[ClientStatistics, GroupConsumer]:
     java = consumer_settings(spec)
     native = consumer_config(java)
@@ -157,7 +153,13 @@ def _consumer(
     client = new_consumer(java, on_commit=commits.answered, **{"enable.partition.eof": True, **statistics.settings()})
     return statistics, GroupConsumer(
         client,
-        Subscription(connector, java, native["metadata.max.age.ms"] / 1000, spec.internal_topics),
+        Subscription(
+            connector,
+            java,
+            native["metadata.max.age.ms"] / 1000,
+            spec.internal_topics,
+            lambda: control.internal_topics,
+        ),
         max_poll_records(spec.worker_config, connector) or MAX_RECORDS,
         str(native["auto.offset.reset"]),
         cooperative or native.get("group.protocol") == "consumer",

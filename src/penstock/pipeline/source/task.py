@@ -36,7 +36,7 @@ from penstock.kafka.topic_guard import TopicGuard, guard_of
 from penstock.pipeline.broker_errors import unsent
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
-from penstock.pipeline.dead_letters import make_queue, queue_of
+from penstock.pipeline.dead_letters import make_queue, queue_guards, queue_of
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, StoppedError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
@@ -140,7 +140,13 @@ def run_source_task(
                 return
             offsets.load(host.committed_offsets())
             transaction = commit.context
-        creator = TopicCreator(_admin(spec, id), _rules(spec), task.settings_for_new_topic, lambda: _principal(spec))
+        creator = TopicCreator(
+            _admin(spec, id),
+            _rules(spec),
+            task.settings_for_new_topic,
+            lambda: _principal(spec),
+            _admin_guard(spec).follow(lambda: control.internal_topics),
+        )
         task.context = SourceContext(
             dict(spec.config), offsets, transaction, plugins.of(), metrics, spec.internal_topics
         )
@@ -156,7 +162,9 @@ def run_source_task(
         host.running()
         chained = [*chain.steps, *noting(spec, metrics), *conversion.from_java()]
         steps = SourceSteps(timed(chained, metrics, control.calls), dead_letters, failure_log)
-        topics = TargetTopics(TopicReporter(spec, control, host), creator, _guard(spec))
+        topics = TargetTopics(
+            TopicReporter(spec, control, host), creator, _guard(spec).follow(lambda: control.internal_topics)
+        )
         loop = SourceLoop(runtime, task, commit, steps, topics)
         errors.meanwhile = loop.meanwhile
         metrics.before_report = SourceFigures(task, offsets, sender.statistics, metrics, spec.offsets_topic).measure
@@ -262,7 +270,7 @@ def _dead_letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceDeadLet
     if queue_of(spec.connector_config, "source") is None:
         return None
     admin = make_admin(spec.worker_config, spec.connector_config, client_id=f"connector-dlq-adminclient-{id}")
-    make_queue(admin, spec.connector_config, _guard(spec), "source")
+    make_queue(admin, spec.connector_config, queue_guards(spec, spec.connector_config), "source")
     return SourceDeadLetters(id, spec.connector_config, metrics)
 
 
@@ -277,6 +285,10 @@ def _own_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
 
 def _guard(spec: TaskSpec) -> TopicGuard:
     return guard_of(spec.internal_topics, connector_producer(spec.worker_config, spec.connector_config, ""))
+
+
+def _admin_guard(spec: TaskSpec) -> TopicGuard:
+    return guard_of(spec.internal_topics, connector_admin(spec.worker_config, spec.connector_config, ""))
 
 
 def _admin(spec: TaskSpec, id: TaskId) -> Callable[[], AdminClient]:

@@ -18,6 +18,7 @@ from penstock.core.topic_creation.groups import TopicCreation
 from penstock.java.text import java_text
 from penstock.kafka.admin import answer, is_unreached
 from penstock.kafka.security.authorization import missing_right
+from penstock.kafka.topic_guard import TopicGuard
 from penstock.pipeline.broker_errors import broker_error
 
 log = logging.getLogger(__name__)
@@ -47,7 +48,12 @@ class TopicCreator:
         rules: TopicCreation,
         adjust: Callable[[TopicSettings], TopicSettings | None],
         principal: Principal | None = None,
+        guard: TopicGuard | None = None,
     ) -> None:
+        """``guard``: of the admin client, which may have other brokers than the producer; what it refuses is not
+        created.
+        """
+        self._guard = guard
         self._make_admin, self._rules, self._adjust, self._principal = make_admin, rules, adjust, principal
         self._admin: AdminClient | None = None
         self._checked: set[str] = set()
@@ -60,8 +66,11 @@ class TopicCreator:
         """
         if not self._rules.rules:
             return
-        for topic in set(topics) - self._checked:
-            self._ensure(topic)
+        new = set(topics) - self._checked
+        creatable = self._guard.usable(new, writing=True) if self._guard is not None and new else new
+        for topic in new:
+            if topic in creatable:
+                self._ensure(topic)
             self._checked.add(topic)
 
     def _ensure(self, topic: str) -> None:

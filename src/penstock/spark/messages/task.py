@@ -7,7 +7,7 @@ sends a ``Challenge``, the task a ``Presentation``, perhaps both once more, then
 
 - Worker to task (``WorkerMessage``): ``TaskHeartbeat``, ``PauseCommand``, ``ResumeCommand``, ``ResetTopicsCommand``,
   ``StopCommand``, ``AbortCommand``, ``HostCommand``, ``CommittedOffsetsReply``, ``LogLevelCommand``,
-  ``LinesWritten``.
+  ``LinesWritten``, ``InternalTopicsCommand``.
 - Task to worker (``TaskMessage``): ``TaskHeartbeat``, ``WaitingReport``, ``RunningReport``, ``PausedReport``,
   ``CommittedOffsetsRequest``, ``TopicReport``, ``GroupMemberReport``, ``OffsetsReport``, ``MetricsReport``,
   ``LogReport``, ``StalledReport``, ``NotHostedReport``, ``LostReport``, ``FailedReport``, ``DoneReport``.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.wire.messages import Message, MessageCodec, MessagePart
 
@@ -157,6 +158,12 @@ class LinesWritten(Message, frozen=True):
     reports: int
 
 
+class InternalTopicsCommand(Message, frozen=True):
+    """Read and write none of these topics: others are internal than when the task started."""
+
+    topics: InternalTopics
+
+
 WorkerCommand = (
     PauseCommand
     | ResumeCommand
@@ -167,6 +174,7 @@ WorkerCommand = (
     | CommittedOffsetsReply
     | LogLevelCommand
     | LinesWritten
+    | InternalTopicsCommand
 )
 WorkerMessage = TaskHeartbeat | WorkerCommand
 FROM_WORKER = MessageCodec[WorkerMessage]("the task channel (worker to task)", WorkerMessage)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from penstock.api.errors import ConfigError
 from penstock.connectors.spark.sink_settings import OPTION
 from penstock.core.config.internal_topics import OF_KAFKA, InternalTopics
 from penstock.core.config.permissions.topics import assigned_topics
@@ -75,7 +76,10 @@ def without(pattern: str, guard: TopicGuard) -> str:
     internal = guard.internal
     if not internal.owners and not internal.denied and not internal.elsewhere:
         return pattern
-    compile_regex(pattern)  # one that is not whole could end the group around it
+    try:
+        compile_regex(pattern)  # one that is not whole could end the group around it
+    except ValueError as error:
+        raise ConfigError("option.subscribePattern", pattern, f"Invalid regex: {error}") from error
     cluster = guard.cluster({pattern})
     names = [name for found, name in internal.elsewhere if found == cluster]
     if cluster == internal.cluster:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.model.tasks import TaskId
 from penstock.embedded import EmbeddedError
 from penstock.kafka.group.removal import MemberRemoval
@@ -27,6 +28,7 @@ from penstock.spark.messages.task import (
     DoneReport,
     FailedReport,
     GroupMemberReport,
+    InternalTopicsCommand,
     LinesWritten,
     LogReport,
     LostReport,
@@ -163,6 +165,10 @@ class HostedRun:
     def reset_topics(self) -> None:
         self.spec = replace(self.spec, known_topics=())
         self.send(ResetTopicsCommand())
+
+    def internal_topics(self, topics: InternalTopics) -> None:
+        self.spec = replace(self.spec, internal_topics=topics)
+        self.send(InternalTopicsCommand(topics))
 
     def stop(self, patience: float) -> None:
         if not self._stop.done():

@@ -27,6 +27,7 @@ from penstock.spark.messages.task import (
     CommittedOffsetsRequest,
     GroupMemberReport,
     HostCommand,
+    InternalTopicsCommand,
     LinesWritten,
     LogLevelCommand,
     LogLine,
@@ -87,6 +88,8 @@ class Steering:
                 process.OF_TASK.level_changed(command.name)
             case LinesWritten():
                 self.lines_written(command.reports)
+            case InternalTopicsCommand():
+                self.control.internal_topics = command.topics
             case _:
                 assert_never(command)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +27,8 @@ from penstock.core.config.permissions.topics import (
     topic_uses,
 )
 from penstock.core.config.source import OFFSETS_TOPIC
+from penstock.core.model.events import ConfigRead, LoopEvent
+from penstock.core.model.records import ConnectorConfig
 from penstock.kafka.client_settings import (
     bootstrap_servers,
     connector_consumer,
@@ -46,6 +50,8 @@ Props = Mapping[str, str | None]
 Problem = tuple[str, str]
 _USES = ("configs", "offsets", "statuses", "history", "audit", "cluster-id")
 _AUDIT = "penstock.audit.topic"
+WAIT_S = 10.0
+"""Maximum wait until a record that was read counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +218,57 @@ class WorkerTopics:
                 transactional |= {group_of(name), *(transactional_id(id, name, task) for task in range(max(tasks, 1)))}
         clients = {own_client_id(worker, use) for use in _USES}
         return WorkerNames(id, clients | {f"{each}-leader" for each in clients}, transactional)
+
+
+class TopicUpdates:
+    """Sends the internal topics to running tasks when a connector gets or loses an offsets topic of its own.
+
+    ``observe`` is called by the worker's loop with every event; the rest is done on a thread, since it may block.
+    """
+
+    def __init__(
+        self,
+        topics: WorkerTopics,
+        position: Callable[[], int],
+        send: Callable[[InternalTopics], None],
+    ) -> None:
+        """``position`` returns the position after the last record of the config topic that counts."""
+        self._topics, self._position, self._send = topics, position, send
+        self._sent: InternalTopics | None = None
+        self._wanted: int | None = None
+        """Position up to which the topics are to be found; None if no thread is at work."""
+        self._lock = threading.Lock()
+
+    def observe(self, event: LoopEvent) -> None:
+        if not isinstance(event, ConfigRead):
+            return
+        records = [entry.record for entry in event.entries if isinstance(entry.record, ConnectorConfig)]
+        if any(record.config is None or _may_have_offsets(record.config) for record in records):
+            with self._lock:
+                works, self._wanted = self._wanted is not None, event.entries[-1].offset + 1
+            if not works:
+                threading.Thread(target=self._run, name="internal-topics", daemon=True).start()
+
+    def _run(self) -> None:
+        while (wanted := self._wanted) is not None:
+            end = time.monotonic() + WAIT_S
+            while self._position() < wanted and time.monotonic() < end:
+                time.sleep(0.01)
+            try:
+                found = self._topics.internal()
+            except Exception as error:
+                log.warning("The internal topics could not be sent to running tasks: %s", error)
+            else:
+                if found != self._sent:
+                    self._sent = found
+                    self._send(found)
+            with self._lock:
+                if self._wanted == wanted:
+                    self._wanted = None
+
+
+def _may_have_offsets(config: Config) -> bool:
+    return OFFSETS_TOPIC in config or f"{PRODUCER}bootstrap.servers" in config
 
 
 def _has_names(props: Config) -> bool:

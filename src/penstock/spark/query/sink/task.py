@@ -20,14 +20,13 @@ from penstock.api.query import QuerySinkTask
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.client_settings import connector_consumer, connector_producer, consumer_group
+from penstock.kafka.client_settings import connector_consumer, consumer_group
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer
 from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.groups import committed_offsets
-from penstock.kafka.topic_guard import guard_of
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
-from penstock.pipeline.dead_letters import make_queue, queue_of
+from penstock.pipeline.dead_letters import make_queue, queue_guards, queue_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.task import TOTALS
@@ -85,12 +84,11 @@ def run_sink_query(
     with contextlib.ExitStack() as stack:
         if queue_of(connector) is not None:
             name = f"connector-dlq-adminclient-{spec.connector}-{spec.task}"
-            producer = connector_producer(spec.worker_config, connector, name)
-            guard = guard_of(spec.internal_topics, producer)
-            make_queue(make_admin(spec.worker_config, connector, client_id=name), connector, guard)
+            admin = make_admin(spec.worker_config, connector, client_id=name)
+            make_queue(admin, connector, queue_guards(spec, connector))
         # A wrong setting fails the task now, not with the first record.
         conversion, chain = stack.enter_context(conversion_and_chain(connector, spec.worker_config, resolve))
-        source = _input(spec, connector, kind.pace, session, lambda: control.aborted, stack)
+        source = _input(spec, connector, kind.pace, session, control, stack)
         owner = SinkOwner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
         own = str(session.sparkContext.getConf().get("spark.driver.host"))
         safe = stack.enter_context(Safe(own, control.may_write))
@@ -105,10 +103,14 @@ def _input(
     connector: dict[str, str],
     pace: Pace,
     session: SparkSession,
-    aborted: Callable[[], bool],
+    control: TaskControl,
     stack: contextlib.ExitStack,
 ) -> QueryInput:
     """Opens the clients of a task; ``stack`` closes them."""
+
+    def aborted() -> bool:
+        return control.aborted
+
     id, worker = TaskId(spec.connector, spec.task), spec.worker_config
     java = connector_consumer(worker, connector, f"connector-consumer-{id}")
     consumer = new_consumer(java)
@@ -124,7 +126,7 @@ def _input(
         requested_root(spec.connector, spec.offsets),
     )
     return QueryInput(
-        Topics(consumer, connector, java, aborted, spec.internal_topics),
+        Topics(consumer, connector, java, aborted, spec.internal_topics, lambda: control.internal_topics),
         group,
         KafkaReader(session, kafka_options(worker, connector)),
         consumer_config(java)["metadata.max.age.ms"] / 1000,

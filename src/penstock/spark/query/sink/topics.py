@@ -21,7 +21,7 @@ from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTop
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
 from penstock.kafka.client_settings import bootstrap_servers, connector_consumer, unmatched_topics
-from penstock.kafka.topic_guard import TopicGuard
+from penstock.kafka.topic_guard import Latest, TopicGuard
 from penstock.pipeline.broker_errors import broker_error, check_topics
 from penstock.spark.query.asking import SECONDS, asked, failed
 from penstock.spark.query.sink.progress import Partition, Span
@@ -118,11 +118,13 @@ class Topics:
         java: Mapping[str, str],
         aborted: Callable[[], bool],
         internal: InternalTopics = NO_INTERNAL_TOPICS,
+        latest: Latest = lambda: None,
     ) -> None:
         """``java``: the consumer's settings. ``aborted``: as that of ``QueryOffsets``. ``internal``: topics that are
-        refused if they are named, and match no pattern.
+        refused if they are named, and match no pattern; ``latest``: see ``TopicGuard.follow``.
         """
-        self._guard = TopicGuard(internal, bootstrap_servers(java), lambda: self._listing(None).cluster_id)
+        guard = TopicGuard(internal, bootstrap_servers(java), lambda: self._listing(None).cluster_id)
+        self._guard = guard.follow(latest)
         self._consumer, self._reset, self._aborted = consumer, java["auto.offset.reset"], aborted
         self._unmatched = unmatched_topics(java)
         self._topics = topics_of(connector.get("topics"))
