@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 from confluent_kafka.admin import ConfigResource
 
-from penstock.api.testing import MemoryOffsets
+from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.connectors.mirror import MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.mirror.source.task import MirrorSourceTask
 from penstock.core.config.internal_topics import InternalTopicError, InternalTopics
 from penstock.kafka.admin import cluster_id
 from penstock.kafka.clients import new_admin
+from penstock.kafka.connector_clients import ConnectorClients
 from support.kafka.client import Kafka
 from support.mirror.setup import Context, aliases, mirror_config
 
 pytestmark = [pytest.mark.integration, pytest.mark.security]
-
-
-@dataclass
-class Knowing(Context):
-    internal: InternalTopics = field(default_factory=InternalTopics)
-
-    def internal_topics(self) -> InternalTopics:
-        return self.internal
-
-
-@dataclass
-class TaskContext:
-    """A ``SourceTaskContext``, as far as a mirror's task needs it."""
-
-    internal: InternalTopics
-    offset_reader: MemoryOffsets = field(default_factory=MemoryOffsets)
-
-    def internal_topics(self) -> InternalTopics:
-        return self.internal
 
 
 def internal(bootstrap: str, *topics: str, cluster: str | None = None) -> InternalTopics:
@@ -46,7 +28,7 @@ def internal(bootstrap: str, *topics: str, cluster: str | None = None) -> Intern
 def known(bootstrap: str, known: InternalTopics, **settings: str) -> list[str]:
     """The partitions that a mirror of the cluster to itself would copy."""
     connector = MirrorSourceConnector()
-    connector.context = Knowing(internal=known)
+    connector.context = Context(kafka=ConnectorClients(lambda: known))
     connector.start(mirror_config(bootstrap, *aliases(), **settings))
     try:
         tasks = connector.task_configs(1)
@@ -68,7 +50,7 @@ def test_a_topic_of_the_target_that_is_internal_is_neither_made_nor_changed(kafk
     topic = kafka.create_topic(config={"retention.ms": "77000"})
     mirrored = kafka.create_topic(f"{source}.{topic}", config={"retention.ms": "1000000"})
     connector = MirrorSourceConnector()
-    connector.context = Knowing(internal=internal(bootstrap, mirrored))
+    connector.context = Context(kafka=ConnectorClients(lambda: internal(bootstrap, mirrored)))
     connector.start(mirror_config(bootstrap, source, target, topics=topic, sync_topic_configs_interval_seconds="1"))
     try:
         assert connector.task_configs(1) == []
@@ -86,7 +68,8 @@ def test_a_task_reads_and_writes_no_internal_topic(kafka: Kafka, bootstrap: str)
     for assigned, hidden in ((config, config), ("other", f"mm2-offset-syncs.{target}.internal")):
         given = mirror_config(bootstrap, source, target) | {"task.assigned.partitions": f"{assigned}-0"}
         task = MirrorSourceTask()
-        task.context = TaskContext(internal(bootstrap, hidden))  # type: ignore[assignment]
+        clients = ConnectorClients(partial(internal, bootstrap, hidden))
+        task.context = MemorySourceContext(given, MemoryOffsets(), kafka=clients)
         with pytest.raises(InternalTopicError, match=f"{hidden} is the worker's topic"):
             task.start(given)
         task.stop()
@@ -94,7 +77,7 @@ def test_a_task_reads_and_writes_no_internal_topic(kafka: Kafka, bootstrap: str)
 
 def test_heartbeats_make_no_internal_topic(kafka: Kafka, bootstrap: str) -> None:
     connector = MirrorHeartbeatConnector()
-    connector.context = Knowing(internal=internal(bootstrap, "heartbeats"))
+    connector.context = Context(kafka=ConnectorClients(lambda: internal(bootstrap, "heartbeats")))
     config = mirror_config(bootstrap, *aliases())
     had = "heartbeats" in kafka.topics()
     connector.start(config)
