@@ -120,3 +120,15 @@ def test_a_line_costs_little() -> None:
     text = "records are sent " * 10
     assert one_line(text) is text
     assert sys.getrefcount(text) > 1
+
+
+def test_lines_of_sparks_driver() -> None:
+    """They are on the worker's standard error, and no worker has looked at them."""
+    from penstock.spark.driver.driver import _DriverLines
+
+    formatter = _DriverLines("%(levelname)s %(message)s")
+    written = formatter.format(record(f"{HOSTILE} Password = canary;"))
+    assert "canary" not in written
+    _, *others = written.split("\n")
+    assert all(line.startswith("    ") for line in others)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]", written)

@@ -39,6 +39,15 @@ SECRETS = {
     "registry.url": f"http://user:{CANARY}-4@host/",
     "connection.url": f"jdbc:postgresql://host/db?user=u&password={CANARY}-5",
     "reference": f"${{file:/{CANARY}-6:key}}",
+    "db.pass": f"{CANARY}-7",
+    "db.pwd": f"{CANARY}-8",
+    "hook.url": f"https://{CANARY}-9@host/1",
+    "blob.url": f"https://host/container?sv=1&sig={CANARY}-10",
+    "http.headers": f"Accept: x\r\nAuthorization: Bearer {CANARY}-11",
+    "servers": json.dumps([{"name": "password", "value": f"{CANARY}-12"}]),
+    "pem": f"-----BEGIN PRIVATE KEY-----\\n{CANARY}-13\\n-----END PRIVATE KEY-----",
+    "note": f"Password = {CANARY}-14;",
+    "login": f'x.PlainLoginModule required username="u" password="{CANARY}-15";',
 }
 PLANTED = "orders-0"
 

@@ -11,6 +11,7 @@ import functools
 import logging
 import os
 import queue
+import re
 import signal
 import socket
 import subprocess
@@ -22,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
+from penstock.core.config.secrets import without_secrets
 from penstock.scratch import Scratch
 from penstock.spark import task
 from penstock.spark.channel import LIMIT
@@ -70,6 +72,7 @@ PINGS_OF_FIGURES = 5
 
 _LOCAL_DIRS = "SPARK_LOCAL_DIRS"
 _JAVA = "spark.driver.defaultJavaOptions"
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class Driver:
@@ -351,9 +354,19 @@ def _sentence(error: BaseException) -> str:
     return text.splitlines()[0] if text else type(error).__name__
 
 
+class _DriverLines(logging.Formatter):
+    """Lines on the worker's standard error, of which none looks like one of its log."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", without_secrets(super().format(record)))
+        return text.replace("\n", "\n    ")
+
+
 def main(descriptor: int) -> None:
     """``descriptor``: that of the socket."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s (%(name)s)")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_DriverLines("%(asctime)s %(levelname)s %(message)s (%(name)s)"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.stack_size(512 * 1024)
     Driver(socket.socket(fileno=descriptor)).run()
