@@ -18,6 +18,7 @@ from penstock.api.config import (
     Password,
     Recommender,
     Width,
+    with_prefix,
 )
 from penstock.api.connector import (
     Connector,
@@ -211,4 +212,5 @@ __all__ = [
     "decimal",
     "map_of",
     "struct",
+    "with_prefix",
 ]

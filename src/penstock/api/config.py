@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from penstock.api.config_key import ConfigKey, ConfigKeyInfo, ConfigValue, Importance, Recommender, Width
 from penstock.api.config_types import NO_DEFAULT, ClassLoader, ConfigType, Password, parse_type, to_text
@@ -31,7 +31,16 @@ __all__ = [
     "Width",
     "parse_type",
     "to_text",
+    "with_prefix",
 ]
+
+
+V = TypeVar("V")
+
+
+def with_prefix(settings: Mapping[str, V], prefix: str) -> dict[str, V]:
+    """Return the settings whose names begin with the prefix, without it. Java: ``originalsWithPrefix``."""
+    return {name[len(prefix) :]: value for name, value in settings.items() if name.startswith(prefix)}
 
 
 Type = ConfigType

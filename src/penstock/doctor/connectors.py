@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from penstock.api.config import with_prefix
 from penstock.api.errors import ConnectError
 from penstock.core.config.catalog import Kind
 from penstock.core.config.connector import CONNECTOR_CLASS
@@ -15,7 +16,6 @@ from penstock.core.model.messages import Refused
 from penstock.doctor.clients import judge_client
 from penstock.doctor.findings import Finding, Section, Verdict
 from penstock.doctor.plugins import judge_class
-from penstock.kafka.client_settings import with_prefix
 from penstock.plugins import Plugins
 
 _OVERRIDES = {PRODUCER: "producer", CONSUMER: "consumer", ADMIN: "admin"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from penstock.api.config import ConfigDef
+from penstock.api.config import ConfigDef, with_prefix
 from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog
 from penstock.core.config.converter import CONVERTERS
@@ -12,7 +12,6 @@ from penstock.doctor.clients import judge_client
 from penstock.doctor.findings import Finding, Section, Verdict
 from penstock.doctor.plugins import judge_class
 from penstock.http.access.authentication.basic_auth import EXTENSION
-from penstock.kafka.client_settings import with_prefix
 from penstock.settings.definitions import distributed_config, standalone_config
 from penstock.settings.unsupported_settings import refuse_java_only, unknown_settings, without_effect
 

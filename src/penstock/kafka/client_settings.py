@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from penstock.api.config import with_prefix
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 
@@ -149,11 +150,6 @@ def unmatched_topics(consumer: Settings) -> frozenset[str]:
     """The topics that no ``topics.regex`` matches: Kafka's own, unless ``exclude.internal.topics`` is false."""
     excluded = consumer.get("exclude.internal.topics", "true").strip().lower() != "false"
     return _INTERNAL_TOPICS if excluded else frozenset()
-
-
-def with_prefix(settings: Settings, prefix: str) -> dict[str, str]:
-    """The settings whose names begin so, without it."""
-    return {name[len(prefix) :]: value for name, value in settings.items() if name.startswith(prefix)}
 
 
 def ensure(settings: dict[str, str], name: str, value: str, why: str) -> None:

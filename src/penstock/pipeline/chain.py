@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from penstock.api.batch import FIELDS, Batch
+from penstock.api.config import with_prefix
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.record import Record
 from penstock.api.returned import applied_batch
@@ -63,7 +64,7 @@ class Chain:
         steps: list[Step] = []
         measured: set[str] = set()
         for alias in aliases(config, "transforms"):
-            own = prefixed(config, f"transforms.{alias}.")
+            own = with_prefix(config, f"transforms.{alias}.")
             own.pop("predicate", None)
             own.pop("negate", None)
             transform: Transformation = _create(resolve, "transformation", f"transforms.{alias}", own)
@@ -90,11 +91,6 @@ class Chain:
 
 def aliases(config: Mapping[str, str], name: str) -> list[str]:
     return [alias.strip() for alias in config.get(name, "").split(",") if alias.strip()]
-
-
-def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """Return the settings whose names begin with the prefix, without it."""
-    return {name[len(prefix) :]: value for name, value in config.items() if name.startswith(prefix)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +127,7 @@ def condition_of(config: Mapping[str, str], transform: str, resolve: Resolve) ->
         return None
     if alias not in aliases(config, "predicates"):
         raise ConfigError("predicate", alias, "it is not one of those that the setting predicates names")
-    own = prefixed(config, f"predicates.{alias}.")
+    own = with_prefix(config, f"predicates.{alias}.")
     predicate: Predicate = _create(resolve, "predicate", f"predicates.{alias}", own)
     predicate.configure(own)
     negate = config.get(f"transforms.{transform}.negate", "false").lower() == "true"

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from penstock.api.batch import NO_HEADERS, Batch
+from penstock.api.config import with_prefix
 from penstock.api.converter import Converter, HeaderConverter
 from penstock.api.errors import ConfigError
 from penstock.api.record import Header
@@ -29,7 +30,7 @@ from penstock.hosts.jvm.tasks.steps import (
     without_keys,
 )
 from penstock.java.text import java_class_name
-from penstock.pipeline.chain import Chain, Resolve, prefixed
+from penstock.pipeline.chain import Chain, Resolve
 from penstock.pipeline.errors import PipelineStage, Step
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.values.repeated import distinct
@@ -248,4 +249,4 @@ def _chosen(
         raise ConfigError(f'Missing required configuration "{name}" which has no default value.')
     version = config.get(f"{name}.plugin.version")
     cls = resolve(kind, class_name) if version is None else resolve(kind, class_name, version)
-    return cls(), prefixed(config, f"{name}.")
+    return cls(), with_prefix(config, f"{name}.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from penstock.api.config import with_prefix
 from penstock.api.errors import ConfigError
 from penstock.core.config.converter import CONVERTERS
 from penstock.files import read_file
@@ -258,7 +259,7 @@ def _session_keys(values: Mapping[str, Any]) -> SessionKeySettings:
 
 def _internal_topic(config: Mapping[str, str], values: Mapping[str, Any], kind: str) -> InternalTopic:
     prefix = f"{kind}.storage."
-    own = {name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix)}
+    own = with_prefix(config, prefix)
     if kind == "config" and "partitions" in own:
         log.warning("`%spartitions=%s` has no effect: the config topic has one partition", prefix, own["partitions"])
     if "cleanup.policy" in own:

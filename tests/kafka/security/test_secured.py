@@ -10,11 +10,12 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AclOperation, ResourceType
 
+from penstock.api.config import with_prefix
 from penstock.api.sink import TopicPartition
 from penstock.core.group.membership import ClusterConfigSnapshot, Failed, Joined
 from penstock.core.model.records import ConnectorConfig, ConnectorStatus, TargetState
 from penstock.kafka.background import await_done
-from penstock.kafka.client_settings import connector_consumer, connector_producer, transactional_producer, with_prefix
+from penstock.kafka.client_settings import connector_consumer, connector_producer, transactional_producer
 from penstock.kafka.clients import init_transactions, new_consumer, new_producer
 from penstock.kafka.fencing import fence_task
 from penstock.kafka.group.member import GroupMember

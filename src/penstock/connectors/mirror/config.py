@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from penstock import KAFKA_VERSION
-from penstock.api.config import ConfigDef, ConfigValue
+from penstock.api.config import ConfigDef, ConfigValue, with_prefix
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError, KafkaError
 from penstock.api.kafka import KafkaAdmin, KafkaClients
@@ -46,22 +46,18 @@ def consumer_settings(config: Mapping[str, str], cluster: str) -> dict[str, str]
 
 def _client_settings(config: Mapping[str, str], cluster: str, client: str) -> dict[str, str]:
     given = {name: value for name, value in config.items() if name not in _NOT_CLIENTS}
-    shared = _with_prefix(given, f"{cluster}.cluster.")
+    shared = with_prefix(given, f"{cluster}.cluster.")
     overrides = {"producer": "override."}.get(client)  # those belong to the worker's own producer of the task
     own = {
         name: value
-        for name, value in _with_prefix(given, f"{client}.").items()
+        for name, value in with_prefix(given, f"{client}.").items()
         if overrides is None or not name.startswith(overrides)
     }
     return {
         **{name: value for name, value in shared.items() if name in _CLUSTER_WIDE},
         **own,
-        **_with_prefix(given, f"{cluster}.{client}."),
+        **with_prefix(given, f"{cluster}.{client}."),
     }
-
-
-def _with_prefix(settings: Mapping[str, str], prefix: str) -> dict[str, str]:
-    return {name[len(prefix) :]: value for name, value in settings.items() if name.startswith(prefix)}
 
 
 class MirrorConfig:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from penstock.api.config import ConfigDef, ConfigType, Importance
+from penstock.api.config import ConfigDef, ConfigType, Importance, with_prefix
 from penstock.api.validators import ValidString, at_least
 
 OPTION = "option."
@@ -172,7 +172,7 @@ class SinkSettings:
             evolution=values["schema.evolution"],
             interval=values["trigger.interval.ms"] / 1000,
             most=values["batch.max.records"],
-            options=options_of(config),
+            options=with_prefix(config, OPTION),
         )
 
 
@@ -186,11 +186,6 @@ def format_named(text: str) -> str:
     """Spark takes the short names of formats in any case; what it takes for a class is left as it is."""
     name = text.strip()
     return name.casefold() if name.casefold() in _KNOWN else name
-
-
-def options_of(config: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of Spark's reader or writer."""
-    return {name[len(OPTION) :]: value for name, value in config.items() if name.startswith(OPTION)}
 
 
 def sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:

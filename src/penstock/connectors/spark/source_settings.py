@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from penstock.api.config import ConfigDef, ConfigType, Importance
+from penstock.api.config import ConfigDef, ConfigType, Importance, with_prefix
 from penstock.api.validators import NonEmptyString, at_least
-from penstock.connectors.spark.sink_settings import IN_FOLDERS, format_named, options_of
+from penstock.connectors.spark.sink_settings import IN_FOLDERS, OPTION, format_named
 
 BOUNDARY = "transaction.boundary"
 CHECKPOINT = "checkpoint.location"
@@ -108,7 +108,7 @@ class SourceSettings:
             sql=(values["sql"] or "").strip().rstrip(";") or None,
             key=tuple(values["key.columns"]),
             interval=values["trigger.interval.ms"] / 1000,
-            options=options_of(config),
+            options=with_prefix(config, OPTION),
         )
 
 

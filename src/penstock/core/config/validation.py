@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from penstock.api.config import ConfigKeyInfo, ConfigValue
+from penstock.api.config import ConfigKeyInfo, ConfigValue, with_prefix
 from penstock.api.connector import Connector
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.returned import validated
@@ -234,7 +234,7 @@ def _converter_infos(
             chosen.add_error(f"Failed to load ConfigDef from {use} converter: {error}")
         return None
     prefix = f"{key}."
-    own = {name.removeprefix(prefix): value for name, value in props.items() if name.startswith(prefix)}
+    own = with_prefix(props, prefix)
     try:
         return prefixed_infos(config.keys, config.validate({"converter.type": use, **own}, catalog.load), prefix)
     except TimeoutError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from penstock.api.config import with_prefix
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.kafka import TopicSpec
 from penstock.core.model.records import (
@@ -20,7 +21,7 @@ from penstock.core.model.records import (
     TasksCommit,
     TopicStatus,
 )
-from penstock.kafka.client_settings import internal, own_client_id, reads_committed, with_prefix
+from penstock.kafka.client_settings import internal, own_client_id, reads_committed
 from penstock.kafka.log.outages import Outages
 from penstock.kafka.log.privileged_writer import PrivilegedWriter
 from penstock.kafka.log.progress import Ends, OnDone

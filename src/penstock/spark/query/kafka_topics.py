@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from penstock.api.config import with_prefix
 from penstock.api.errors import ConfigError
 from penstock.connectors.spark.sink_settings import OPTION
 from penstock.core.config.internal_topics import OF_KAFKA, InternalTopics
@@ -48,7 +49,7 @@ def read_settings(config: Mapping[str, str], internal: InternalTopics) -> Mappin
     """Return the configuration with which SparkSource reads no internal topic; raises as ``read_options``."""
     if not is_kafka(config.get("format") or ""):
         return config
-    given = {name.removeprefix(OPTION): value for name, value in config.items() if name.startswith(OPTION)}
+    given = with_prefix(config, OPTION)
     return {**config, **{f"{OPTION}{name}": value for name, value in read_options(given, internal).items()}}
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from penstock.api.config import with_prefix
 from penstock.api.errors import KafkaError
 from penstock.core.config.catalog import Kind, PluginClass
 from penstock.core.config.clients import ADMIN_SETTINGS
@@ -34,7 +35,6 @@ from penstock.kafka.client_settings import (
     connector_consumer,
     connector_producer,
     own_client_id,
-    with_prefix,
 )
 from penstock.kafka.fencing import transactional_id
 from penstock.kafka.letters.replay import group_of

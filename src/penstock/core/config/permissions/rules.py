@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
-from penstock.api.config import ConfigType, parse_type
+from penstock.api.config import ConfigType, parse_type, with_prefix
 from penstock.api.paths import PATHS_ALLOWED, PathReader
 from penstock.api.programs import (
     DLT_PYTHON,
@@ -184,14 +184,14 @@ class Permissions:
     def _of_queries(self, connector: str, props: Props) -> Iterator[Problem]:
         if connector in (SPARK_SINK, JDBC_SINK):
             # Spark's Kafka source gets them, too.
-            overrides = {key.removeprefix(CONSUMER): value for key, value in props.items() if key.startswith(CONSUMER)}
+            overrides = with_prefix(props, CONSUMER)
             yield from java_problems(overrides, CONSUMER)
         if connector not in QUERIES:
             return
         kind = (props.get("format") or "parquet").strip().casefold()
         if kind not in map(str.casefold, self.formats):
             yield "format", f"{kind} is not among the formats that `{FORMATS_ALLOWED}` of the worker allows"
-        options = {key.removeprefix(_OPTION): value for key, value in props.items() if key.startswith(_OPTION)}
+        options = with_prefix(props, _OPTION)
         for key, problem in option_problems(kind, options, self.options):
             yield f"{_OPTION}{key}", problem
         if kind == "jdbc":
@@ -216,7 +216,7 @@ class Permissions:
     def _of_databases(self, connector: str, props: Props) -> Iterator[Problem]:
         if connector not in (JDBC_SINK, JDBC_SOURCE):
             return
-        options = {key.removeprefix(_CONNECTION): value for key, value in props.items() if key.startswith(_CONNECTION)}
+        options = with_prefix(props, _CONNECTION)
         options = {name: value for name, value in options.items() if name not in _NO_PROPERTIES}
         for key, problem in self._jdbc().problems(options):
             yield f"{_CONNECTION}{key}", problem

@@ -28,6 +28,7 @@ from openlineage.client.facet_v2 import (
 )
 from openlineage.client.uuid import generate_static_uuid
 
+from penstock.api.config import with_prefix
 from penstock.api.errors import ConfigError
 from penstock.core.config.connector import LABELS
 from penstock.core.model.events import LoopEvent
@@ -202,7 +203,7 @@ def _job(change: RunChange, config: Mapping[str, str], place: JobPlace) -> Job:
             processingType="STREAMING", integration=SOURCE, jobType=change.connector.kind.upper()
         )
     }
-    labels = {name.removeprefix(LABELS): value for name, value in config.items() if name.startswith(LABELS)}
+    labels = with_prefix(config, LABELS)
     if labels:
         facets["tags"] = tags_job.TagsJobFacet(
             tags=[tags_job.TagsJobFacetFields(key=key, value=value, source="USER") for key, value in labels.items()]
