@@ -169,7 +169,6 @@ class ConnectorProducer:
 
     def __init__(self, producer: Producer, guard: TopicGuard) -> None:
         self._producer, self._guard = producer, guard
-        self._checked: set[str] = set()
         self._lock = threading.Lock()
 
     def send(
@@ -183,10 +182,8 @@ class ConnectorProducer:
         def delivered(error: BrokerError | None, _: object) -> None:
             on_delivery(None if error is None else _failed(error))
 
-        if topic not in self._checked:
-            with self._lock:
-                self._guard.check_written((topic,))
-            self._checked.add(topic)
+        with self._lock:
+            self._guard.check_written((topic,))
         try:
             self._producer.produce(topic, value, key, partition=partition, on_delivery=delivered)
         except KafkaException as error:
@@ -353,14 +350,15 @@ def _change(name: str, value: str | None) -> ConfigEntry:
 class ConnectorClients:
     """``KafkaClients`` of the runtime.
 
-    ``internal`` returns the topics that no connector may use; called when a client is made, it may block.
+    ``internal`` returns the topics that no connector may use as they are known now. Called when a client is made, and
+    whenever it is to use topics; it may block.
     """
 
     def __init__(self, internal: Callable[[], InternalTopics] = InternalTopics) -> None:
         self._internal = internal
 
     def _guard(self, settings: Mapping[str, str]) -> TopicGuard:
-        return guard_of(self._internal(), settings)
+        return guard_of(self._internal(), settings).follow(self._internal)
 
     def check_topics(self, settings: Mapping[str, str], topics: Iterable[str], *, writing: bool) -> None:
         guard = self._guard(settings)

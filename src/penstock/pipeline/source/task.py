@@ -32,7 +32,7 @@ from penstock.kafka.client_settings import connector_admin, connector_producer, 
 from penstock.kafka.clients import admin_like, make_admin, new_producer, producer_config
 from penstock.kafka.connector_clients import ConnectorClients
 from penstock.kafka.security.settings import Security
-from penstock.kafka.topic_guard import TopicGuard, guard_of
+from penstock.kafka.topic_guard import Latest, TopicGuard, guard_of
 from penstock.pipeline.broker_errors import unsent
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
@@ -84,11 +84,12 @@ class SourceContext:
     metrics: Metrics
     """The metrics of the run, for tasks of our own whose records are sent elsewhere."""
     internal: InternalTopics = NO_INTERNAL_TOPICS
-    """The topics that no record may be read from or written to."""
+    """The topics that no record may be read from or written to, as they were known at the start."""
+    latest: Latest = lambda: None
 
     @property
     def kafka(self) -> KafkaClients:
-        return ConnectorClients(lambda: self.internal)
+        return ConnectorClients(lambda: self.latest() or self.internal)
 
 
 def run_source_task(
@@ -148,7 +149,13 @@ def run_source_task(
             _admin_guard(spec).follow(lambda: control.internal_topics),
         )
         task.context = SourceContext(
-            dict(spec.config), offsets, transaction, plugins.of(), metrics, spec.internal_topics
+            dict(spec.config),
+            offsets,
+            transaction,
+            plugins.of(),
+            metrics,
+            spec.internal_topics,
+            lambda: control.internal_topics,
         )
         stop = StopOnce(task.stop, control.calls)
         stack.callback(stop)
