@@ -20,8 +20,8 @@ from penstock.wire.framing import FrameDecoder, frame
 
 F = TypeVar("F", PreviewFailure | None, StepFailure | None)
 
-AT_ONCE = 2
-"""Maximum number of previews of a worker that run at the same time."""
+AT_ONCE = 4
+"""Maximum number of previews of a worker that run at the same time; a user of the REST interface may have half."""
 TIME_LIMIT_S = 60.0
 MAX_ANSWER = 1 << 30
 """Bytes."""

@@ -121,3 +121,21 @@ def test_a_broken_pattern() -> None:
         RestSettingError, match=r"`access\.control\.allow\.origin` has \(, which is no regular expression"
     ):
         Origins.of({"access.control.allow.origin": "("})
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil"},
+        {"Origin": "http://evil", "Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_a_page_of_another_origin_opens_no_stream(configured: Callable[..., Any], headers: dict[str, str]) -> None:
+    stream = "/penstock/v1/connectors/c/logs/stream"
+    assert configured({}).get(stream, headers=headers).status_code == 403
+    assert configured({})("HEAD", stream, headers=headers).status_code == 403
+    assert configured({})("HEAD", stream, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
+    every = configured({"access.control.allow.origin": "*"})
+    assert every("HEAD", stream, headers={"Origin": "http://evil", **headers}).status_code == 200

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import bcrypt
 import httpx
 import pytest
 
 from penstock.core.model import messages as m
 from penstock.core.model.records import TaskStatus
 from penstock.core.model.tasks import TaskId
+from penstock.http.access.gate import authentication
+from penstock.http.app import make_router
 from penstock.http.client import Client
 from penstock.http.client_errors import WorkerError
 from penstock.http.routes import history
@@ -111,3 +118,37 @@ def test_followers_are_limited(client: Client, cluster: RestCluster, monkeypatch
             return False
 
     until(followed, "that there is room again")
+
+
+@pytest.mark.security
+def test_one_user_leaves_streams_to_others(
+    cluster: RestCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """However many the user opens at the same moment; without users, the same holds for each address."""
+    monkeypatch.setattr(history, "PAUSE_S", 0.01)
+    hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()
+    (tmp_path / "htpasswd").write_text("".join(f"{user}:{hashed}\n" for user in ("vic", "ada")))
+    guard = authentication({"penstock.authentication.htpasswd": str(tmp_path / "htpasswd")}, {})
+    app = make_router(lambda request: cluster.submit("one", request), httpx.AsyncClient(verify=False), guard=guard)
+    with serve(app) as url, httpx.Client(base_url=url, timeout=900) as vic, httpx.Client(base_url=url) as ada:
+        vic.auth, ada.auth = ("vic", "right"), ("ada", "right")
+
+        def begin(client: httpx.Client) -> httpx.Response:
+            return client.send(client.build_request("GET", f"{LOGS}/stream"), stream=True)
+
+        with ThreadPoolExecutor(30) as pool:
+            opened = list(pool.map(begin, [vic] * 30))
+        statuses = Counter(each.status_code for each in opened)
+        assert statuses == {200: history.MAX_STREAMS_OF_CLIENT, 429: 30 - history.MAX_STREAMS_OF_CLIENT}
+        (refused, *_) = (each for each in opened if each.status_code == 429)
+        assert "The user vic follows 10 logs" in refused.read().decode()
+        with contextlib.closing(begin(ada)) as others:
+            assert others.status_code == 200
+        for each in opened:
+            each.close()
+
+        def room() -> bool:
+            with contextlib.closing(begin(vic)) as again:
+                return again.status_code == 200
+
+        until(room, "that there is room again")

@@ -27,6 +27,8 @@ DEFAULT_METHODS = ("GET", "POST", "HEAD")
 ALLOWED_HEADERS = "Content-Type"
 MAX_AGE_S = "60"
 _READS = ("GET", "HEAD", "OPTIONS")
+_STREAM = "/stream"
+"""End of the paths of streams, of which a page of another origin could open as many as the browser's user may have."""
 _OTHERS = ("cross-site", "same-site")
 """Values of ``Sec-Fetch-Site`` in requests by pages of other origins."""
 _PORTS = {"http": "80", "https": "443"}
@@ -93,7 +95,8 @@ class ChangesByOthers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = Headers(scope=scope)
         origin = given.get("origin", "")
-        refused = scope["method"] not in _READS and _by_another(given)
+        changes = scope["method"] not in _READS or scope["path"].endswith(_STREAM)
+        refused = changes and _by_another(given)
         if not refused or (self._origins is not None and self._origins.allow(origin)):
             await self._app(scope, receive, send)
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -23,11 +23,12 @@ from penstock.http.access.authentication.basic_auth import BasicAuth
 from penstock.http.access.authentication.forwarded import Forwarded
 from penstock.http.access.authentication.guard import Authentication, Tokens
 from penstock.http.access.authentication.htpasswd import Htpasswd
-from penstock.http.access.authentication.principals import Principal, forwarded_to, principal_of
+from penstock.http.access.authentication.principals import Principal, client_of, forwarded_to, principal_of
 from penstock.http.access.files import ReloadedFile
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.masking import Passwords, ReplyMask
 from penstock.http.access.roles import ACTIONS, Roles
+from penstock.http.access.shares import Shares
 from penstock.threads import in_thread
 
 Ask = Callable[[m.Request], Awaitable[m.Reply | Response]]
@@ -67,6 +68,7 @@ JWKS = "penstock.authentication.oidc.jwks"
 class RequestGate:
     roles: ReloadedFile[Roles] | None = None
     passwords: Passwords = lambda config: ()
+    shares: Shares = field(default_factory=Shares)
 
     async def __call__(self, http: Request, request: m.Request, ask: Ask) -> m.Reply | Response:
         """Return the reply to a request, masked for its principal. Raises Refused (403) for one that is not allowed."""
@@ -82,7 +84,8 @@ class RequestGate:
             write(None)
         before = await self._config(request, ask) if recorded else {}
         try:
-            answer = await ask(request)
+            async with self.shares.room(client_of(http), request):
+                answer = await ask(request)
         except m.Refused as refused:
             if recorded or isinstance(request, m.CheckSignature):
                 write(refused.status)

@@ -1,13 +1,14 @@
 """Limits for clients: size of bodies, time for headers and bodies, number of connections.
 
 Connections are bounded so that slow senders and idle clients leave room for others: when there are too many, the one
-that has sent nothing complete for the longest time is closed in favour of the new one. With TLS they count from before
-their handshake on, for which they have the time for headers.
+that has sent nothing complete for the longest time is closed in favour of the new one, of the address that has most
+connections. With TLS they count from before their handshake on, for which they have the time for headers.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -27,6 +28,8 @@ MAX_CONNECTIONS = "penstock.rest.max.connections"
 DEFAULTS = {MAX_BODY: 16 * 2**20, HEADER_TIMEOUT: 30_000, BODY_TIMEOUT: 60_000, MAX_CONNECTIONS: 512}
 BODIES_AT_ONCE = 16
 """Bodies of maximum size that are held in memory at a time."""
+BODIES_OF_ADDRESS = 12
+"""Of these, bodies of clients at one address."""
 LINGER_S = 5.0
 """Seconds for which the rest of a refused body is read and dropped, so that the client reads the reply."""
 
@@ -57,21 +60,29 @@ class Bodies:
 
     def __init__(self, limit: int) -> None:
         self._limit, self._held = limit, 0
+        self._held_of: Counter[str] = Counter()
+        """Bytes that are held of each address."""
 
     def bounded(self, scope: Scope, receive: Receive) -> BoundedBody:
         """Wrap ``receive`` for one request; the caller calls ``release`` when it has been answered."""
         return BoundedBody(self, scope, receive)
 
-    def take(self, size: int, of_request: int) -> None:
-        """Raises Refused: 413 for a body that is too large, 503 if too many are held."""
+    def take(self, size: int, of_request: int, address: str = "") -> None:
+        """Raises Refused: 413 for a body that is too large, 503 if too many are held, of all or of this address."""
         if of_request > self._limit:
             raise Refused(413, f"The request's body is larger than {self._limit} bytes (`{MAX_BODY}`)")
         if self._held + size > BODIES_AT_ONCE * self._limit:
             raise Refused(503, "This worker is receiving too many large requests at once; try again")
+        if address and self._held_of[address] + size > BODIES_OF_ADDRESS * self._limit:
+            raise Refused(503, f"{address} is sending too many large requests at once; try again")
         self._held += size
+        self._held_of[address] += size
 
-    def give_back(self, size: int) -> None:
+    def give_back(self, size: int, address: str = "") -> None:
         self._held -= size
+        self._held_of[address] -= size
+        if not self._held_of[address]:
+            del self._held_of[address]
 
 
 class BoundedBody:
@@ -79,18 +90,19 @@ class BoundedBody:
         self._bodies, self._receive, self._taken = bodies, receive, 0
         given = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
         self._said = int(given) if given.isdigit() and len(given) < 20 else 0
+        self._address: str = scope["client"][0] if scope.get("client") else ""
 
     async def __call__(self) -> Message:
         """Raises Refused (413, 503)."""
         self._bodies.take(0, self._said)
         message = await self._receive()
         size = len(message.get("body", b""))
-        self._bodies.take(size, self._taken + size)
+        self._bodies.take(size, self._taken + size, self._address)
         self._taken += size
         return message
 
     def release(self) -> None:
-        self._bodies.give_back(self._taken)
+        self._bodies.give_back(self._taken, self._address)
         self._taken = 0
 
 
@@ -138,8 +150,15 @@ class BoundedProtocol(H11Protocol):
         if len(others) < self.limits.connections:
             return
         waiting = [each for each in others if each._is_idle] or [each for each in others if each.cycle.more_body]
-        for each in sorted(waiting, key=lambda each: each._since)[: len(others) - self.limits.connections + 1]:
+        of_address = Counter(each._address for each in others)
+        waiting.sort(key=lambda each: (-of_address[each._address], each._since))
+        for each in waiting[: len(others) - self.limits.connections + 1]:
             each._cut()
+
+    @property
+    def _address(self) -> str:
+        """Address of the client; empty until the handshake has ended."""
+        return str(self.client[0]) if self.client else ""
 
     def _cut(self) -> None:
         if (task := self.accepted.pop(self, None)) is not None:

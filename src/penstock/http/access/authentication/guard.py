@@ -17,7 +17,7 @@ MAX_NAME_LENGTH = 100
 
 
 class Passwords(Protocol):
-    async def knows(self, name: str, password: str) -> bool: ...
+    async def knows(self, name: str, password: str, address: str = "") -> bool: ...
 
 
 class Tokens(Protocol):
@@ -65,7 +65,7 @@ class Authentication:
                 return Principal(*known, how="token", address=address)
         name, password = credentials(header)
         given = name is not None and password is not None
-        if given and self.passwords is not None and await self.passwords.knows(name or "", password or ""):
+        if given and self.passwords is not None and await self.passwords.knows(name or "", password or "", address):
             return Principal(name, how="basic", address=address)
         if self.basic is not None and self.basic(request) is None:
             return Principal(name, how="basic" if name else "none", address=address)

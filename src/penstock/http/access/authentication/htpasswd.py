@@ -12,6 +12,7 @@ import hmac
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,7 +22,7 @@ from penstock.http.access.files import ReloadedFile
 from penstock.http.access.listeners import RestSettingError
 
 REMEMBERED_S = 300.0
-MAX_WAITING = 32
+MAX_WAITING, MAX_WAITING_OF_ADDRESS = 32, 24
 _NOBODY = b"$2b$10$" + b"." * 53
 _HASH = re.compile(r"\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}", re.ASCII)
 
@@ -33,23 +34,28 @@ class Htpasswd:
         self._salt = secrets.token_bytes(32)
         self._right: dict[bytes, tuple[float, bytes]] = {}
         self._threads = ThreadPoolExecutor(2, "passwords")
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
 
-    async def knows(self, name: str, password: str) -> bool:
+    async def knows(self, name: str, password: str, address: str = "") -> bool:
+        """Return whether this is the password of the user. ``address``: the client's; of each address only
+        some passwords are checked at a time, so that a flood of one does not lock out the others.
+        """
         users = self._file.content()
         hashed = users.get(name)
         given = hmac.digest(self._salt, f"{name}\n{password}".encode(), hashlib.sha256)
         until, of = self._right.get(given, (0.0, b""))
         if hashed is not None and of == hashed and time.monotonic() < until:
             return True
-        if self._waiting >= MAX_WAITING:
+        if self._waiting.total() >= MAX_WAITING or self._waiting[address] >= MAX_WAITING_OF_ADDRESS:
             return False
-        self._waiting += 1
+        self._waiting[address] += 1
         try:
             loop, encoded = asyncio.get_running_loop(), password.encode()[:72]
             right = await loop.run_in_executor(self._threads, bcrypt.checkpw, encoded, hashed or _slowest(users))
         finally:
-            self._waiting -= 1
+            self._waiting[address] -= 1
+            if not self._waiting[address]:
+                del self._waiting[address]
         if right and hashed is not None:
             if len(self._right) > 10_000:
                 self._right.clear()
