@@ -132,6 +132,47 @@ def test_a_dead_letter_is_shown_and_replayed_when_the_cause_is_fixed(dlq: Run, s
     assert len(kafka.values(sink.topic)) == 3
 
 
+@pytest.mark.security
+def test_dead_letters_that_name_a_strangers_topic_are_skipped(dlq: Run, sink: Sink, kafka: Kafka) -> None:
+    config, foreign = f"{sink.worker.name}-config", kafka.create_topic()
+    named = {"topic": foreign, "partition": "0", "connector.name": sink.name}
+
+    def hostile(topic: str) -> Record:
+        headers = {**named, "topic": topic}
+        return Record("evil", "k", 0, tuple((f"__connect.errors.{k}", v.encode()) for k, v in headers.items()))
+
+    kafka.produce(sink.queue, [hostile(foreign), hostile(config), hostile("a\x1b[2Jb")])
+    url = f"/penstock/v1/connectors/{sink.name}/dead-letters/replay"
+    sink.stop(kafka)
+    before = len(kafka.values(config))
+    planned = dlq("replay", sink.name, "--dry-run")
+    assert (planned.exit_code, planned.stdout.endswith(f"connector {sink.name}: 1 to {sink.topic}.\n")) == (1, True)
+    assert f'{sink.queue}-0-1: It names topic "{foreign}"' in " ".join(planned.stderr.split())
+    assert "\x1b" not in planned.stderr
+    asked = sink.worker.http.post(url, json={"dry_run": True}).json()
+    assert (asked["skipped"], [each["record"] for each in asked["skipped_records"]]) == (
+        3,
+        [f"{sink.queue}-0-{offset}" for offset in (1, 2, 3)],
+    )
+    answer = sink.worker.http.post(url, json={"topic": config, "dry_run": True})
+    assert (answer.status_code, "is no topic that connector" in answer.json()["message"]) == (400, True)
+    config_of = {**sink.worker.get(f"/connectors/{sink.name}/config"), "topics.regex": ".*-.*"}
+    del config_of["topics"]
+    config_of["errors.deadletterqueue.topic.name"] = queue = sink.queue.replace("-", "_")
+    assert sink.worker.http.put(f"/connectors/{sink.name}/config", json=config_of).status_code in (200, 201)
+    kafka.create_topic(queue)
+    kafka.produce(queue, [hostile(config), hostile("__consumer_offsets"), hostile(sink.topic)])
+    replayed = dlq("replay", sink.name)
+    assert (replayed.exit_code, replayed.stdout) == (
+        1,
+        f"Replayed 1 record of connector {sink.name}: 1 to {sink.topic}.\n",
+    )
+    by_rest = sink.worker.http.post(url, json={}).json()
+    assert (by_rest["replayed"], by_rest["skipped"]) == ([], 2)
+    assert kafka.values(foreign) == []
+    assert b"evil" not in kafka.values(config)[before:]
+
+
 def test_invalid_options_are_refused(
     dlq: Run, sink: Sink, worker: WorkerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,14 @@ def test_named_topics_are_refused(option: str, value: str) -> None:
     assert read_settings(config, INTERNAL) == config
 
 
+def test_addresses_are_found_in_any_case_and_only_once() -> None:
+    options = {"Kafka.Bootstrap.Servers": "A:1", "subscribe": "w.config"}
+    with pytest.raises(InternalTopicError):
+        read_options(options, INTERNAL)
+    with pytest.raises(ConfigError, match="given twice"):
+        read_options({**options, "kafka.bootstrap.servers": "elsewhere:1"}, INTERNAL)
+
+
 def test_an_option_of_the_sink_names_no_internal_topic() -> None:
     for topic in ("w.config", " x-2", "__consumer_offsets"):
         with pytest.raises(InternalTopicError, match="which no connector may write"):

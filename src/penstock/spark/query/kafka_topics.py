@@ -39,9 +39,15 @@ def refused_in(text: str) -> str | None:
 
 
 def guard_of_options(options: Mapping[str, str], internal: InternalTopics) -> TopicGuard:
-    """Make the guard of the clients that Spark makes with these options of its Kafka source or sink."""
-    given = {name.strip(): value for name, value in options.items()}
-    client = {name[len(_CLIENT) :]: value for name, value in given.items() if name.casefold().startswith(_CLIENT)}
+    """Make the guard of the clients that Spark makes with these options of its Kafka source or sink.
+
+    Raises ConfigError for an option that is given twice, of which Spark would take one.
+    """
+    client: dict[str, str] = {}
+    for given, value in options.items():
+        name = given.strip().casefold()
+        if name.startswith(_CLIENT) and client.setdefault(name[len(_CLIENT) :], value) != value:
+            raise ConfigError(f"option.{given}", value, "The option is given twice, with another value")
     return guard_of(internal, client)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.errors import ConfigError
 from penstock.api.paths import PATHS_ALLOWED, PathReader, path_problem
 from penstock.core.config.catalog import Catalog, Kind
 from penstock.core.config.connector import CONNECTOR_CLASS
@@ -77,7 +77,7 @@ class WorkerPermissions:
         found = self._rule_problems(catalog, props)
         if not found:
             plugin = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
-            found += self.topics.problems(plugin, props, may_connect=self._may_connect(catalog, props))
+            found += self.topics.problems(plugin, props, may_connect=partial(self._may_connect, catalog, props))
         return found
 
     def _rule_problems(self, catalog: Catalog, props: Mapping[str, str | None]) -> list[tuple[str, str]]:
@@ -93,7 +93,7 @@ class WorkerPermissions:
         """Whether the overrides of clients are allowed. Only then may a client be made before the connector runs."""
         try:
             self._check_policy(catalog, props, None)
-        except (ConnectError, Refused):
+        except Exception:  # the policy may be a plugin; its answer is reported where it is asked for good
             return False
         return True
 
@@ -123,7 +123,7 @@ class WorkerPermissions:
 
     def _check_topics(self, catalog: Catalog, props: Mapping[str, str | None]) -> None:
         plugin = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
-        self.topics.check(plugin, props, may_connect=self._may_connect(catalog, props))
+        self.topics.check(plugin, props, may_connect=partial(self._may_connect, catalog, props))
 
     def _check_policy(self, catalog: Catalog, props: Mapping[str, str | None], clients: Collection[str] | None) -> None:
         found = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())

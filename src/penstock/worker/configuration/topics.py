@@ -21,6 +21,7 @@ from penstock.core.config.internal_topics import (
 from penstock.core.config.overrides import CONSUMER, PRODUCER
 from penstock.core.config.permissions.topics import (
     OFFSETS_OF_WORKER,
+    OPTIONS,
     WorkerNames,
     joins_worker_group,
     name_problems,
@@ -126,25 +127,26 @@ class WorkerTopics:
 
     # -- a connector's configuration
 
-    def problems(self, found: PluginClass | None, props: Props, *, may_connect: bool) -> list[Problem]:
+    def problems(self, found: PluginClass | None, props: Props, *, may_connect: Callable[[], bool]) -> list[Problem]:
         """Find settings of a resolved configuration that name what is internal.
 
-        ``may_connect``: whether its clients' settings are allowed, so that their brokers may be asked for the ID of
-        their cluster; otherwise clusters with other addresses than the worker's are left to the check at run time.
+        ``may_connect`` returns whether its clients' settings are allowed, so that their brokers may be asked for the ID
+        of their cluster; otherwise clusters with other addresses than the worker's are left to the check at run time.
         """
         if found is None:
             return []
         given = {name: value for name, value in props.items() if value is not None}
         source = Kind.SOURCE in found.kinds
         internal = self._here()
-        if may_connect and self._may_be_elsewhere(found.java_name, given, source, internal):
+        asks = self._may_be_elsewhere(found.java_name, given, source, internal) and may_connect()
+        if asks:
             internal = self.internal()
 
         def cluster_of(client: str) -> str | None:
             settings = self._client(client, given)
             if internal.is_here(bootstrap_servers(settings)):
                 return internal.cluster
-            return self.clusters.of(settings) if may_connect and internal.cluster else None
+            return self.clusters.of(settings) if asks else None
 
         return [
             *topic_problems(found.java_name, given, source, internal, cluster_of),
@@ -152,7 +154,7 @@ class WorkerTopics:
             *(name_problems(given, self._names(given.get("name", ""))) if _has_names(given) else ()),
         ]
 
-    def check(self, found: PluginClass | None, props: Props, *, may_connect: bool) -> None:
+    def check(self, found: PluginClass | None, props: Props, *, may_connect: Callable[[], bool]) -> None:
         """Do the same before clients are made. Raises InternalTopicError."""
         for key, problem in self.problems(found, props, may_connect=may_connect):
             raise InternalTopicError(f"{key}: {problem}")
@@ -181,6 +183,9 @@ class WorkerTopics:
         if prefix == CONSUMER:
             return connector_consumer(worker, props, "penstock-cluster-id")
         own = with_prefix(props, prefix)
+        if prefix == OPTIONS:  # Spark takes names of options in any case
+            lower = {name.strip().casefold(): value for name, value in props.items()}
+            own = with_prefix(lower, prefix)
         return {name: value for name, value in own.items() if name in ADMIN_SETTINGS.keys}
 
     def _of_offsets(self, connector: str, props: Config, source: bool, internal: InternalTopics) -> Iterator[Problem]:
