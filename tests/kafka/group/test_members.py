@@ -47,4 +47,5 @@ def test_a_coordinator_that_says_nothing(bootstrap: str, start: Callable[..., Wo
     assert members.urls() == ("http://a:8083/",)  # as in a rebalance
     clock.now += KEPT_S
     assert members.urls() == ()
-    assert GroupMembers({"bootstrap.servers": "localhost:1"}, group).urls() == ()
+    unreachable = GroupMembers({"bootstrap.servers": "localhost:1", "group.id": group}, group)
+    assert unreachable.urls() == ()
