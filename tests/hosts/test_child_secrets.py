@@ -103,6 +103,7 @@ def test_operators_pass_on_more(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.setenv(ENVIRONMENT, plugin_environment(config, allowed))
         assert SECRETS.keys() & child_environment().keys() == wanted
+        assert HostSettings().conf().get(f"spark.executorEnv.{ENVIRONMENT}", "") == os.environ[ENVIRONMENT]
 
 
 def test_options_with_secrets_are_in_a_file_of_this_user(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConfigError
-from penstock.api.processes import child_environment
+from penstock.api.processes import ENVIRONMENT, child_environment
 from penstock.core.config.secrets import LOOKS_SECRET
 from penstock.embedded.home import EmbeddedError
 from penstock.hosts.jvm.shipped import is_shipping, pack
@@ -236,6 +236,8 @@ class HostSettings:
         elif "spark.authenticate.secret" in conf:
             conf = _PROTECTED | conf
         conf.setdefault(f"spark.executorEnv.{PLUGIN_PATH}", ",".join(self.plugin_path))
+        if allowed := os.environ.get(ENVIRONMENT):  # for JVMs that tasks start on other machines
+            conf.setdefault(f"spark.executorEnv.{ENVIRONMENT}", allowed)
         # A local cluster's executors don't inherit what this process found Penstock by.
         if (path := os.environ.get("PYTHONPATH")) and local:
             conf.setdefault("spark.executorEnv.PYTHONPATH", path)
