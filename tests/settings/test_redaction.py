@@ -281,7 +281,9 @@ def test_secrets_that_nobody_has_learned_are_hidden_by_their_look() -> None:
 def test_secrets_in_values_of_any_setting_are_learned() -> None:
     redaction = Redaction()
     redaction.learn(
-        {"http.headers": "Authorization: Bearer canary-of-header, Accept: x", "dsn": "https://canarytoken@host/1"}
+        {"http.headers": "Authorization: Bearer canary-of-header, Accept: x", "dsn": "https://canary0token@host/1"}
     )
-    assert redaction.clean("it said canarytoken") == "it said [hidden]"
+    assert redaction.clean("it said canary0token") == "it said [hidden]"
+    redaction.learn({"registry.url": "https://admin@registry"})
+    assert redaction.clean("admin of https://admin@registry") == "admin of https://[hidden]@registry"
     assert "canary-of-header" not in redaction.clean("Bearer canary-of-header, Accept: x was refused")

@@ -37,6 +37,8 @@ _USER = re.compile(r"://[^/:;?\[\s]*:(?!\d+(?:[/?;,]|$))")
 _END = re.compile(r"[/?\s]")
 _SPACE = re.compile(r"\s")
 _MAX_PASSWORD = 200
+_NAME = re.compile(r"[A-Za-z_.-]{1,15}")
+"""A text that is more likely the name of a user than a token."""
 _OTHERS = tuple(
     map(
         re.compile,
@@ -144,7 +146,7 @@ def _passwords(text: str) -> Iterator[str]:
         yield text[start:end]
     for each in _OTHERS:
         yield from (found["secret"] for found in each.finditer(text))
-    yield from looking_secret(text)
+    yield from (secret for secret in looking_secret(text) if not _NAME.fullmatch(secret))
 
 
 def _replaced(text: str, mask: str) -> str:

@@ -40,7 +40,7 @@ export async function logs(root, shown, signal) {
 
   function add({ time, level: of, task: number, worker, logger, message }) {
     const where = number === null ? "connector" : `task ${number}`;
-    lines.append(h("li", { class: of }, `${time} ${of} ${where} ${worker} ${logger}\n${message}`));
+    lines.append(h("li", { class: of }, `${time} ${of} ${where} ${worker} ${logger}\n${message.replaceAll("\n", "\n    ")}`));
     while (lines.children.length > MAX) lines.firstChild.remove();
     if (follow.checked) lines.scrollTop = lines.scrollHeight;
   }
