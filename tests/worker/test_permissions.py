@@ -59,7 +59,7 @@ def test_nothing_is_imported_that_is_not_allowed(tmp_path: Path, monkeypatch: py
     refused = validated(function("penstock_test_trap:f"))
     wanted = "is not among the functions that `penstock.functions.allowed` of the worker allows"
     assert list(refused) == ["transforms.t.function"]
-    assert refused["transforms.t.function"] == [f"penstock_test_trap:f {wanted}"]
+    assert refused["transforms.t.function"] == [f"transforms.t.function: penstock_test_trap:f {wanted}"]
     assert not ran.exists()
     assert validated(function("penstock_test_trap:f"), penstock__functions__allowed="penstock_test_trap.f") == {}
     assert ran.exists()
@@ -105,7 +105,7 @@ def test_a_denied_class_is_not_touched(tmp_path: Path) -> None:
     config = {"connector.class": "penstock_test_denied.Denied", "name": "n"}
     found = validated(config, plugin__path=str(tmp_path), penstock__plugins__denied="*.Denied")
     denied = "is denied by `penstock.plugins.denied` of the worker"
-    assert found == {"connector.class": [f"penstock_test_denied.Denied {denied}"]}
+    assert found == {"connector.class": [f"connector.class: penstock_test_denied.Denied {denied}"]}
     settings = {"plugin.path": str(tmp_path), "penstock.plugins.denied": "*.Denied"}
     worker = WorkerSettings.standalone_of(WORKER | settings)
     plugins = Plugins.discover(worker.plugin_path)

@@ -149,7 +149,9 @@ def validate_connector(
         problems = [(CONNECTOR_CLASS, str(error)), (CONNECTOR_VERSION, str(error))]
         return _not_usable(catalog, props, name, newest, problems)
     if forbidden := worker.forbidden(catalog, props):
-        infos = _not_usable(catalog, props, name, newest, forbidden)
+        # The message of a request that is refused has these sentences without their settings.
+        named = [(key, sentence if sentence.startswith(key) else f"{key}: {sentence}") for key, sentence in forbidden]
+        infos = _not_usable(catalog, props, name, newest, named)
         return infos if raw is None else infos.as_given(props, raw)
     with asking():
         connector = make()
