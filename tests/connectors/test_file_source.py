@@ -13,7 +13,6 @@ import pytest
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.api.origin import OriginChangedError, is_origin
 from penstock.api.schema import BYTES, STRING
 from penstock.api.source import SourceProgress
 from penstock.api.testing import MemoryOffsets, MemorySourceContext, run_source
@@ -36,25 +35,6 @@ class Reading:
     def _poll(self) -> list[Any]:
         batch = self.task.poll()
         return [] if batch is None else batch.values
-
-
-def committed_run(file: Path, offsets: MemoryOffsets, polls: int = 3, **config: str) -> list[Any]:
-    """The lines of a run whose offsets are all committed, as the runtime does."""
-    task = FileStreamSourceTask()
-    task.context = MemorySourceContext({}, offsets)
-    task.start({"file": str(file), "topic": "t", **config})
-    found = []
-    try:
-        for _ in range(polls):
-            batch = task.poll()
-            if batch is not None:
-                assert isinstance(batch.origin, SourceOrigin)
-                found += batch.values
-                offsets.pairs.append((batch.origin.partitions[-1], batch.origin.offsets[-1]))
-            offsets.pairs += task.uncarried_offsets()
-    finally:
-        task.stop()
-    return found
 
 
 @pytest.fixture
@@ -328,86 +308,3 @@ def test_idle_source_looks_less_often(reading: Start, tmp_path: Path) -> None:
         more.write("two\n")
     assert one.lines() == ["two"]
     assert one.task.idle() == soon
-
-
-def test_a_file_that_was_replaced_while_no_task_ran_is_not_read_from_the_middle(tmp_path: Path) -> None:
-    file, offsets = tmp_path / "in", MemoryOffsets()
-    file.write_text("one\ntwo\n")
-    assert committed_run(file, offsets) == ["one", "two"]
-    with file.open("a") as out:
-        out.write("three\n")
-    assert committed_run(file, offsets) == ["three"]
-    file.rename(tmp_path / "in.1")
-    file.write_text("new 1\nnew 2\nnew 3\n")
-    with pytest.raises(OriginChangedError, match="begins otherwise than the one that the connector has read"):
-        committed_run(file, offsets)
-    assert committed_run(file, offsets, **{"on.origin.changed": "restart"}) == ["new 1", "new 2", "new 3"]
-    assert committed_run(file, offsets) == []
-
-
-def test_a_file_that_was_truncated_while_no_task_ran_stops_the_task(tmp_path: Path) -> None:
-    file, offsets = tmp_path / "in", MemoryOffsets()
-    file.write_text("one\ntwo\n")
-    assert committed_run(file, offsets) == ["one", "two"]
-    file.write_text("one\n")
-    with pytest.raises(OriginChangedError, match="has 4 bytes, and the connector's position is 8: it was truncated"):
-        committed_run(file, offsets)
-    assert committed_run(file, offsets, **{"on.origin.changed": "restart"}) == ["one"]
-
-
-def test_continue_reads_another_file_from_the_position(tmp_path: Path) -> None:
-    file, offsets = tmp_path / "in", MemoryOffsets()
-    file.write_text("one\n")
-    assert committed_run(file, offsets) == ["one"]
-    file.write_text("eno\ntwo\n")
-    assert committed_run(file, offsets, **{"on.origin.changed": "continue"}) == ["two"]
-    with file.open("a") as out:
-        out.write("three\n")
-    assert committed_run(file, offsets) == ["three"]
-
-
-def test_a_copy_of_a_file_is_the_same_file(tmp_path: Path) -> None:
-    file, offsets = tmp_path / "in", MemoryOffsets()
-    file.write_text("one\n")
-    assert committed_run(file, offsets) == ["one"]
-    file.rename(tmp_path / "other")
-    file.write_text("one\ntwo\n")
-    assert committed_run(file, offsets) == ["two"]
-
-
-def test_the_beginning_of_a_file_is_committed_as_it_grows(tmp_path: Path) -> None:
-    """Files that differ after the first line only."""
-    file, offsets = tmp_path / "in", MemoryOffsets()
-    file.write_text("header\n")
-    assert committed_run(file, offsets) == ["header"]
-    with file.open("a") as out:
-        out.write("a\n" * 3000)
-    assert len(committed_run(file, offsets)) == 3000
-    written = len(offsets.pairs)
-    with file.open("a") as out:
-        out.write("b\n")
-    assert committed_run(file, offsets) == ["b"]
-    assert len(offsets.pairs) == written + 1, "the position only"
-    file.write_text("header\n" + "c\n" * 3000 + "b\nd\n")
-    with pytest.raises(OriginChangedError, match="it was replaced"):
-        committed_run(file, offsets)
-
-
-def test_a_new_file_is_committed_with_its_first_position(tmp_path: Path) -> None:
-    """A crash between both would leave a position in one file with the beginning of another."""
-    file, offsets = tmp_path / "in", MemoryOffsets()
-    file.write_text("one\n")
-    task = FileStreamSourceTask()
-    task.context = MemorySourceContext({}, offsets)
-    task.start({"file": str(file), "topic": "t"})
-    assert task.poll() is not None
-    (identity,) = task.uncarried_offsets()
-    assert is_origin(identity[0])
-    file.rename(tmp_path / "in.1")
-    file.write_text("new\n")
-    assert task.poll() is None
-    position, new = task.uncarried_offsets()
-    task.stop()
-    assert position == ({"filename": str(file)}, {"position": 0})
-    assert new[0] == identity[0]
-    assert new[1] != identity[1]

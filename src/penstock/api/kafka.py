@@ -162,6 +162,9 @@ class KafkaAdmin(Protocol):
     def partition_counts(self, timeout: float) -> dict[str, int]:
         """Return all topics with the number of their partitions."""
 
+    def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str]:
+        """Return the IDs of topics (KIP-516), without those that do not exist or whose brokers know no IDs."""
+
     def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
         """Return the topics that connectors may read, or write; those left out are logged, once."""
 

@@ -34,11 +34,12 @@ class RuntimeHooks:
     ended. The members below are for these tasks.
     """
 
-    def uncarried_offsets(self) -> Sequence[tuple[dict[str, Any], dict[str, Any]]]:
+    def uncarried_offsets(self) -> Sequence[tuple[dict[str, Any], dict[str, Any] | None]]:
         """Return source partitions with offsets that are to be committed though no record carries them.
 
-        Called after each ``poll``, once its records have been sent, by the same thread. ``OffsetReader`` returns them
-        once they are committed, which is not before the records that were returned earlier have arrived.
+        None in place of an offset removes the committed one. Called after each ``poll``, once its records have been
+        sent, by the same thread. ``OffsetReader`` returns them once they are committed, which is not before the records
+        that were returned earlier have arrived.
         """
         return ()
 

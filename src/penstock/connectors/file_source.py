@@ -9,9 +9,7 @@ If the file is replaced or truncated, Java keeps reading the one that it has ope
 - A file that was replaced (renamed and recreated, as log rotation does) is read to its end, the last line even without
   an end; then the new one is read from its beginning.
 - A file that has become shorter than what was read of it (truncated in place) is read again from its beginning.
-- A file that was replaced or truncated while no task ran: the checksum of its beginning, which is committed beside the
-  position, or its length disagrees with the position, and ``on.origin.changed`` says what to do.
-- A position beyond the end of the file that was set by REST is left as it is, as in Java: lines are sent once the file
+- A stored position beyond the end of the file at the start is left as it is, as in Java: lines are sent once the file
   is longer than that.
 """
 
@@ -24,24 +22,14 @@ import stat
 import sys
 import threading
 import time
-import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO
 
 from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
-from penstock.api.origin import (
-    ON_ORIGIN_CHANGED,
-    OriginPolicy,
-    define_origin_policy,
-    origin_changed,
-    origin_partition,
-)
 from penstock.api.paths import open_allowed
-from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.schema import BYTES, STRING
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.api.validators import NonEmptyString, ValidString
@@ -87,33 +75,9 @@ SOURCE_CONFIG = (
 )
 
 _BLOCK = 1 << 20
-_HEAD = 4096
-"""The most bytes at the beginning of a file by which it is recognized."""
-_RESTART, _PROCEED = "the file is read from its beginning", "the file is read from the position"
-define_origin_policy(SOURCE_CONFIG, _RESTART, _PROCEED, internal=True)
 
 
-@dataclass(frozen=True, slots=True)
-class FileHead:
-    """The beginning of a file: its length, and its checksum. It stays the same while lines are appended."""
-
-    length: int
-    checksum: int
-
-    @classmethod
-    def of(cls, file: BinaryIO, length: int = _HEAD) -> Self:
-        """Read the first bytes of a file, up to ``length``. Raises OSError."""
-        head = os.pread(file.fileno(), length, 0)
-        return cls(len(head), zlib.crc32(head))
-
-    @classmethod
-    def stored(cls, offset: Mapping[str, Any] | None) -> Self | None:
-        """Return what ``asdict`` made; None of anything else."""
-        members = [None, None] if offset is None else [offset.get("length"), offset.get("checksum")]
-        return cls(*members) if all(type(member) is int for member in members) else None
-
-
-class FileStreamSourceTask(SourceTask, RuntimeHooks):
+class FileStreamSourceTask(SourceTask):
     """Reads one file, or the standard input if ``file`` is not set; the positions of that are not tracked."""
 
     java_name = "org.apache.kafka.connect.file.FileStreamSourceTask"
@@ -132,10 +96,6 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
         """Consecutive polls without records."""
         self._taken: Sequence[dict[str, int]] = ()
         """The positions of the last batch."""
-        self._head = FileHead(0, 0)
-        """The beginning of the file as it was committed."""
-        self._begins = False
-        """Whether another file than the committed one is read, from its beginning, which is to be committed."""
 
     def start(self, config: Mapping[str, str]) -> None:
         values = SOURCE_CONFIG.parse(config)
@@ -144,7 +104,6 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
         self._limit = max(values["batch.size"], 1)
         self._text = values["value.format"] == "string"
         self._partition = {"filename": self._filename}
-        self._policy = OriginPolicy(values[ON_ORIGIN_CHANGED])
         self._lines = LineReader(self._name, self._text)
 
     @property
@@ -153,9 +112,7 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
 
     def poll(self) -> Batch | None:
         with self._lock:
-            if self._stopped:
-                return None
-            if self._file is None and (not self._open() or self._begins):
+            if self._stopped or (self._file is None and not self._open()):
                 return None
             if not self._lines.ready:
                 self._read()
@@ -176,20 +133,6 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
     def idle(self) -> float:
         """Grows while there are no new lines, up to the second that Java always waits."""
         return 0.5 if self._missing else min(0.1 + 0.01 * self._empty, 1.0)
-
-    def uncarried_offsets(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Return the beginning of the file, by which it is recognized at the next start, if it is not committed yet."""
-        with self._lock:
-            if self._file is None or self._filename is None:
-                return []
-            if not self._begins and self._head.length >= min(self._seen, _HEAD):
-                return []
-            self._head = FileHead.of(self._file)
-            found: list[tuple[dict[str, Any], dict[str, Any]]] = []
-            if self._begins and not self._taken:
-                found.append((self._partition, {"position": 0}))
-            self._begins = False
-            return [*found, (origin_partition("file", filename=self._filename), asdict(self._head))]
 
     def progress(self) -> list[SourceProgress]:
         with self._lock:
@@ -221,8 +164,8 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
         except OSError as e:
             raise ConnectError(f"Couldn't open file {self._name}: {e.strerror}") from e
         self._missing = False
+        position = self._stored_position()
         size = os.fstat(self._file.fileno()).st_size
-        position = self._checked(self._file, self._stored_position(), size)
         if position > size:
             log.warning(
                 "The stored position %d is beyond the end of file %s, which has %d bytes: nothing is sent until it is "
@@ -235,29 +178,6 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
         self._lines.start_at(position)
         self._seen = min(position, size)
         return True
-
-    def _checked(self, file: BinaryIO, position: int, size: int) -> int:
-        """Return the position to begin at; raise OriginChangedError if it is not one in this file."""
-        stored = FileHead.stored(self.context.offset_reader.offset(origin_partition("file", filename=self._name)))
-        if stored is not None and position > 0:
-            change = None
-            if size < position:
-                change = (
-                    f"File {self._name} has {size} bytes, and the connector's position is {position}: it was truncated"
-                )
-            elif FileHead.of(file, stored.length) != stored:
-                change = f"File {self._name} begins otherwise than the one that the connector has read: it was replaced"
-            if change is not None:
-                if self._policy is OriginPolicy.FAIL:
-                    file.close()
-                    self._file = None
-                    raise origin_changed(change, _RESTART, _PROCEED)
-                log.warning("%s. %s=%s", change, ON_ORIGIN_CHANGED, self._policy)
-                if self._policy is OriginPolicy.RESTART:
-                    self._begins, position = True, 0
-                stored = None
-        self._head = stored or FileHead(0, 0)
-        return position
 
     def _stored_position(self) -> int:
         offset = self.context.offset_reader.offset(self._partition) or {}
@@ -299,7 +219,6 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
             file.seek(0)
             self._seen, self._taken = 0, ()
             self._lines.start_at(0)
-            self._begins = True
             return
         try:
             named = os.stat(self._filename)
@@ -322,7 +241,6 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
         file.close()
         self._file, self._seen, self._taken = new, 0, ()
         self._lines.start_at(0)
-        self._begins = True
 
 
 def _opened(path: str) -> BinaryIO:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any
 
@@ -11,10 +12,12 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError, KafkaError
 from penstock.api.kafka import FetchedRecords, KafkaConsumer
+from penstock.api.origin import OriginChangedError
 from penstock.api.sink import TopicPartition
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.connectors.mirror import MirrorCheckpointConnector, MirrorHeartbeatConnector, MirrorSourceConnector
 from penstock.connectors.mirror.records import OffsetSync
+from penstock.connectors.mirror.source import task
 from penstock.connectors.mirror.source.task import MirrorSourceTask
 from penstock.kafka.connector_clients import ConnectorClients
 from penstock.pipeline.trace import causes
@@ -143,7 +146,7 @@ def test_records_stay_what_they_are(kafka: Kafka, bootstrap: str, exactly_once: 
         key = f'["{run.connector}",{{"cluster":"{source}","partition":%d,"topic":"{topic}"}}]'
         last = {(key % 0).encode(): b'{"offset":0}', (key % 1).encode(): b'{"offset":1}'}
         # Of each partition; there are others before if its records came one by one.
-        eventually(lambda: {record.key: record.value for record in kafka.read_all(offsets)} == last)
+        eventually(lambda: dict(committed(kafka, offsets)) == last)
         eventually(
             lambda: (
                 {sync.topic_partition for sync in syncs(kafka, target)}
@@ -167,6 +170,75 @@ def test_an_idle_mirror_writes_a_last_sync_of_each_partition(kafka: Kafka, boots
     with TaskRun(MirrorSourceTask, bootstrap, config, offsets_topic=offsets, exactly_once=exactly_once):
         eventually(lambda: {each.topic_partition: each.upstream for each in syncs(kafka, target)} == last)
     assert {each.topic_partition: each.upstream for each in syncs(kafka, target)} == last
+
+
+def committed(kafka: Kafka, offsets: str) -> list[tuple[bytes, bytes]]:
+    """The records of an offsets topic, but for those of the IDs of topics."""
+    found = [(bytes(record.key or b""), bytes(record.value or b"")) for record in kafka.read_all(offsets)]
+    return [(key, value) for key, value in found if b"penstock.origin" not in key]
+
+
+def stored(kafka: Kafka, offsets: str) -> tuple[tuple[dict[str, Any], dict[str, Any], None], ...]:
+    """All committed offsets, for the next run."""
+    last = {record.key: record.value for record in kafka.read_all(offsets)}
+    return tuple((json.loads(key)[1], json.loads(value), None) for key, value in last.items() if key and value)
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_a_topic_that_was_recreated_stops_the_task_or_is_mirrored_from_its_beginning(
+    kafka: Kafka, bootstrap: str, exactly_once: bool
+) -> None:
+    source, target = aliases()
+    topic, offsets = kafka.create_topic(), kafka.create_topic(config={"cleanup.policy": "compact"})
+    kafka.produce(topic, ["a", "b", "c"])
+    config = task_config(bootstrap, topic, source, target)
+    spec: dict[str, Any] = {"offsets_topic": offsets, "exactly_once": exactly_once, "connector": f"c-{topic}"}
+    remote = f"{source}.{topic}"
+    with TaskRun(MirrorSourceTask, bootstrap, config, **spec):
+        eventually(lambda: kafka.values(remote) == [b"a", b"b", b"c"])
+        eventually(lambda: len(stored(kafka, offsets)) == 2)
+    kafka.renew_topic(topic)
+    kafka.produce(topic, [f"new{number}" for number in range(6)])
+    failing = TaskRun(MirrorSourceTask, bootstrap, config, **spec, offsets=stored(kafka, offsets))
+    eventually(lambda: failing.error)
+    failing.stop()
+    assert isinstance(failing.error, OriginChangedError)
+    assert f"Topic {topic} of cluster {source} was deleted and created again" in str(failing.error)
+    assert kafka.values(remote) == [b"a", b"b", b"c"]
+    restart = config | {"on.origin.changed": "restart"}
+    with TaskRun(MirrorSourceTask, bootstrap, restart, **spec, offsets=stored(kafka, offsets)):
+        eventually(lambda: len(kafka.values(remote)) == 9)
+        eventually(lambda: b'{"offset":5}' in [value for _, value in committed(kafka, offsets)])
+    assert kafka.values(remote) == [b"a", b"b", b"c", *(b"new%d" % number for number in range(6))]
+    kafka.produce(topic, ["last"])
+    with TaskRun(MirrorSourceTask, bootstrap, config, **spec, offsets=stored(kafka, offsets)):
+        eventually(lambda: kafka.values(remote)[9:] == [b"last"])
+
+
+def test_continue_uses_the_offset_in_a_topic_that_was_recreated(kafka: Kafka, bootstrap: str) -> None:
+    source, target = aliases()
+    topic = kafka.create_topic()
+    kafka.produce(topic, ["a", "b", "c"])
+    config = task_config(bootstrap, topic, source, target, on_origin_changed="continue")
+    identity = {"penstock.origin": "topic", "cluster": source, "topic": topic}
+    position = ({"cluster": source, "partition": 0, "topic": topic}, {"offset": 1}, None)
+    with TaskRun(MirrorSourceTask, bootstrap, config, offsets=(position, (identity, {"id": "another"}, None))):
+        eventually(lambda: kafka.values(f"{source}.{topic}") == [b"c"])
+
+
+def test_a_topic_that_is_recreated_while_it_is_mirrored_is_noticed(
+    kafka: Kafka, bootstrap: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "LOOK_SECONDS", 0.2)
+    source, target = aliases()
+    topic = kafka.create_topic()
+    kafka.produce(topic, ["a"])
+    run = TaskRun(MirrorSourceTask, bootstrap, task_config(bootstrap, topic, source, target))
+    eventually(lambda: kafka.values(f"{source}.{topic}") == [b"a"])
+    kafka.renew_topic(topic)
+    eventually(lambda: run.error)
+    run.stop()
+    assert isinstance(run.error, OriginChangedError)
 
 
 def test_mirroring_continues_after_the_last_record(kafka: Kafka, bootstrap: str) -> None:

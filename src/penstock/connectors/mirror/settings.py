@@ -15,8 +15,10 @@ from typing import Any
 from penstock.api.config import ConfigDef, ConfigValue, to_text
 from penstock.api.config_tables import define_table
 from penstock.api.kafka_security import SECURITY_CHECKS, SECURITY_SETTINGS
+from penstock.api.origin import define_origin_policy
 from penstock.api.validators import Validator, ValidList, ValidString
 from penstock.connectors.mirror.classes import load
+from penstock.connectors.mirror.source.identities import PROCEED, RESTART
 
 _BASE = """
 enabled BOOLEAN LOW true
@@ -194,6 +196,8 @@ class Settings:
 
     def __init__(self, table: str) -> None:
         self.own = _own(table)
+        if table is _SOURCE:
+            define_origin_policy(self.own, RESTART, PROCEED, internal=True)
         self._task = define_table(ConfigDef(self.own), _TASK)
 
     def parse(self, config: Mapping[str, str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ partition is that of the last record mirrored. Java: ``MirrorSourceTask``.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -16,13 +17,23 @@ from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config_types import ConfigType, parse_type
 from penstock.api.errors import KafkaError
-from penstock.api.kafka import COMMITTED, EARLIEST, LATEST, FetchedRecords, KafkaConsumer
+from penstock.api.kafka import (
+    COMMITTED,
+    EARLIEST,
+    LATEST,
+    FetchedRecords,
+    KafkaAdmin,
+    KafkaConsumer,
+    KafkaRequestError,
+)
+from penstock.api.origin import ON_ORIGIN_CHANGED, OriginPolicy, origin_changed
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
 from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS
+from penstock.connectors.mirror.source.identities import PROCEED, RESTART, TopicIdentities, change_of
 from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs
 from penstock.connectors.mirror.source_offsets import OFFSET, source_partition
 
@@ -32,6 +43,8 @@ _MAX_POLL_RECORDS = 10_000
 """Records of one poll, unless ``max.poll.records`` of the consumer says otherwise."""
 _PATIENCE = 0.1
 """Seconds of one ``fetch`` call, so that ``stop`` need not wait long."""
+LOOK_SECONDS = 30.0
+"""Interval of looks at the IDs of the source topics."""
 _RESETS = {"earliest": EARLIEST, "latest": LATEST}
 
 
@@ -51,6 +64,10 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._stopping = False
+        self._admin: KafkaAdmin | None = None
+        self._next_look = -math.inf
+        self._removed: list[dict[str, Any]] = []
+        """Source partitions whose committed offsets are to be removed."""
 
     def start(self, config: Mapping[str, str]) -> None:
         c = MirrorConfig(SOURCE_SETTINGS, config)
@@ -74,6 +91,9 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         first = _RESETS.get(settings["auto.offset.reset"], COMMITTED)
         if "group.id" in settings:  # what this group has committed comes before the reset
             first = COMMITTED
+        self._config = c
+        self._policy = OriginPolicy(c[ON_ORIGIN_CHANGED])
+        self._identities = TopicIdentities(c.source, self._topics, self.context.offset_reader)
         self._consumer = kafka.consumer(settings)
         self._assign(self._consumer, first)
         shown = ", ".join(map(str, mirrored))
@@ -87,18 +107,76 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         for place, offset in zip(self._partitions, offsets, strict=True):
             last = -1 if offset is None or offset.get(OFFSET) is None else offset[OFFSET]
             assigned[TopicPartition(*place)] = first if last < 0 else last + 1
+        self._assigned = assigned
         consumer.assign(assigned)
         log.info("Starting with %d previously uncommitted partitions.", list(assigned.values()).count(first))
 
     def poll(self) -> Batch | None:
         with self._lock:
-            if self._stopping or self._consumer is None:
+            if self._stopping or self._consumer is None or not self._knows_topics(self._consumer):
                 return None
             records = self._fetch(self._consumer)
         return self._batch(records) if records else None
 
     def idle(self) -> float:
         return 0.0
+
+    def uncarried_offsets(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
+        """Return the IDs of topics that are not committed yet, and the offsets in topics that are gone, as None."""
+        with self._lock:
+            removed, self._removed = self._removed, []
+            return [*((partition, None) for partition in removed), *self._identities.uncarried()]
+
+    def _knows_topics(self, consumer: KafkaConsumer) -> bool:
+        """Compare the topics' IDs with those of the committed offsets, at the start and at times; return whether
+        records may be read now. Raises OriginChangedError.
+        """
+        now = time.monotonic()
+        if now < self._next_look:
+            return True
+        first = self._next_look == -math.inf
+        try:
+            if self._admin is None:
+                self._admin = self._config.new_admin(self.context.kafka, "source", "replication-topic-ids-admin")
+            found = self._admin.topic_ids(self._topics, max(self._wait, 1.0))
+        except KafkaError as error:
+            refused = isinstance(error, KafkaRequestError) and not error.unreached
+            if refused:
+                log.warning("The IDs of the topics of %s can't be compared: %s", self._config.source, error)
+                self._next_look = math.inf
+            elif first:
+                log.warning("Waiting for the IDs of the topics of %s: %s", self._config.source, error)
+            else:
+                self._next_look = now + LOOK_SECONDS
+            return refused or not first
+        self._next_look = now + LOOK_SECONDS
+        changed = self._identities.compare(found)
+        if changed:
+            self._recreated(consumer, changed)
+        return not self._identities.pending
+
+    def _recreated(self, consumer: KafkaConsumer, changed: Mapping[str, tuple[str, str]]) -> None:
+        """Do what ``on.origin.changed`` says of topics that were deleted and created again."""
+        used = [topic for topic in changed if self._has_position(consumer, topic)]
+        for topic in used:
+            change = change_of(self._config.source, topic, changed[topic])
+            if self._policy is OriginPolicy.FAIL:
+                raise origin_changed(change, RESTART, PROCEED)
+            log.warning("%s. %s=%s", change, ON_ORIGIN_CHANGED, self._policy)
+        if self._policy is OriginPolicy.RESTART and used:
+            positions = {**self._assigned, **{p: n for p, n in consumer.positions().items() if n is not None}}
+            self._assigned = {p: EARLIEST if p.topic in used else n for p, n in positions.items()}
+            consumer.assign(self._assigned)
+            self._removed += [partition for place, partition in self._partitions.items() if place[0] in used]
+
+    def _has_position(self, consumer: KafkaConsumer, topic: str) -> bool:
+        """Return whether an offset of the topic has been committed, or records of it were read."""
+        positions = {place for place, position in consumer.positions().items() if position is not None}
+        committed = self.context.offset_reader.offset
+        return any(
+            place[0] == topic and (place in positions or committed(partition) is not None)
+            for place, partition in self._partitions.items()
+        )
 
     def progress(self) -> list[SourceProgress]:
         with self._lock:
@@ -121,6 +199,8 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         except KafkaError:
             log.warning("Failure during poll.", exc_info=True)
             return None
+        if found.errors:  # a topic may have been deleted
+            self._next_look = min(self._next_look, time.monotonic())
         for topic, error in found.errors:
             log.warning("Failure during poll of topic %s: %s", topic, error)
         return found
