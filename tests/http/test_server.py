@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import closing
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from unittest.mock import Mock
 
 import httpx
@@ -202,3 +205,35 @@ def test_the_leader_gets_task_configurations_as_they_are(name: str) -> None:
     assert outcome.error is None
     assert isinstance(asked[-1], m.PutTaskConfigs)
     assert (asked[-1].name, list(asked[-1].configs)) == (name, configs)
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("status", [302, 307, 400, 503])
+def test_a_leader_that_answers_without_an_end(status: int) -> None:
+    """As whoever has its address could, or sends a worker's signed request elsewhere."""
+    received: list[str] = []
+
+    class Leader(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            received.append(self.path)
+            self.send_response(status)
+            self.send_header("Location", "/elsewhere")
+            self.send_header("Content-Encoding", "gzip")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while True:
+                    self.wfile.write(b"x" * 2**16)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Leader) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/"
+        outcome = call(CallLeader("PUT", url, ("connectors", "c", "fence"), None, b"k" * 32, "HmacSHA256", token=1))
+        server.shutdown()
+    assert received == ["/connectors/c/fence"]
+    assert isinstance(outcome.error, ConnectionError)
+    assert f"answered {status}: xxx" in str(outcome.error)
+    assert len(str(outcome.error)) < 20_000

@@ -6,6 +6,7 @@ import logging
 import secrets
 import ssl
 import threading
+import time
 import urllib.parse
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -26,6 +27,8 @@ Config = Mapping[str, str]
 
 TIMEOUT_S = 90.0
 """Time limit for a plugin's code, equal to that of a REST request."""
+MAX_REFUSAL_BYTES, REFUSAL_S = 16_384, 5.0
+"""How much of a leader's refusal is read, and for how long."""
 RUNS_PLUGINS = (a.Validate, a.ReadOffsets, a.WriteOffsets, a.FenceProducers)
 """Asks that call plugins, such as a connector's class or config providers."""
 
@@ -111,12 +114,25 @@ class Background:
             headers |= signature_headers(call.key, call.algorithm, body)
         path = "/".join(map(_escaped, call.path))
         url = f"{call.url.rstrip('/')}/{path}"
+        headers["Accept-Encoding"] = "identity"
         try:
-            answer = self._http.request(call.method, url, content=body, headers=headers)
-        except httpx.HTTPError as error:
+            with self._http.stream(call.method, url, content=body, headers=headers) as answer:
+                said = b"" if answer.is_success else _beginning(answer)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ConnectionError(f"the leader at {call.url} cannot be reached: {error}") from error
         if not answer.is_success:
-            raise ConnectionError(f"the leader at {call.url} answered {answer.status_code}: {answer.text}")
+            message = said.decode(errors="replace")
+            raise ConnectionError(f"the leader at {call.url} answered {answer.status_code}: {message}")
+
+
+def _beginning(answer: httpx.Response) -> bytes:
+    """Return the first bytes of a reply as they were sent; what follows, or is slow to, does not matter."""
+    said, given_up = b"", time.monotonic() + REFUSAL_S
+    for chunk in answer.iter_raw():
+        said += chunk
+        if len(said) > MAX_REFUSAL_BYTES or time.monotonic() > given_up:
+            break
+    return said[:MAX_REFUSAL_BYTES]
 
 
 def _escaped(part: str) -> str:

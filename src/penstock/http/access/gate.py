@@ -90,8 +90,8 @@ class RequestGate:
             if recorded or isinstance(request, m.CheckSignature):
                 write(refused.status)
             raise
-        if recorded:
-            status = answer.status if isinstance(answer, m.Reply) else answer.status_code
+        status = answer.status if isinstance(answer, m.Reply) else answer.status_code
+        if recorded or (isinstance(request, m.CheckSignature) and status >= 400):
             done = isinstance(request, WITH_CONFIG) and status < 400
             difference = await self._difference(request, before, answer) if done else None
             write(status, difference=difference, forwarded_to=forwarded_to(http))

@@ -14,6 +14,8 @@ from starlette.responses import Response
 
 from penstock.core.model import messages as m
 from penstock.http import bodies
+from penstock.http.access import audit
+from penstock.http.access.authentication.principals import principal_of
 from penstock.http.router import Ask, Call, Router
 from penstock.http.routes.task_health import ConnectorHealth
 
@@ -184,9 +186,14 @@ def _add_routes_of_workers(router: Router, ask: Ask) -> None:
 
 async def signature(call: Call) -> m.Signature:
     headers = call.request.headers
-    header, algorithm = headers.get(m.SIGNATURE_HEADER), headers.get(m.ALGORITHM_HEADER)
+    # Several of a kind are one text with commas, as in Java, and so no signature.
+    header, algorithm = (
+        ",".join(given) if (given := headers.getlist(name)) else None
+        for name in (m.SIGNATURE_HEADER, m.ALGORITHM_HEADER)
+    )
     try:
         signed = None if header is None else base64.b64decode(header, validate=True)
-    except binascii.Error:
+    except (binascii.Error, ValueError):
+        audit.write(principal_of(call.request), f"{call.request.method} {call.request.url.path}", 400)
         raise m.Refused(400, "Internal request signature is not valid Base64") from None
     return m.Signature(await call.request.body(), signed, algorithm)
