@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 _WORDS = (
     r"(?:password|passwd|passphrase|(?<![A-Za-z])pass|(?-i:(?<=[a-z])Pass)|pwd|secrets?|token|credentials?"
@@ -132,7 +131,6 @@ text that it matches.
 """
 
 
-_MAX_REMEMBERED = 128
 _QUOTE = re.compile(r"""\\*"|'""")
 _BY_NAME = ("=", '":', ": ", "--")
 """The first texts of expressions that find secrets by names before them."""
@@ -152,18 +150,6 @@ def _may_match(lower: str, first: tuple[str, ...], second: tuple[str, ...]) -> b
 
 def hidden(text: str, mask: str) -> str:
     """Return a text with ``mask`` in place of what looks like a secret; quotes around it stay."""
-    if len(text) <= _MAX_REMEMBERED:
-        return _hidden_before(text, mask)
-    return _hidden(text, mask)
-
-
-@lru_cache(maxsize=4096)
-def _hidden_before(text: str, mask: str) -> str:
-    """``_hidden`` of a short text: those of metrics come again every few seconds."""
-    return _hidden(text, mask)
-
-
-def _hidden(text: str, mask: str) -> str:
     lower = text.lower()
 
     def masked(found: re.Match[str]) -> str:

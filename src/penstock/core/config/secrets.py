@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from penstock.core.config.runtime_settings import secret_settings
@@ -37,6 +38,7 @@ _USER = re.compile(r"://[^/:;?\[\s]*:(?!\d+(?:[/?;,]|$))")
 _END = re.compile(r"[/?\s]")
 _SPACE = re.compile(r"\s")
 _MAX_PASSWORD = 200
+_MAX_REMEMBERED = 128
 _NAME = re.compile(r"[A-Za-z_.-]{1,15}")
 """A text that is more likely the name of a user than a token."""
 _OTHERS = tuple(
@@ -123,6 +125,8 @@ def without_secrets(text: str, mask: str = MASK) -> str:
     """Mask what ``without_passwords`` masks, and all that looks like a secret. Any length: a longer text is searched in
     pieces that end at blanks, if there are any.
     """
+    if len(text) <= _MAX_REMEMBERED:
+        return _without_secrets(text, mask)
     if len(text) <= MAX_LENGTH:
         return hidden(without_passwords(text, mask), mask)
     parts, at = [], 0
@@ -133,6 +137,12 @@ def without_secrets(text: str, mask: str = MASK) -> str:
         parts.append(hidden(without_passwords(text[at:end], mask), mask))
         at = end
     return "".join(parts)
+
+
+@lru_cache(maxsize=4096)
+def _without_secrets(text: str, mask: str) -> str:
+    """``without_secrets`` of a short text: those of metrics come again every few seconds."""
+    return hidden(without_passwords(text, mask), mask)
 
 
 def passwords_of(text: str) -> set[str]:
