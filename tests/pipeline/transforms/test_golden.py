@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,11 @@ def our_answer(question: dict[str, Any], batch: Batch) -> dict[str, Any]:
         return {"apply": [java_class_name(type(error)), str(error)]}
 
 
+@cache
+def answers_for_rows(name: str) -> list[dict[str, Any]]:
+    return [our_answer(question, read_batch(question["record"])) for question in QUESTIONS[name]]
+
+
 def compared(answer: dict[str, Any]) -> str:
     """An answer as text, without the addresses that Java prints for arrays of bytes."""
     return re.sub(r"\[B@[0-9a-f]+", "[B@", json.dumps(answer))
@@ -60,8 +66,7 @@ def compared(answer: dict[str, Any]) -> str:
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_answers_are_those_of_java(name):
     wrong, beyond = [], 0
-    for question in QUESTIONS[name]:
-        ours = our_answer(question, read_batch(question["record"]))
+    for question, ours in zip(QUESTIONS[name], answers_for_rows(name), strict=True):
         if "beyond the years 1 to 9999" in str(ours.get("apply")):
             beyond += 1  # a java.util.Date reaches farther than a datetime
         elif compared(ours) != compared(question["answer"]):
@@ -85,12 +90,11 @@ def in_columns(batch: Batch) -> Batch:
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_answers_for_columns_are_those_for_rows(name):
     tables = 0
-    for question in QUESTIONS[name]:
-        batch = read_batch(question["record"])
-        columns = in_columns(batch)
+    for question, ours in zip(QUESTIONS[name], answers_for_rows(name), strict=True):
+        columns = in_columns(read_batch(question["record"]))
         tables += isinstance(columns.key_column, Table) or isinstance(columns.value_column, Table)
         answer = compared(our_answer(question, columns))
-        assert answer == compared(our_answer(question, batch)), json.dumps(question, ensure_ascii=False)
+        assert answer == compared(ours), json.dumps(question, ensure_ascii=False)
     assert tables
 
 
