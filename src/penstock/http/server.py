@@ -17,7 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from penstock.http.access import tls
-from penstock.http.access.authentication.forwarded import Forwarded, id_of, keys_of
+from penstock.http.access.authentication.forwarded import KEY, Forwarded, id_of, keys_of
 from penstock.http.access.cross_origin import ChangesByOthers, CrossOrigin, Origins
 from penstock.http.access.gate import authentication, gate
 from penstock.http.access.hosts import AllowedHosts
@@ -94,6 +94,12 @@ class RestServer:
                 keys_of(config), id_of(self.advertised_url), frozenset() if own is None else frozenset((own,))
             )
             self._guard = authentication(config, environment, forwarded)
+            if self._guard.certificates and not forwarded.keys and "group.id" in config:
+                log.warning(
+                    "`%s` is not set: unless all workers have one certificate, requests with client certificates that "
+                    "the leader must answer are refused by other workers",
+                    KEY,
+                )
             self._gate = gate(config, self._guard, passwords)
             self._hosts = AllowedHosts.of(
                 config, self.listeners, self.advertised_url, authenticated=not self._guard.accepts_anybody

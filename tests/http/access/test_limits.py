@@ -156,6 +156,30 @@ def test_a_crowd_leaves_room() -> None:
             assert httpx.get(url, timeout=900, verify=False).json() == "GetRoot"
 
 
+@pytest.mark.security
+def test_a_crowd_makes_room_itself() -> None:
+    """Connections of the address that has most are closed before others that have rested for longer."""
+    with serving(**{"penstock.rest.max.connections": "20"}) as (_, port), contextlib.ExitStack() as stack:
+        quiet = stack.enter_context(closing(connected(port)))
+        request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        reply = quiet.makefile("rb")
+
+        def asked() -> bytes:
+            quiet.sendall(request)
+            lines = iter(reply.readline, b"\r\n")
+            length = next(int(line.split()[1]) for line in list(lines) if line.startswith(b"content-length"))
+            return reply.read(length)
+
+        assert asked() == b'"GetRoot"'
+        for _ in range(60):
+            with contextlib.suppress(ConnectionError):
+                source = ("127.0.0.2", 0)
+                crowd = socket.create_connection(("127.0.0.1", port), timeout=900, source_address=source)
+                stack.enter_context(closing(crowd))
+        time.sleep(0.5)
+        assert asked() == b'"GetRoot"'
+
+
 @pytest.fixture
 def https(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], ssl.SSLContext]:
     """Settings of a server, and what its clients trust. asyncio itself ends no handshake."""

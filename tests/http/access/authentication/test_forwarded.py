@@ -48,7 +48,7 @@ def worker(serve: Serve, ca: Authority, tmp_path: Path) -> Callable[..., RestSer
     (tmp_path / "ca.pem").write_text(ca.certificate_pem)
     (tmp_path / "roles.yaml").write_text(ROLES)
 
-    def start(name: str, answer: Any, keys: str = "") -> RestServer:
+    def start(name: str, answer: Any, keys: str = "", **more: Any) -> RestServer:
         file = tmp_path / f"{name}.pem"
         if not file.exists():
             own = ca.identity(name)
@@ -63,7 +63,7 @@ def worker(serve: Serve, ca: Authority, tmp_path: Path) -> Callable[..., RestSer
             "penstock.authentication.certificates": "true",
             "penstock.authorization.file": str(tmp_path / "roles.yaml"),
         }
-        return serve(config | ({KEY: keys} if keys else {}), answer)
+        return serve(config | ({KEY: keys} if keys else {}), answer, **more)
 
     return start
 
@@ -136,6 +136,27 @@ def test_a_certificate_is_not_passed_on_without_a_proof(
     assert (refused["principal"], refused["tried"], refused["outcome"]) == (None, "carl", "refused")
     assert refused["via"] == id_of(follower.advertised_url)
     assert (passed_on["principal"], passed_on["outcome"]) == ("carl", "refused")
+
+
+@pytest.mark.parametrize(("keys", "missing"), [(ONE, 0), ("", 1)])
+def test_members_tell_what_they_know_to_who_a_certificate_names(
+    worker: Any, ca: Authority, tmp_path: Path, keys: str, missing: int
+) -> None:
+    urls: list[str] = []
+
+    def described(number: int) -> Callable[[], dict[str, Any]]:
+        about = {"leader": None, "generation": 1, "knows": [], "spark": []}
+        return lambda: {"worker_id": id_of(urls[number]), **about}
+
+    for number, name in enumerate(("worker-1", "worker-2")):
+        made = worker(name, m.Reply(200), keys, about=described(number), members=lambda: urls)
+        urls.append(made.advertised_url)
+    own = ca.identity("carl")
+    (tmp_path / "client.pem").write_text(own.key_pem() + own.certificate_pem)
+    verify = ssl.create_default_context(cadata=ca.certificate_pem)
+    verify.load_cert_chain(tmp_path / "client.pem")
+    found = httpx.get(f"{urls[0]}penstock/v1/workers", verify=verify, timeout=900).json()
+    assert (len(found["workers"]), len(found["unreachable"])) == (2 - missing, missing)
 
 
 def test_one_certificate_for_all_workers_is_a_proof(worker: Any, put: Any) -> None:
