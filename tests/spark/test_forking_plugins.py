@@ -54,7 +54,7 @@ def test_what_a_forked_process_logs_breaks_nothing(capfd: pytest.CaptureFixture[
             channel.send(DoneReport())
             line = worker.receive()
             assert isinstance(line, LogReport)
-            assert line.text == "all well"
+            assert [each.text for each in line.lines] == ["all well"]
             assert worker.receive() == DoneReport()
         finally:
             joined(child)

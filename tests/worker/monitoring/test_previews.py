@@ -15,7 +15,7 @@ from penstock.core.model.messages import Preview, Refused
 from penstock.hosts.python.wire import whole, write
 from penstock.pipeline.task import TaskSpec
 from penstock.plugins import Plugins
-from penstock.preview.process import Previews
+from penstock.preview.process import AT_ONCE, Previews
 from penstock.spark.messages.driver import SourceSampled
 from penstock.worker.monitoring.previews import WorkerPreviews
 
@@ -85,7 +85,7 @@ def test_few_wait_for_spark_at_a_time() -> None:
 
     of = replace(previews(SourceSampled("g"), []), sample=sample)
     for _ in range(2):
-        with pytest.raises(Refused, match="2 previews are waiting for Spark, the maximum"):
+        with pytest.raises(Refused, match=f"{AT_ONCE} previews are waiting for Spark, the maximum"):
             of.answer(ask(dict(CONFIG)))
 
 
