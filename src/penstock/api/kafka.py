@@ -47,7 +47,7 @@ Outcome = KafkaRequestError | None
 
 
 @dataclass(frozen=True, slots=True)
-class FetchedRecords:
+class KafkaRecords:
     """Records of one fetch, as columns of equal length, in the order of each partition."""
 
     topics: list[str]
@@ -77,7 +77,7 @@ class KafkaConsumer(Protocol):
         Raises ConnectError for a topic that no connector may read.
         """
 
-    def fetch(self, max_records: int, seconds: float) -> FetchedRecords | None:
+    def fetch(self, max_records: int, seconds: float) -> KafkaRecords | None:
         """Return what has arrived, after waiting for it at most so long; None if nothing has."""
 
     def positions(self) -> dict[TopicPartition, int | None]:

@@ -29,7 +29,7 @@ from confluent_kafka.admin import (
 
 from kafka import errors as group_errors
 from penstock.api.errors import KafkaError
-from penstock.api.kafka import FetchedRecords, KafkaRequestError, Outcome, TopicAcl, TopicSetting, TopicSpec
+from penstock.api.kafka import KafkaRecords, KafkaRequestError, Outcome, TopicAcl, TopicSetting, TopicSpec
 from penstock.api.record import Header
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
 from penstock.api.sink import TopicPartition
@@ -98,7 +98,7 @@ class ConnectorConsumer:
         with _asking():
             self._consumer.assign([ClientPartition(*each, offset) for each, offset in positions.items()])
 
-    def fetch(self, max_records: int, seconds: float) -> FetchedRecords | None:
+    def fetch(self, max_records: int, seconds: float) -> KafkaRecords | None:
         with _asking():
             first = self._consumer.poll(seconds)
             if first is None:
@@ -109,7 +109,7 @@ class ConnectorConsumer:
         if any(list(map(Message.error, messages))):
             messages = [each for each in messages if not _noted(each, ended, errors)]
         headers: list[Any] = list(map(Message.headers, messages))
-        return FetchedRecords(
+        return KafkaRecords(
             list(map(Message.topic, messages)),  # type: ignore[arg-type]
             list(map(Message.partition, messages)),  # type: ignore[arg-type]
             list(map(Message.offset, messages)),  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from penstock.api.connector import SourceConnector
 from penstock.api.errors import ConfigError, KafkaError
-from penstock.api.kafka import FetchedRecords, KafkaConsumer
+from penstock.api.kafka import KafkaConsumer, KafkaRecords
 from penstock.api.origin import OriginChangedError
 from penstock.api.sink import TopicPartition
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
@@ -271,7 +271,7 @@ def test_only_what_comes_from_now_on(kafka: Kafka, bootstrap: str) -> None:
 def test_a_task_stops_while_it_waits(kafka: Kafka, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> None:
     waits, fetch = threading.Event(), MirrorSourceTask._fetch
 
-    def fetching(self: MirrorSourceTask, consumer: KafkaConsumer) -> FetchedRecords | None:
+    def fetching(self: MirrorSourceTask, consumer: KafkaConsumer) -> KafkaRecords | None:
         waits.set()
         return fetch(self, consumer)
 

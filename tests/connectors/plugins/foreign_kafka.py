@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType
 from penstock.api.connector import SourceConnector
-from penstock.api.kafka import EARLIEST, FetchedRecords, KafkaConsumer
+from penstock.api.kafka import EARLIEST, KafkaConsumer, KafkaRecords
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
 from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceProgress, SourceTask
@@ -35,7 +35,7 @@ class TopicCopyTask(SourceTask):
         found = self.consumer.fetch(500, 0.1) if self.consumer is not None else None
         return self._batch(found) if found else None
 
-    def _batch(self, found: FetchedRecords) -> Batch:
+    def _batch(self, found: KafkaRecords) -> Batch:
         return Batch.of(
             self.to,
             found.values,

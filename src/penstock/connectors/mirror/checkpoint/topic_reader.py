@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from penstock.api.errors import ConnectError, KafkaError
-from penstock.api.kafka import EARLIEST, FetchedRecords, KafkaClients, KafkaConsumer
+from penstock.api.kafka import EARLIEST, KafkaClients, KafkaConsumer, KafkaRecords
 from penstock.api.sink import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class TopicReader:
         except KafkaError as error:
             raise ConnectError(f"Topic {self._topic} was not there within {self._patience:g} s: {error}") from None
 
-    def _take(self, records: FetchedRecords) -> None:
+    def _take(self, records: KafkaRecords) -> None:
         """Pass records on. Raises ConnectError if the topic may not be read."""
         for key, value, offset in zip(records.keys, records.values, records.offsets, strict=True):
             try:

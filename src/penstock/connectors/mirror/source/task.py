@@ -21,9 +21,9 @@ from penstock.api.kafka import (
     COMMITTED,
     EARLIEST,
     LATEST,
-    FetchedRecords,
     KafkaAdmin,
     KafkaConsumer,
+    KafkaRecords,
     KafkaRequestError,
 )
 from penstock.api.origin import ON_ORIGIN_CHANGED, OriginPolicy, origin_changed
@@ -188,7 +188,7 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             for place, partition in self._partitions.items()
         ]
 
-    def _fetch(self, consumer: KafkaConsumer) -> FetchedRecords | None:
+    def _fetch(self, consumer: KafkaConsumer) -> KafkaRecords | None:
         end = time.monotonic() + self._wait
         try:
             while (found := consumer.fetch(self._most, max(min(end - time.monotonic(), _PATIENCE), 0))) is None:
@@ -205,7 +205,7 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             log.warning("Failure during poll of topic %s: %s", topic, error)
         return found
 
-    def _batch(self, records: FetchedRecords) -> Batch:
+    def _batch(self, records: KafkaRecords) -> Batch:
         topic_partitions = zip(records.topics, records.partitions, strict=True)
         offsets = [{OFFSET: offset} for offset in records.offsets]
         return Batch.of(
