@@ -11,7 +11,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.paths import PathReader, folders_of, outside, path_problem
 from penstock.api.query import BatchVersion, QueryTask, SinkTarget
 from penstock.core.config.permissions.spark_options import OPTIONS_ALLOWED
-from penstock.spark.query.sql.select import SQL_FUNCTIONS_ALLOWED, Select
+from penstock.spark.query.sql.select import SQL_FUNCTIONS_ALLOWED, SqlSelect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,9 +41,9 @@ class QueryLimits:
         folders = folders_of(worker) if limited else None
         return cls(listed(SQL_FUNCTIONS_ALLOWED), listed(OPTIONS_ALLOWED), folders)
 
-    def select(self, session: SparkSession, sql: str | None) -> Select | None:
+    def select(self, session: SparkSession, sql: str | None) -> SqlSelect | None:
         """Return the checked ``sql`` of a connector, None if it has none. Raises ConfigError and ParseException."""
-        return None if sql is None else Select(session, sql, self.functions, self.options)
+        return None if sql is None else SqlSelect(session, sql, self.functions, self.options)
 
     def check_path(self, key: str, path: str | None, reader: PathReader) -> None:
         """Raise ConfigError for a path that is not in the allowed folders now, links followed."""

@@ -133,3 +133,24 @@ add file '/etc/passwd'
 reset
 uncache table x
 begin declare x int; select 1; end
+from records insert into t select *
+with x as (select 1) insert into t select * from x
+select * from records join secret using (a)
+select * from records union select * from global_temp.x
+select * from spark_catalog.default.records
+select * from `records.x`
+select * from records, lateral (select reflect('a','b'))
+select * from records where a in (select reflect('a','b'))
+from records |> join secret using (a)
+from records |> pivot (sum(b) for a in (reflect('a','b')))
+from records |> tablesample (10 percent) |> order by reflect('a','b')
+select a from records order by (select max(x) from secret)
+select from_csv(a, 'x int', map('mode', 'FAILFAST', 'badRecordsPath', '/x')) from records
+select to_json(st, map('fs.defaultFS', 'file:///')) from records
+select from_json(j, 'a int', named_struct('mode', 'x')) from records
+select to_xml(st, map(lower('ROWVALIDATIONXSDPATH'), '/x')) from records
+select schema_of_csv('1', map('x', 'y')) from records
+select try_variant_get(v, '$.a', concat('i', 'nt')) from records
+select from_json(j, '{"type":"struct","fields":[{"name":"x","type":"string","nullable":true,"metadata":[{}]}]}') from records
+select from_json(j, '{"type":"struct","fields":') from records
+select from_json(j, '{"type":"array","elementType":{"type":"udt","class":"x"},"containsNull":true}') from records

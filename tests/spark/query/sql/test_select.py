@@ -22,7 +22,7 @@ from penstock.embedded import java_home
 from penstock.spark.query.dataframes import declared
 from penstock.spark.query.limits import QueryLimits
 from penstock.spark.query.shared import close_xml
-from penstock.spark.query.sql.select import Select, lists
+from penstock.spark.query.sql.select import SAFE, SqlSelect, lists
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.security]
 
@@ -52,33 +52,96 @@ def records(session: SparkSession) -> DataFrame:
     return session.sql(RECORDS)
 
 
+@pytest.fixture
+def shout(session: SparkSession) -> Iterator[None]:
+    """A function in Python, as an operator may register one."""
+    session.udf.register("shout", lambda text: f"{text}!")
+    yield
+    session.sql("DROP TEMPORARY FUNCTION shout")
+
+
 @pytest.mark.parametrize("sql", ALLOWED)
 def test_a_select_is_allowed(session: SparkSession, records: DataFrame, sql: str) -> None:
-    assert Select(session, sql).of(records).columns
+    assert SqlSelect(session, sql).of(records).columns
 
 
 @pytest.mark.parametrize("sql", REFUSED)
 def test_all_else_is_refused_with_its_position(session: SparkSession, records: DataFrame, sql: str) -> None:
     with pytest.raises((ConfigError, ParseException), match=r"it must be a SELECT from records; .+ \(line 1, col"):
-        Select(session, sql).of(records)
+        SqlSelect(session, sql).of(records)
 
 
 def test_text_that_is_no_sql_raises_the_parsers_error(session: SparkSession) -> None:
     with pytest.raises(ParseException):
-        Select(session, "selct (1")
+        SqlSelect(session, "selct (1")
 
 
 def test_the_position_is_that_of_the_part_at_fault(session: SparkSession) -> None:
     with pytest.raises(ConfigError) as refused:
-        Select(session, "select a,\n  upper(reflect('x', 'y'))\nfrom records")
+        SqlSelect(session, "select a,\n  upper(reflect('x', 'y'))\nfrom records")
     assert str(refused.value).endswith(
         "it must be a SELECT from records; the function reflect is not allowed: it calls a method of any Java class "
         "(line 2, column 9)"
     )
 
 
+UNPARSED = {
+    "select reflect('java.lang.Math', 'max', 1, 2) from records": "CallMethodViaReflection is not allowed",
+    "select (select max(try_reflect('java.lang.Math', 'max', 1, b)) from records)": "TryReflect is not allowed",
+    "from records |> set a = java_method('java.lang.Math', 'max', 1, 2)": "CallMethodViaReflection is not allowed",
+    "select sum(b) over w from records window w as (order by reflect('java.lang.Math', 'max', 1, 2))": (
+        "CallMethodViaReflection is not allowed"
+    ),
+    "select filter(arr, x -> reflect('java.lang.Math', 'max', 1, 2) = x) from records": (
+        "CallMethodViaReflection is not allowed"
+    ),
+    "select current_user() from records": "CurrentUser is not allowed",
+    "select from_xml(a, 'x int', map('rowValidationXSDPath', '/x')) from records": "the option rowValidationXSDPath is",
+    "select to_json(st, map('fs.defaultFS', 'file:///')) from records": "the option fs.defaultFS is not allowed",
+    """select from_json(j, '{"type":"struct","fields":[{"name":"x","type":"string","nullable":true,"metadata":
+        {"EXISTS_DEFAULT":"reflect(1)"}}]}') from records""": "a column of a schema has EXISTS_DEFAULT",
+    "select * from text.`FOLDER`": "LogicalRelation is not allowed",
+    "select * from records where exists (select 1 from text.`FOLDER`)": "LogicalRelation is not allowed",
+    "select shout(a) from records": "PythonUDF is not allowed",
+    "select * from other": "there is other in it",
+    "select x from records, lateral (select max(value) x from text.`FOLDER`)": "LogicalRelation is not allowed",
+}
+"""Statements, and why their analyzed plans are not allowed."""
+
+
+@pytest.mark.usefixtures("shout")
+@pytest.mark.parametrize("sql", UNPARSED)
+def test_the_analyzed_plan_alone_is_refused(
+    session: SparkSession, records: DataFrame, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever names the parsed plan has: a second line of defense."""
+    (tmp_path / "x.txt").write_text("x")
+    records.createOrReplaceTempView("other")
+    select = SqlSelect(session, "select * from records")
+    select._sql = sql.replace("FOLDER", str(tmp_path))
+    monkeypatch.setitem(SAFE, "spark.sql.runSQLOnFiles", "true")
+    with pytest.raises(ConfigError, match=re.escape(UNPARSED[sql])):
+        select.of(records)
+
+
+def test_files_are_no_relations_while_a_statement_is_analyzed(
+    session: SparkSession, records: DataFrame, tmp_path: Path
+) -> None:
+    (tmp_path / "x.txt").write_text("x")
+    select = SqlSelect(session, "select * from records")
+    select._sql = f"select * from text.`{tmp_path}`"
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        select.of(records)
+    assert session.sql(select._sql).collect()[0].value == "x"
+
+
+def test_long_lists_are_allowed(session: SparkSession, records: DataFrame) -> None:
+    numbers = ", ".join(map(str, range(20_000)))
+    assert SqlSelect(session, f"select a from records where b in ({numbers})").of(records).columns == ["a"]
+
+
 def functions(session: SparkSession) -> dict[str, tuple[bool, str, str]]:
-    """Of each function that Spark has: whether it is for tables, its class, and its examples."""
+    """Return, by name, whether a function of Spark is for tables, its class, and its examples."""
     java: Any = session._jsparkSession
     state, found = java.sessionState(), {}
     for tables, registry in ((False, state.functionRegistry()), (True, state.tableFunctionRegistry())):
@@ -125,7 +188,7 @@ def test_examples_of_allowed_functions_pass_and_others_do_not(session: SparkSess
     wrong, passed = [], 0
     for name, sql in examples(session):
         try:
-            Select(session, sql).of(records)
+            SqlSelect(session, sql).of(records)
             passed += 1
             if name in lists().refused:
                 wrong.append(sql)
@@ -141,7 +204,7 @@ def test_examples_of_allowed_functions_pass_and_others_do_not(session: SparkSess
 def test_nothing_is_replaced_in_the_text(session: SparkSession, records: DataFrame) -> None:
     session.conf.set("spark.some.secret", "hidden")
     for name in ("env:PATH", "system:user.home", "spark.some.secret"):
-        rows = Select(session, f"select '${{{name}}}' as found from records").of(records)
+        rows = SqlSelect(session, f"select '${{{name}}}' as found from records").of(records)
         assert rows.collect()[0].found == f"${{{name}}}"
     assert session.conf.get("spark.sql.variable.substitute") == "true"
 
@@ -172,7 +235,7 @@ def test_no_function_of_xml_fetches_what_a_document_names(session: SparkSession,
         frame = session.createDataFrame([(each,) for each in documents], "a STRING")
         found = ""
         for expression in ("from_xml(a, 'a STRING').a", "xpath_string(a, '/a')", "xpath_string(a, 'document(\"x\")')"):
-            rows = Select(session, f"select {expression} as found from records").of(frame)
+            rows = SqlSelect(session, f"select {expression} as found from records").of(frame)
             for row in range(len(documents)):
                 try:
                     found += str(rows.where(f"{row} >= 0").collect())
@@ -183,21 +246,21 @@ def test_no_function_of_xml_fetches_what_a_document_names(session: SparkSession,
     assert "do not show" not in found
 
 
+@pytest.mark.usefixtures("shout")
 def test_an_operator_may_allow_functions(session: SparkSession, records: DataFrame) -> None:
-    session.udf.register("shout", lambda text: f"{text}!")
     limits = QueryLimits.of({"penstock.spark.functions.allowed": "Shout, current_user"})
     allowed = limits.select(session, "select shout(upper(a)), current_user() from records")
     assert allowed is not None
     assert allowed.of(records).columns
     for sql in ("select shout(a) from records", "select shout(reflect('a', 'b')) from records"):
         with pytest.raises(ConfigError, match=r"the function (shout|reflect) is not allowed"):
-            (Select(session, sql) if "reflect" not in sql else limits.select(session, sql))
+            (SqlSelect(session, sql) if "reflect" not in sql else limits.select(session, sql))
 
 
 def test_an_operator_may_allow_options(session: SparkSession, records: DataFrame) -> None:
     sql = "select from_xml(a, 'x int', map('rowValidationXSDPath', '/x.xsd')) from records"
     with pytest.raises(ConfigError) as refused:
-        Select(session, sql)
+        SqlSelect(session, sql)
     assert "the option rowValidationXSDPath of from_xml is not allowed; allowed are" in str(refused.value)
     assert "`penstock.spark.options.allowed` of the worker" in str(refused.value)
     allowed = QueryLimits.of({"penstock.spark.options.allowed": "xml.row*"}).select(session, sql)
@@ -207,9 +270,9 @@ def test_an_operator_may_allow_options(session: SparkSession, records: DataFrame
 
 def test_a_very_long_select_is_judged(session: SparkSession, records: DataFrame) -> None:
     long = " + ".join(["b"] * 200)
-    assert Select(session, f"select {long} as total from records").of(records).columns == ["total"]
+    assert SqlSelect(session, f"select {long} as total from records").of(records).columns == ["total"]
     with pytest.raises(ConfigError, match="the function reflect is not allowed"):
-        Select(session, f"select {long} + reflect('a', 'b') as total from records")
+        SqlSelect(session, f"select {long} + reflect('a', 'b') as total from records")
 
 
 def test_declared_columns_have_no_sql(session: SparkSession) -> None:

@@ -26,7 +26,7 @@ from penstock.spark.query.sink.rows.pipeline import Rows
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, RowPlan, reported
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.totals import BatchTotals, SumOf
-from penstock.spark.query.sql.select import Select
+from penstock.spark.query.sql.select import SqlSelect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,7 +83,7 @@ class BatchWriter:
         settings: SinkSettings,
         session: SparkSession,
         target: SinkTarget,
-        select: Select | None = None,
+        select: SqlSelect | None = None,
     ) -> None:
         self._spec, self._settings, self._target, self._select = spec, settings, target, select
         self._evolution = Evolution(settings, session)

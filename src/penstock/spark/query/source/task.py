@@ -45,7 +45,7 @@ from penstock.spark.query.source.schemas import Records, TopicRecordMaker
 from penstock.spark.query.source.sending import spec_of_partitions
 from penstock.spark.query.source.transfer import BatchEnd, ToTask, Transfer
 from penstock.spark.query.source.transport import LOOK_SECONDS
-from penstock.spark.query.sql.select import Select
+from penstock.spark.query.sql.select import SqlSelect
 from penstock.spark.task import named
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class QuerySource(SourceTask):
         self._kind, self._query_context, self._folder = kind, query, checkpoint
         self._id, self._session, self._control, self._entered = id, query.session, control, entered
         self._owner, self._make_transfer, self._limits = owner, transfer, limits
-        self._select: Select | None = None
+        self._select: SqlSelect | None = None
         self._query: Any = None
         self._failure: BaseException | None = None
         self._sent = -1

@@ -92,7 +92,7 @@ def lists() -> _Lists:
     )
 
 
-class Select:
+class SqlSelect:
     """The ``sql`` of one connector. Raises ConfigError if it is not allowed, and Spark's ParseException if it is none.
 
     ``functions``: those that the worker's operator allows besides Spark's harmless ones; ``options``: patterns of
@@ -134,14 +134,12 @@ class Select:
             raise ConfigError("sql", self._sql, f"it must be a SELECT from {VIEW}; {problem}{place}")
 
 
-def check_select(session: SparkSession, sql: str) -> None:
-    """Raise ConfigError for a statement that is not allowed, before it is analyzed; ParseException for no statement."""
-    Select(session, sql)
-
-
-def metadata_problem(metadata: str) -> str | None:
+def _metadata_problem(metadata: str) -> str | None:
     """Return why a column of a declared schema may not have this metadata, a JSON object, or None."""
-    others = sorted(set(json.loads(metadata)) - METADATA)
+    given = json.loads(metadata)
+    if not isinstance(given, dict):
+        return "the metadata of a column is no JSON object"
+    others = sorted(set(given) - METADATA)
     if not others:
         return None
     return f"a column of a schema has {others[0]}, and may have a name, a type and a comment only"
@@ -323,7 +321,7 @@ def _of_columns(part: PlanPart) -> Iterator[Problem]:
     waiting = [each for each in part.parts if each.kind == "type"]
     while waiting:
         each = waiting.pop()
-        if each.kind == "metadata" and (problem := metadata_problem(each.value)):
+        if each.kind == "metadata" and (problem := _metadata_problem(each.value)):
             yield part, problem
         if each.kind in ("type", "list"):
             waiting.extend(each.parts)
@@ -356,7 +354,7 @@ def _schema_problem(schema: str) -> str | None:
         if isinstance(part, dict):
             if part.get("type") == "udt" or part.keys() & {"class", "pyClass", "sqlType"}:
                 return "it has a type that is defined by a class"
-            if problem := metadata_problem(json.dumps(part.get("metadata") or {})):
+            if problem := _metadata_problem(json.dumps(part.get("metadata") or {})):
                 return problem
             waiting.extend(part.values())
         elif isinstance(part, list):

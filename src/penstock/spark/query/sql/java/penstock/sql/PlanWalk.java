@@ -31,7 +31,8 @@ import scala.Product;
 public final class PlanWalk {
     private static final int MAX_OBJECTS = 200_000;
 
-    private record Item(Object object, int parent) {}
+    /** Again: what is most likely a field already, and then is not named twice. */
+    private record Item(Object object, int parent, boolean again) {}
 
     private final StringBuilder text = new StringBuilder();
     private final ArrayDeque<Item> waiting = new ArrayDeque<>();
@@ -41,13 +42,15 @@ public final class PlanWalk {
     /** The lines of a plan; a temporary view is named, and what is below it is not followed. Any thread may call it. */
     public String walk(Object plan) throws ReflectiveOperationException {
         PlanWalk walk = new PlanWalk();
-        walk.waiting.push(new Item(plan, -1));
+        walk.waiting.push(new Item(plan, -1, false));
         while (!walk.waiting.isEmpty()) {
             Item item = walk.waiting.pop();
             if (walk.count > MAX_OBJECTS) {
                 throw new IllegalArgumentException("it has more than " + MAX_OBJECTS + " parts");
             }
-            walk.visit(item.object, item.parent);
+            if (!item.again || !walk.known.containsKey(item.object)) {
+                walk.visit(item.object, item.parent);
+            }
         }
         return walk.text.toString();
     }
@@ -114,7 +117,7 @@ public final class PlanWalk {
         } else {
             kind = "object";
         }
-        follow(add(parent, kind, name, null, ""), parts);
+        follow(add(parent, kind, name, null, ""), parts, 0);
     }
 
     private void tree(TreeNode<?> node, int parent) throws ReflectiveOperationException {
@@ -124,10 +127,11 @@ public final class PlanWalk {
         Method more = TreeNode.class.getDeclaredMethod("otherCopyArgs");
         more.setAccessible(true);
         all(((scala.collection.Iterable<?>) more.invoke(node)).iterator(), parts);
+        int fields = parts.size();
         all(((scala.collection.Iterable<?>) node.children()).iterator(), parts);
         all(((scala.collection.Iterable<?>) node.innerChildren()).iterator(), parts);
         String kind = node instanceof QueryPlan<?> ? "plan" : node instanceof Expression ? "expression" : "tree";
-        follow(add(parent, kind, node.getClass().getName(), node.origin(), ""), parts);
+        follow(add(parent, kind, node.getClass().getName(), node.origin(), ""), parts, parts.size() - fields);
     }
 
     private void type(Object object, int parent) {
@@ -135,7 +139,7 @@ public final class PlanWalk {
         if (object instanceof Product product) {
             all(product.productIterator(), parts);
         }
-        follow(add(parent, "type", object.getClass().getName(), null, ""), parts);
+        follow(add(parent, "type", object.getClass().getName(), null, ""), parts, 0);
     }
 
     private int add(int parent, String kind, String name, Origin origin, String value) {
@@ -157,9 +161,10 @@ public final class PlanWalk {
         return count++;
     }
 
-    private void follow(int parent, List<Object> parts) {
+    /** The last parts, so many of them, may have been followed when their turn comes. */
+    private void follow(int parent, List<Object> parts, int again) {
         for (int i = parts.size() - 1; i >= 0; i--) {
-            waiting.push(new Item(parts.get(i), parent));
+            waiting.push(new Item(parts.get(i), parent, i >= parts.size() - again));
         }
     }
 
