@@ -30,12 +30,12 @@ _ENTRY = re.compile(r"\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?", re.IGNORECA
 def machine_names() -> set[str]:
     """Return the names of this machine that its resolver knows. Blocks."""
     own = socket.gethostname()
-    names = {own, f"{own.partition('.')[0]}.local", socket.getfqdn()}
+    names = {own, f"{own.partition('.')[0]}.local"}
     try:
         name, aliases, _ = socket.gethostbyname_ex(own)
-    except OSError:
+        return names | {name, *aliases, socket.getfqdn()}
+    except (OSError, UnicodeError):  # the resolver does not know it, or it is no name of DNS
         return names
-    return names | {name, *aliases}
 
 
 @dataclass(slots=True)
