@@ -197,3 +197,18 @@ def test_a_deleted_connector_is_forgotten_when_its_history_is_too_old() -> None:
     assert [version.config for version in recorder.books.versions("kept")] == [{"x": "1"}]
     read(NOW + 2 * DAY + 1, ConnectorConfig("gone", {"x": "2"}))
     assert shown([*recorder.books.versions("gone")]) == [(1, "created", "STARTED", {"x": "2"}, None)]
+
+
+def test_versions_are_known_before_they_are_written() -> None:
+    """On every worker, so that a rollback right after a change takes that change back."""
+    cluster = Cluster("a", "b")
+    cluster.config(ConnectorConfig("c", {"x": "1"}))
+    cluster.lead("a")
+    cluster.config(ConnectorConfig("c", {"x": "2"}), ConnectorConfig("d", {"y": "1"}))
+    for recorder in cluster.workers.values():
+        assert [(each.number, each.config) for each in recorder.versions("c")] == [(1, {"x": "1"}), (2, {"x": "2"})]
+        assert [each.number for each in recorder.versions("d")] == [1]
+        assert recorder.versions("e") == []
+    before = cluster.workers["b"].versions("c")
+    cluster.lead("a")
+    assert cluster.workers["b"].versions("c") == before

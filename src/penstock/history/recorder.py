@@ -187,8 +187,18 @@ class Recorder:
         """Return what the leader must append now. The caller waits until it has been replayed before it calls again."""
         if not self._changes and not self._events:
             return []
-        versions = [version for name in list(self._changes) for version in self._versions_due(name)]
+        versions: list[ConnectorVersion] = []
+        for name in list(self._changes):
+            due, self._changes[name] = self._versions_due(name)
+            versions += due
+            if not self._changes[name]:
+                del self._changes[name]
         return [*versions, *self._events_due()]
+
+    def versions(self, name: str) -> list[ConnectorVersion]:
+        """Return the connector's versions, also those that the history topic does not have yet; oldest first."""
+        due = self._versions_due(name)[0] if name in self._changes else []
+        return [*self.books.versions(name), *due]
 
     # -- versions
 
@@ -218,7 +228,8 @@ class Recorder:
         if waiting:
             self._changes[version.connector] = waiting
 
-    def _versions_due(self, name: str) -> list[ConnectorVersion]:
+    def _versions_due(self, name: str) -> tuple[list[ConnectorVersion], list[_Observed]]:
+        """Return the versions that the history topic lacks, and the changes that make or may make them."""
         last = self.books.last(name)
         config = None if last is None else last.config
         state = STARTED if last is None or last.config is None else last.state
@@ -243,10 +254,7 @@ class Recorder:
             due.append(ConnectorVersion(name, number, each.offset, each.time_ms, change, state, config, principal))
             if config is None:
                 state = STARTED
-        self._changes[name] = kept
-        if not kept:
-            del self._changes[name]
-        return due
+        return due, kept
 
     # -- events
 

@@ -155,7 +155,7 @@ class History:
         return "in memory" if self._store is None or self._problem is not None else "in a topic"
 
     def _versions(self, name: str) -> list[ConnectorVersion]:
-        versions = self._recorder.books.versions(name)
+        versions = self._recorder.versions(name)
         if not versions:
             raise m.Refused(404, f"There is no history of connector {name}")
         return versions
