@@ -176,10 +176,16 @@ def test_an_offset_that_is_null_ends_the_task(sinks: Sinks, kafka: Kafka, topic:
     assert f"preCommit has returned null as the offset of {topic}-0" in failure
 
 
-def test_an_errant_record_ends_the_task_unless_it_is_tolerated(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+@pytest.mark.parametrize("swallow", ["false", "true"])
+def test_an_errant_record_ends_the_task_unless_it_is_tolerated(
+    sinks: Sinks, kafka: Kafka, topic: str, swallow: str
+) -> None:
+    """The trace has what the sink has reported, and where."""
     kafka.produce(topic, ["bad"])
-    failure = sinks.run(topic, errant="bad", errors__log__enable="true").failure()
+    failure = sinks.run(topic, errant="bad", swallow=swallow, errors__log__enable="true").failure()
     assert "Tolerance exceeded in error handler" in failure
+    reported = failure.partition("Caused by: java.lang.IllegalArgumentException: I do not like bad\n")[2]
+    assert "at penstock.tests.ConductSinkTask.report(ConductSinkTask.java:" in reported
 
 
 def test_plugins_find_runtime_internals(sinks: Sinks, kafka: Kafka, topic: str) -> None:

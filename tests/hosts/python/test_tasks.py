@@ -30,7 +30,7 @@ from penstock.hosts.python.process import close_all
 from penstock.hosts.python.tasks import EnvironmentSourceTask, in_place, place_of
 from penstock.pipeline.sink.commits import agreed_offsets
 from penstock.pipeline.task import TaskControl, TaskSpec
-from penstock.pipeline.trace import headline
+from penstock.pipeline.trace import headline, trace
 from penstock.plugins import Plugins
 from penstock.preview.messages import PreviewRequest, plain
 from penstock.preview.process import Previews
@@ -268,6 +268,23 @@ def test_a_sink(plugins: Plugins, tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "one v2:t\ntwo v2:t\n"
     made.close([here])
     made.stop()
+
+
+def test_the_trace_of_a_record_that_is_not_tolerated_has_what_the_sink_reported(
+    plugins: Plugins, tmp_path: Path
+) -> None:
+    def refuse(record: SinkRecord, error: BaseException) -> None:
+        raise ConnectError("Tolerance exceeded in error handler") from error
+
+    made = task(plugins, SINK)
+    made.context = SimpleNamespace(configs={}, errant_record_reporter=SimpleNamespace(report=refuse))
+    made.start({"file": str(tmp_path / "out")})
+    with pytest.raises(ConnectError, match="Tolerance exceeded in error handler") as raised:
+        made.put_batch(batch_of("bad"))
+    said = trace(raised.value)
+    assert "Caused by: org.apache.kafka.connect.errors.DataException: a bad one" in said
+    assert "at put(" in said
+    assert "two_sink.py:" in said
 
 
 def batch_of(*values: str) -> Batch:

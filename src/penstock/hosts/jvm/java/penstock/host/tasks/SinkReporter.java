@@ -11,6 +11,7 @@ import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.connect.connector.ConnectRecord;
+import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.InternalSinkRecord;
 import org.apache.kafka.connect.runtime.errors.WorkerErrantRecordReporter;
 import org.apache.kafka.connect.sink.SinkRecord;
@@ -40,7 +41,13 @@ final class SinkReporter extends WorkerErrantRecordReporter {
             args.put("timestamp_type", each.timestampType().name);
             args.put("record", described);
         }
-        session.call(args.containsKey("record") ? "sink.report" : "sink.report_original", args, ByteBuffer.wrap(payload.toByteArray()));
+        String type = args.containsKey("record") ? "sink.report" : "sink.report_original";
+        try {
+            session.call(type, args, ByteBuffer.wrap(payload.toByteArray()));
+        } catch (ConnectException e) {
+            // As Connect's own reporter: the trace of the task says what the plugin has reported, and where.
+            throw new ConnectException(e.getMessage(), e.getCause() == null ? error : e.getCause());
+        }
         return CompletableFuture.completedFuture(null);
     }
 
