@@ -96,6 +96,14 @@ class RecordFailure:
                 return f"{what}, topic {self.record.topics[0]}"
 
 
+def origin_of(batch: Batch, row: int) -> str:
+    """Return where the source had a record from, for messages."""
+    match batch.origin:
+        case SourceOrigin(partitions, offsets):
+            return f"source partition {partitions[row]}, source offset {offsets[row]}"
+    return "of an unknown source offset"
+
+
 class FailureReporter(Protocol):
     """A reporter, which is called for every failure, tolerated or not."""
 

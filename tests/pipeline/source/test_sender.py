@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from penstock.api.batch import Batch
+from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError, DataError
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.broker_errors import unsent
@@ -19,6 +19,7 @@ from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.sending.sender import MAX_BLOCK, LossPolicy, RequestLimits, Sender
 from penstock.pipeline.source.sending.topic_limits import TopicLimits
 from penstock.pipeline.task import TaskControl, TaskFencedError
+from penstock.pipeline.trace import trace
 from support.tasks.runs import MemoryHost
 from support.waiting import SECONDS, until
 
@@ -42,11 +43,13 @@ def sending(losses: LossPolicy = LossPolicy(), producer: Any = None, max_block: 
 
 def test_a_partition_that_is_none_is_refused_as_in_java() -> None:
     sender = sending()
-    batch = Batch.of("t", [b"1", b"2"], partitions=[None, -1])
+    origin = SourceOrigin([{"file": "a"}] * 2, [{"line": 1}, {"line": 2}])
+    batch = Batch.of("t", [b"1", b"2"], partitions=[None, -1], origin=origin)
     with pytest.raises(
         DataError, match=r"^Invalid partition: -1\. Partition number should always be non-negative or n"
-    ):
+    ) as raised:
         sender.send(batch)
+    assert "source offset {'line': 2}" in trace(raised.value)
     sender.close()
 
 
@@ -75,6 +78,25 @@ def test_a_partition_that_has_been_added_is_waited_for_as_in_java() -> None:
     sender = sending(producer=producer, max_block=3600.0)
     sender.send(Batch.of("t", [b"1", b"2", b"3", b"4"], partitions=[0, 2, 0, 1]))
     assert producer.sent == [("t", b"1", 0), ("t", b"2", 2), ("t", b"3", 0), ("t", b"4", 1)]
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_a_partition_that_a_new_topic_does_not_have_is_named_with_the_origin_of_the_record(exactly_once: bool) -> None:
+    """The producer would take the first records of a topic, and know nothing of their origin later."""
+
+    class TakesAll(Partitions):
+        def produce(self, topic: str, value: bytes, key: Any, partition: int, *more: Any) -> None:
+            self.sent.append((topic, value, partition))
+
+    producer: Any = TakesAll(*[1] * 100)
+    losses = LossPolicy(failure=lambda error: unsent(TaskId("c", 0), error)) if exactly_once else LossPolicy()
+    sender = sending(losses, producer, max_block=0.0)
+    origin = SourceOrigin([{"file": "a"}] * 2, [{"line": 1}, {"line": 2}])
+    with pytest.raises(ConnectError) as raised:
+        sender.send(Batch.of("t", [b"1", b"2"], partitions=[0, 99], origin=origin))
+    said = trace(raised.value)
+    assert "Partition 99 of topic t with partition count 1 is not present in metadata after 0 ms." in said
+    assert "source partition {'file': 'a'}, source offset {'line': 2}" in said
 
 
 class Full(Partitions):

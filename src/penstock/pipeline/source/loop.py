@@ -14,13 +14,13 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from penstock.api.batch import Batch, SourceOrigin
-from penstock.api.errors import RetriableError
+from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SourceRecord
 from penstock.api.returned import idle_seconds, polled_batch
 from penstock.api.runtime_hooks import RuntimeHooks, hooks_of
 from penstock.api.source import SourceTask
 from penstock.kafka.topic_guard import TopicGuard
-from penstock.pipeline.errors import Step, StoppedError
+from penstock.pipeline.errors import Step, StoppedError, origin_of
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import CommitPolicy, Ending
 from penstock.pipeline.source.failed_records import SourceDeadLetters, SourceLogReporter
@@ -42,6 +42,18 @@ class SourceSteps:
     steps: list[Step]
     dead_letters: SourceDeadLetters | None
     failure_log: SourceLogReporter
+
+
+def check_topics(topics: Iterable[object], batch: Batch) -> None:
+    """Raise ConnectError, which names the record, if one of the batch has no topic; ``topics`` are its different ones.
+
+    Java: the IllegalArgumentException of ``ProducerRecord``. No record of the batch is sent.
+    """
+    if all(isinstance(topic, str) and topic for topic in topics):
+        return
+    row = next(i for i, topic in enumerate(batch.topics) if not (isinstance(topic, str) and topic))
+    shown = "Topic cannot be null" if batch.topics[row] is None else f"Invalid topic: {batch.topics[row]!r}"
+    raise ConnectError(f"{shown}. The task has returned a record that can't be sent ({origin_of(batch, row)})")
 
 
 @dataclass(slots=True)
@@ -192,6 +204,7 @@ class SourceLoop:
 
     def _send(self, part: Batch, ready: Batch, complete: bool) -> None:
         topics = distinct(ready.topics)
+        check_topics(topics, ready)
         new = self.topics.new(topics)
         if new:
             self.commit.expect(new)

@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import starmap
 from operator import length_hint
@@ -23,7 +23,7 @@ from penstock.api.errors import ConnectError, DataError
 from penstock.api.record import Header
 from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.broker_errors import broker_error, keyless_record
-from penstock.pipeline.errors import PipelineStage, RecordFailure
+from penstock.pipeline.errors import PipelineStage, RecordFailure, origin_of
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.sending.topic_limits import MAX_BLOCK, MissingPartitions, TopicLimits, serialized_sizes
 from penstock.values.repeated import distinct, only_nulls
@@ -96,6 +96,8 @@ class Sender:
         self.lost: set[str] = set()
         """Topics of records that did not arrive, and never will."""
         self.limits = limits
+        self._used: set[str] = set()
+        """The topics of earlier batches."""
         self.taken = 0
         """The number of records of the last batch that the producer has, from the first on."""
         self.statistics = ClientStatistics("producer", client_id)
@@ -183,6 +185,9 @@ class Sender:
         if self._max_request_size < MIN_MESSAGE_MAX_BYTES:
             batch, delivered = self._small_enough(batch, delivered)
         topics = distinct(batch.topics)
+        if (new := topics - self._used) and not only_nulls(batch.partitions):
+            batch, delivered = self._placeable(batch, delivered, new)
+        self._used |= new
         self.limits.look_up(topics)
         if self.limits.apply_to(topics):
             for each in ahead:
@@ -266,6 +271,23 @@ class Sender:
             else:
                 too_large = ck.KafkaException(ck.KafkaError(ck.KafkaError.MSG_SIZE_TOO_LARGE))
                 self._refuse(too_large, batch, i, delivered)
+        return batch.select(rows), None if delivered is None else [delivered[i] for i in rows]
+
+    def _placeable(
+        self, batch: Batch, delivered: Sequence[Delivered | None] | None, topics: Set[str]
+    ) -> tuple[Batch, Sequence[Delivered | None] | None]:
+        """Refuse records for partitions that new topics do not have: the producer would take them, and not say whose
+        record it was later.
+        """
+        rows = []
+        for i, (topic, partition) in enumerate(zip(batch.topics, batch.partitions, strict=True)):
+            if topic not in topics or partition is None or self._missing.has(topic, partition):
+                rows.append(i)
+            else:
+                unknown = ck.KafkaException(ck.KafkaError(ck.KafkaError._UNKNOWN_PARTITION))
+                self._refuse(unknown, batch, i, delivered)
+        if len(rows) == len(batch):
+            return batch, delivered
         return batch.select(rows), None if delivered is None else [delivered[i] for i in rows]
 
     def _refuse(
@@ -367,17 +389,21 @@ def _arguments(batch: Batch, delivered: Sequence[Any] | None) -> list[list[Any]]
     unplaced = only_nulls(batch.partitions)
     if not headers and delivered is None and unplaced and only_nulls(batch.timestamps):
         return arguments
-    arguments.append([-1] * n if unplaced else _partitions(batch.partitions))
+    arguments.append([-1] * n if unplaced else _partitions(batch))
     arguments += [[None] * n if delivered is None else list(delivered), [None] * n, _timestamps(batch.timestamps)]
     if headers:
         arguments.append(_headers(batch.headers))
     return arguments
 
 
-def _partitions(column: Sequence[int | None]) -> list[int]:
+def _partitions(batch: Batch) -> list[int]:
     """Return partitions for the producer, where -1 lets it choose, which a record says by None only."""
+    column = batch.partitions
     if (least := min((each for each in column if each is not None), default=0)) < 0:
-        raise DataError(f"Invalid partition: {least}. Partition number should always be non-negative or null.")
+        invalid = DataError(f"Invalid partition: {least}. Partition number should always be non-negative or null.")
+        row = list(column).index(least)
+        invalid.add_note(f"In a record for topic {batch.topics[row]}, {origin_of(batch, row)}")
+        raise invalid
     return [-1 if partition is None else partition for partition in column]
 
 

@@ -100,6 +100,9 @@ MAX_BLOCK = 60.0
 """Java's default of ``max.block.ms``, in seconds."""
 
 
+_UNKNOWN = ck.KafkaError(ck.KafkaError._UNKNOWN_PARTITION)
+
+
 class MissingPartitions:
     """The partitions that one producer does not know. ``wait`` is called repeatedly meanwhile, and may end the wait by
     an error.
@@ -109,6 +112,20 @@ class MissingPartitions:
         self._producer, self._max_block, self._wait = producer, max_block, wait
         self._found: dict[tuple[str, int], int] = {}
         """The partitions that did not appear, with the number of partitions that their topic has."""
+        self._counts: dict[str, int] = {}
+        """Numbers of partitions as the brokers have said last; 0: not known."""
+
+    def has(self, topic: str, partition: int) -> bool:
+        """Return whether a topic has a partition, or is not known; waits as ``appears`` does for one that it lacks.
+
+        For the first records of a topic, which the producer takes without knowing its partitions.
+        """
+        if topic not in self._counts:
+            self._counts[topic] = 0
+            with suppress(ck.KafkaException):  # no broker answers
+                self._counts[topic] = len(self._producer.list_topics(topic, timeout=1.0).topics[topic].partitions)
+        known = self._counts[topic]
+        return not known or partition < known or self.appears(_UNKNOWN, topic, partition)
 
     def appears(self, error: ck.KafkaError, topic: str, partition: int | None) -> bool:
         """Return whether ``produce`` failed for a partition that it did not know, and that its topic has by now. Waits
@@ -120,6 +137,7 @@ class MissingPartitions:
         while True:
             with suppress(ck.KafkaException):  # no broker answers
                 known = len(self._producer.list_topics(topic, timeout=1.0).topics[topic].partitions)
+                self._counts[topic] = known
                 if partition < known:
                     self._found.pop((topic, partition), None)
                     return True
