@@ -157,3 +157,20 @@ def test_lines_that_a_plugin_logs_are_lines_of_this_log(conducted: Conducted, ca
 def test_jdbc_drivers_of_the_plugins_location_are_registered(conducted: Conducted) -> None:
     with conducted({"records": "0", "driver.of": "jdbc:conduct:x"}):
         assert conducted.calls("driver") == ["penstock.tests.ConductDriver"]
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"null": "topic"}, "Topic cannot be null. "),
+        ({"partitions": "100", "partition": "99"}, "Partition 99 of topic {} with partition count 1 is not present"),
+    ],
+)
+def test_a_record_for_no_topic_or_partition_is_named_by_its_source_offset(
+    conducted: Conducted, offsets_topic: str, topic: str, exactly_once: bool, config: dict[str, str], said: str
+) -> None:
+    own = {"records": "5", "producer.override.max.block.ms": "500", **config}
+    failure = conducted(own, exactly_once=exactly_once, offsets_topic=offsets_topic).failure()
+    assert said.format(topic) in failure
+    assert "source offset {'next': 1}" in failure

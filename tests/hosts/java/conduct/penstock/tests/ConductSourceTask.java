@@ -16,6 +16,8 @@ import java.util.Map;
 public class ConductSourceTask extends SourceTask {
     private Conduct conduct = new Conduct(Map.of());
     private String topic;
+    /** The partition of all records, where there are {@code partitions}; -1 for all of them. */
+    private int only;
     private Map<String, String> partition;
     private long next;
     private long records;
@@ -41,6 +43,7 @@ public class ConductSourceTask extends SourceTask {
         records = Long.parseLong(props.getOrDefault("records", "100"));
         batch = Integer.parseInt(props.getOrDefault("batch", "10"));
         partitions = Integer.parseInt(props.getOrDefault("partitions", "-1"));
+        only = Integer.parseInt(props.getOrDefault("partition", "-1"));
         odd = Boolean.parseBoolean(props.get("odd.offsets"));
         nulls = props.getOrDefault("null", "");
         every = Integer.parseInt(props.getOrDefault("transaction.every", "0"));
@@ -79,11 +82,12 @@ public class ConductSourceTask extends SourceTask {
         List<SourceRecord> polled = new ArrayList<>();
         for (int i = 0; i < batch && next < records; i++) {
             String text = Long.toString(next);
-            Integer kafkaPartition = partitions < 0 ? null : (int) (next % partitions);
+            Integer kafkaPartition = partitions < 0 ? null : only >= 0 ? only : (int) (next % partitions);
             next++;
             Map<String, ?> offset = odd ? Map.of("next", new Object()) : Map.of("next", next);
             SourceRecord made = new SourceRecord(
-                nulls.equals("partition") ? null : partition, nulls.equals("offset") ? null : offset, topic, kafkaPartition,
+                nulls.equals("partition") ? null : partition, nulls.equals("offset") ? null : offset,
+                nulls.equals("topic") ? null : topic, kafkaPartition,
                 Schema.STRING_SCHEMA, text, Schema.STRING_SCHEMA, text);
             bound(copies ? copy(made) : made);
             polled.add(made);
