@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import resource
 import sys
 import time
 from datetime import UTC, datetime
@@ -153,6 +154,17 @@ def test_a_preview_that_takes_too_long_is_killed(tmp_path: Path) -> None:
         Previews(300, (sys.executable, "-c", "import sys; print('lost s3cret', file=sys.stderr); sys.exit(3)")).run(
             of_file(tmp_path), lambda text: text.replace("s3cret", "<secret>")
         )
+
+
+def test_what_a_preview_prints_is_not_kept_but_for_its_end(tmp_path: Path) -> None:
+    verbose = (
+        "import os, sys; [os.write(2, b'line\\n' * 20000) for _ in range(2000)]; os.write(2, b'the last line\\n'); "
+    )
+    verbose += "sys.exit(3)"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(Refused, match="status 3 and no answer: the last line"):
+        Previews(300, (sys.executable, "-c", verbose)).run(of_file(tmp_path))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000, "kilobytes, of 200 megabytes"
 
 
 def test_an_answer_that_is_none_is_an_error_that_names_it(tmp_path: Path) -> None:

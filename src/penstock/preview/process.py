@@ -23,6 +23,9 @@ F = TypeVar("F", PreviewFailure | None, StepFailure | None)
 AT_ONCE = 4
 """Maximum number of previews of a worker that run at the same time; a user of the REST interface may have half."""
 TIME_LIMIT_S = 60.0
+END_S = 1.0
+MAX_OUTPUT = 1 << 16
+"""Bytes of its output that are kept."""
 MAX_ANSWER = 1 << 30
 """Bytes."""
 
@@ -57,8 +60,9 @@ class Previews:
             env=child_environment(),
             start_new_session=True,
         )
+        errors = LastOutput(process)
         try:
-            out, errors = process.communicate(given, timeout=self.run_time_s)
+            out, _ = process.communicate(given, timeout=self.run_time_s)
         except subprocess.TimeoutExpired:
             raise Refused(500, f"The preview has not ended within {self.run_time_s:g} s and was killed") from None
         finally:
@@ -69,9 +73,32 @@ class Previews:
         except ConnectionError as error:
             raise Refused(500, f"The answer of the preview is invalid: {redact(str(error))}") from None
         if answer is None:
-            last = errors.decode(errors="replace").strip().rpartition("\n")[2]
+            last = errors.text().strip().rpartition("\n")[2]
             raise Refused(500, f"The preview has ended with status {process.returncode} and no answer: {redact(last)}")
         return redacted(answer, redact)
+
+
+class LastOutput:
+    """The end of what a process prints to its standard error: plugins may print without end."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        """Take the pipe from the process, and read it on a thread."""
+        pipe, process.stderr = process.stderr, None
+        assert pipe is not None
+        self._pipe, self._kept = pipe, bytearray()
+        self._thread = threading.Thread(target=self._read, name="preview-output", daemon=True)
+        self._thread.start()
+
+    def text(self) -> str:
+        """Return what has been kept; called when the process has ended."""
+        self._thread.join(END_S)
+        return bytes(self._kept).decode(errors="replace")
+
+    def _read(self) -> None:
+        with self._pipe:
+            while data := os.read(self._pipe.fileno(), MAX_OUTPUT):
+                self._kept += data
+                del self._kept[:-MAX_OUTPUT]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
