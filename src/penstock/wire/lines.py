@@ -25,7 +25,7 @@ MAX_TEXT = 1 << 18
 MAX_UNCONFIRMED = 1 << 18
 """Maximum size of what has been sent and not been confirmed: few enough for the buffers of a socket."""
 MAX_MESSAGE = 1 << 16
-MAX_WAITING = 1 << 20
+MAX_WAITING = 1 << 22
 """Maximum size of the lines that wait; when it is exceeded, the older half of them is dropped."""
 DROPPED = "penstock_lines_dropped"
 """Attribute of a record of ``logging`` that stands for so many lines that have been dropped."""

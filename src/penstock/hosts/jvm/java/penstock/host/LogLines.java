@@ -11,7 +11,7 @@ import java.util.Map;
  * them: replies overtake them, and of more than the other side can take the oldest are dropped, and counted.
  */
 final class LogLines {
-    private static final int MAX_WAITING = 1 << 20;
+    private static final int MAX_WAITING = 1 << 22;
     private static final int MAX_MESSAGE = 1 << 16;
     private static final int OVERHEAD = 128;
 
