@@ -32,7 +32,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NOTHING = t.StructType([t.StructField("value", t.StringType())])
-HOPELESS = (ConnectError, AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException)
+HOPELESS = (
+    ConfigError,
+    ConnectError,
+    AnalysisException,
+    ArithmeticException,
+    DateTimeException,
+    IllegalArgumentException,
+)
 """Errors of the rows or of the statement, which another try would raise again."""
 LACKING = re.compile("No suitable driver|ClassNotFoundException|NoClassDefFoundError")
 _HEADERS = "flatten(transform(headers, header -> array(CAST(header.key AS BINARY), header.value)))"
