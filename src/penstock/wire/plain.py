@@ -55,7 +55,7 @@ class MessageCodec(Generic[M]):
         name = found.get("type") if isinstance(found, dict) else None
         try:
             message: M = _read(found, self._union)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise MessageError(f"invalid message {name} of {self._protocol}: {error}") from None
         return message
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from struct import Struct
+from struct import error as StructError
 
 from penstock.api.errors import DataError
 
@@ -88,8 +89,17 @@ _BEGIN, _COMMIT = Struct(">QqI"), Struct(">bQQq")
 
 
 def decode(data: bytes) -> Message | None:
-    """Decode a message; None for messages that are not about rows: origins, types, logical messages."""
-    reader = _Reader(data)
+    """Decode a message; None for messages that are not about rows: origins, types, logical messages.
+
+    Raises DataError for bytes that are no message.
+    """
+    try:
+        return _decoded(_Reader(data))
+    except (StructError, IndexError, ValueError) as error:
+        raise DataError(f"PostgreSQL sends a message {data[:1]!r} that can't be read: {error}") from error
+
+
+def _decoded(reader: _Reader) -> Message | None:
     match reader.letter():
         case "B":
             lsn, time, xid = reader.take(_BEGIN)
@@ -176,6 +186,8 @@ class _Reader:
             case "t":
                 size = self.number()
                 self._at += size
+                if self._at > len(self._data):
+                    raise ValueError(f"a text of {size} bytes is announced and is not there")
                 return self._data[self._at - size : self._at].decode()
             case other:
                 raise DataError(f"PostgreSQL sends a value of kind {other!r}, where null or text was asked for")

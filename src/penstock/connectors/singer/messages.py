@@ -84,6 +84,11 @@ class Messages:
                     self._other(str(kind))
         except KeyError as error:
             raise ConnectError(f"The {self._writer} has written a message {kind} without {error}") from None
+        except (TypeError, AttributeError, ValueError, RecursionError) as error:  # members of other types than Singer's
+            problem = f"{type(error).__name__}: {error}"
+            raise ConnectError(
+                f"The {self._writer} has written a message {kind} that can't be read: {problem}"
+            ) from None
 
     def take(self, most: int, *, all: bool) -> tuple[list[Row], list[Any]]:
         """The first rows with their states; the last row stays, unless ``all``, for a state that may come."""

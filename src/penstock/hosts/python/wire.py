@@ -21,7 +21,7 @@ from typing import Any
 from penstock.api import errors
 from penstock.api.batch import COLUMNS, Batch, SinkOrigin, SourceOrigin
 from penstock.api.columns import Late, Table
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConnectError, KafkaError
 
 _PLAIN = {
     "builtins": {"bytearray", "complex", "frozenset", "set", "range"},
@@ -84,8 +84,16 @@ def _member(cls: Any, name: str) -> Any:
 
 
 def read(data: bytes | memoryview) -> Any:
-    """Return a value that ``write`` has pickled on the plugin's side. Raises ForeignValueError."""
-    return ApiUnpickler(io.BytesIO(data)).load()
+    """Return a value that ``write`` has pickled on the plugin's side. Raises ForeignValueError, also for bytes that
+    are none.
+    """
+    try:
+        return ApiUnpickler(io.BytesIO(data)).load()
+    except KafkaError:
+        raise
+    except Exception as error:  # damaged bytes call classes with whatever is there
+        problem = f"{type(error).__name__}: {error}"
+        raise ForeignValueError(f"The plugin's process has sent a value that can't be read: {problem}") from error
 
 
 def write(value: Any) -> bytes:

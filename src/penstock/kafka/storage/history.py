@@ -6,9 +6,10 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from penstock.api.kafka import TopicSpec
-from penstock.history.entries import ConnectorVersion, Entry, HistoryEvent
+from penstock.history.entries import ConnectorVersion, Entry, HistoryEvent, timestamp
 from penstock.java.jackson import compact
 from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.log.outages import Outages
@@ -41,10 +42,35 @@ def decode(value: bytes | None) -> Entry | None:
         members = compact.decode(value or b"null")
         if members.get("reason") is not None:
             members["reason"] = sys.intern(members["reason"])  # a task that fails again and again fails in one way
-        return _KINDS[members.pop("type")](**members)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        entry = _KINDS[members.pop("type")](**members)
+        _check(entry)
+        return entry
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         log.warning("Ignoring a record of the history topic: %r", error)
         return None
+
+
+def _check(entry: Entry) -> None:
+    """Raise TypeError, ValueError or OverflowError for members of other types than the workers of this version write:
+    the topic may have been written to by others.
+    """
+    timestamp(entry.time_ms)
+    texts: list[Any] = [entry.connector, entry.principal, entry.state]
+    needed: list[Any] = [entry.time_ms]
+    numbers: list[Any] = []
+    match entry:
+        case ConnectorVersion():
+            texts += [entry.change, *(entry.config or {}).keys(), *(entry.config or {}).values()]
+            needed += [entry.number, entry.offset]
+        case HistoryEvent():
+            texts += [entry.kind, entry.worker, entry.reason, entry.topic, *entry.details]
+            numbers += [entry.task, entry.generation]
+    if not isinstance(entry.connector, str) or None in needed:
+        raise TypeError("the connector or a number is missing")
+    if not all(each is None or isinstance(each, str) for each in texts):
+        raise TypeError("a text is something else")
+    if not all(each is None or (type(each) is int and -(2**63) <= each < 2**63) for each in needed + numbers):
+        raise TypeError("a number is something else")
 
 
 class HistoryStore:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from itertools import accumulate, pairwise
 from typing import Any
@@ -13,18 +14,31 @@ from penstock.api.schema import DATE_NAME, TIME_NAME, Schema
 from penstock.hosts.jvm.codec import tags
 from penstock.values.logical import DAY, day_of, moment_of, time_of
 
+MAX_ROWS = 1 << 25
+"""Rows of all columns whose rows have no bytes of their own: nulls, repeated values, empty structs."""
+_UNREADABLE = (IndexError, KeyError, ValueError, TypeError, ArithmeticError, StopIteration, RecursionError)
+
 
 class Decoder:
-    """Reads columns one after the other, in the order in which they were written; ``schema_of`` knows their numbers."""
+    """Reads columns one after the other, in the order in which they were written; ``schema_of`` knows their numbers.
+
+    All methods raise DataError for bytes that are no columns.
+    """
 
     def __init__(self, data: memoryview, schema_of: Callable[[int], Schema | None]) -> None:
         self._data, self._schema_of = data, schema_of
         self._at = 0
+        self._rows = 0
+        """Rows so far that have no bytes of their own."""
 
     def schema_column(self) -> list[Schema | None]:
+        with _reading():
+            return self._schema_column()
+
+    def _schema_column(self) -> list[Schema | None]:
         same, n = self._u8() == 1, self._i32()
         if same:
-            return [self._schema_of(self._i32())] * n if n else []
+            return [self._schema_of(self._i32())] * self._without_bytes(n) if n else []
         numbers = self._numbers("i", n)
         known = {number: self._schema_of(number) for number in set(numbers)}
         return [known[number] for number in numbers]
@@ -40,11 +54,16 @@ class Decoder:
 
     def column(self, schema: Schema | None, each: list[Schema | None] | None = None) -> list[Any] | Table:
         """Read a column; ``each``: the schema of each row, if they differ."""
+        with _reading():
+            return self._column(schema, each)
+
+    def _column(self, schema: Schema | None, each: list[Schema | None] | None = None) -> list[Any] | Table:
         tag, n = self._u8(), self._i32()
         if tag == tags.NULLS:
-            return [None] * n
+            return [None] * self._without_bytes(n)
         if tag == tags.REPEATED:
-            return list(self.column(schema)) * n
+            repeated = list(self._column(schema))
+            return repeated * (self._without_bytes(n * len(repeated)) // max(len(repeated), 1))
         if tag == tags.MIXED:
             return self._mixed(schema, each, n)
         if not self._u8():
@@ -63,7 +82,7 @@ class Decoder:
         columns = []
         for _ in range(groups):
             first = self._i32()
-            columns.append(iter(self.column(schema if each is None else each[first])))
+            columns.append(iter(self._column(schema if each is None else each[first])))
         return [next(columns[row]) for row in rows]
 
     def _values(self, tag: int, schema: Schema | None, n: int) -> list[Any] | Table:
@@ -77,13 +96,13 @@ class Decoder:
             case tags.BYTES:
                 return self._blobs(n)
             case tags.ARRAY:
-                ends = [0, *accumulate(self._numbers("i", n))]
-                items = list(self.column(None if schema is None else schema.value_schema))
+                ends = self._ends(n)
+                items = list(self._column(None if schema is None else schema.value_schema))
                 return [items[start:end] for start, end in pairwise(ends)]
             case tags.MAP:
-                ends = [0, *accumulate(self._numbers("i", n))]
-                keys = list(self.column(None if schema is None else schema.key_schema))
-                values = list(self.column(None if schema is None else schema.value_schema))
+                ends = self._ends(n)
+                keys = list(self._column(None if schema is None else schema.key_schema))
+                values = list(self._column(None if schema is None else schema.value_schema))
                 try:
                     return [dict(zip(keys[s:e], values[s:e], strict=True)) for s, e in pairwise(ends)]
                 except TypeError as error:
@@ -97,11 +116,14 @@ class Decoder:
 
     def _structs(self, n: int) -> list[Any] | Table:
         schema = self._schema_of(self._i32())
-        assert schema is not None
-        columns = [self.column(field.schema) for field in schema.fields]
+        if schema is None:
+            raise DataError("A column of structs from the JVM has no schema")
+        columns = [self._column(field.schema) for field in schema.fields]
         if not columns or not n:
-            return [{} for _ in range(n)]
+            return [{} for _ in range(self._without_bytes(n))]
         lists = [column.rows() if isinstance(column, Table) else column for column in columns]
+        if any(len(each) != n for each in lists):
+            raise DataError(f"A column of {n} structs from the JVM has fields of other lengths")
         return Table([field.name for field in schema.fields], lists)
 
     def _dates(self, schema: Schema | None, n: int) -> list[Any]:
@@ -112,14 +134,21 @@ class Decoder:
         return list(map(time_of if name == TIME_NAME else moment_of, millis))
 
     def strings(self, n: int) -> list[str]:
-        lengths = self._numbers("i", n)
+        ends = self._ends(n)
         text = str(self._take(self._i32()), "utf-8")
-        return [text[start:end] for start, end in pairwise([0, *accumulate(lengths)])]
+        return [text[start:end] for start, end in pairwise(ends)]
 
     def _blobs(self, n: int) -> list[bytes]:
+        ends = self._ends(n)
+        data = bytes(self._take(ends[-1]))
+        return [data[start:end] for start, end in pairwise(ends)]
+
+    def _ends(self, n: int) -> list[int]:
+        """Read lengths; return 0 and where each of the pieces ends."""
         lengths = self._numbers("i", n)
-        data = bytes(self._take(sum(lengths)))
-        return [data[start:end] for start, end in pairwise([0, *accumulate(lengths)])]
+        if lengths and min(lengths) < 0:
+            raise DataError("A column from the JVM has a negative length")
+        return [0, *accumulate(lengths)]
 
     def _numbers(self, format: str, n: int) -> list[Any]:
         size = {"b": 1, "h": 2, "i": 4, "f": 4}.get(format, 8)
@@ -127,7 +156,16 @@ class Decoder:
 
     def _take(self, size: int) -> memoryview:
         start, self._at = self._at, self._at + size
+        if size < 0 or self._at > len(self._data):
+            raise DataError(f"Columns from the JVM end after {len(self._data)} bytes, where {size} more are announced")
         return self._data[start : self._at]
+
+    def _without_bytes(self, n: int) -> int:
+        """Return the number of rows, if there may be so many."""
+        self._rows += n
+        if n < 0 or self._rows > MAX_ROWS:
+            raise DataError(f"Columns from the JVM announce {n} rows without bytes; {MAX_ROWS} are accepted")
+        return n
 
     def _u8(self) -> int:
         self._at += 1
@@ -135,6 +173,14 @@ class Decoder:
 
     def _i32(self) -> int:
         return int.from_bytes(self._take(4), "little", signed=True)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise DataError(f"Columns from the JVM can't be read: {type(error).__name__}: {error}") from error
 
 
 def _decimal(scale: int, unscaled: bytes) -> Decimal:

@@ -11,6 +11,7 @@ import base64
 import threading
 from typing import Any
 
+from penstock.api.errors import DataError
 from penstock.api.schema import NO_PARAMETERS, Field, Schema, SchemaType
 from penstock.hosts.jvm.codec.decode import Decoder
 from penstock.hosts.jvm.codec.encode import Encoder
@@ -62,6 +63,13 @@ class SchemaTable:
         return taken
 
     def learn(self, descriptions: list[Any] | None) -> None:
+        """Take schemas that the other side has described. Raises DataError for what describes none."""
+        try:
+            self._learn(descriptions)
+        except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
+            raise DataError(f"Schemas from the JVM can't be read: {type(error).__name__}: {error}") from error
+
+    def _learn(self, descriptions: list[Any] | None) -> None:
         for number, description in descriptions or ():
             if description is None:
                 with self._lock:

@@ -164,6 +164,11 @@ class MessageReading:
                 raise self._unreadable(topic, id, error) from error
             except RecursionError as error:
                 raise self._unreadable(topic, id, endless(f"The schema for id {id}")) from error
+            except KafkaError:
+                raise
+            except Exception as error:  # a schema that the registry should have refused
+                said = SerializationError(f"The schema for id {id} can't be read: {type(error).__name__}: {error}")
+                raise self._unreadable(topic, id, said) from error
             if len(self._readers) >= self._format.cache_size:
                 self._readers.clear()
             self._readers[topic, head] = found
