@@ -93,9 +93,10 @@ docs: $(STAMP)  ## build the documentation site in build/site, with a reference 
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open build/site/index.html, or run \`$(BIN)/mkdocs serve\`."
 
-dist: $(STAMP)  ## build the wheel and the sdist in dist/
+dist: $(STAMP)  ## build the wheel, the sdist and a bill of materials (CycloneDX) in dist/
 	rm -rf dist
 	$(BIN)/python -m hatchling build
+	$(BIN)/python scripts/sbom.py dist/penstock.cdx.json
 
 release: check test docs dist  ## check everything, and build what a release has
 
@@ -104,8 +105,9 @@ check: $(STAMP)  ## check formatting, lint and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-audit: $(STAMP)  ## compare requirements.lock with FILE=advisories.json (OSV or PyPI), offline
-	@$(BIN)/python scripts/audit.py requirements.lock "$(FILE)"
+audit: $(STAMP)  ## compare requirements.lock with FILE=advisories.json (OSV or PyPI), offline; without FILE by pip-audit
+	@if [ -n "$(FILE)" ]; then $(BIN)/python scripts/audit.py requirements.lock "$(FILE)"; \
+	else $(BIN)/pip-audit --requirement requirements.lock --require-hashes --disable-pip; fi
 
 lock:  ## pin the dependencies of pyproject.toml in requirements.lock, and those of the image (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
