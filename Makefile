@@ -4,6 +4,8 @@
 PYTHON ?= python3
 # Tests wait about half of their time for leases, sessions and retries: three for the two processors of CI.
 JOBS ?= 3
+# The tests of `make fast` wait about half of their time, too, on any number of processors.
+FAST_JOBS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 BIN := .venv/bin
 STAMP := .venv/.installed
 IMAGE_EXTRAS := registry opentelemetry openlineage
@@ -35,7 +37,7 @@ test: $(STAMP)  ## run all tests but the soaks, in JOBS=3 processes, each with i
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not soak"
 
 fast: $(STAMP)  ## run the tests that need neither Kafka, a JVM, a browser nor an environment of their own
-	$(BIN)/pytest -n logical --dist loadfile -m "not integration and not slow"
+	$(BIN)/pytest -n $(FAST_JOBS) --dist loadfile -m "not integration and not slow"
 
 coverage: $(STAMP)  ## measure which lines of src the tests reach, in all processes (build/coverage); ARGS="tests/core" runs those
 	@rm -rf build/coverage && mkdir -p build/coverage
