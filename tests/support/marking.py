@@ -5,8 +5,10 @@ test of ``make fast`` that starts a JVM or a browser fails.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,15 +19,27 @@ MAKING = frozenset({"chromium", "installed"})
 """The fixtures of browsers, and of environments that pip makes: tests with these are marked ``slow``."""
 NOT_FAST = ("integration", "slow")
 """The marks of tests that ``make fast`` leaves out."""
+_ROOT = Path(__file__).parents[2]
 _JAVAS = frozenset({"java", "spark-submit"})
 _BROWSERS = ("/playwright/driver/node", "chromium", "google-chrome")
 _running: list[str] = []
 """The node ids of the test that runs, if it is not marked; then of what it has started."""
 
 
+def security_tests() -> frozenset[str]:
+    """Return the files and folders of tests that the pages about security name."""
+    pages = [(_ROOT / "docs" / name).read_text("utf-8") for name in ("security.md", "threat-model.md")]
+    return frozenset(found for page in pages for found in re.findall(r"`(tests/[\w./-]+)(?:::\w+)?`", page))
+
+
 def mark(items: Sequence[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they use, directly or not. Called before tests are selected."""
+    """Mark tests by the fixtures that they use, directly or not, and those of boundaries that the pages about security
+    name. Called before tests are selected.
+    """
+    boundaries = [_ROOT / path for path in security_tests()]
     for item in items:
+        if any(path in (item.path, *item.path.parents) for path in boundaries):
+            item.add_marker(pytest.mark.security)
         for mark, fixtures in ((pytest.mark.integration, STARTING), (pytest.mark.slow, MAKING)):
             if not item.get_closest_marker(mark.name) and fixtures.intersection(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
