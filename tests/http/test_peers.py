@@ -28,7 +28,38 @@ pytestmark = pytest.mark.security
 JSON = {"Content-Type": "application/json"}
 LINE = {"number": 1, "time": "t", "level": "INFO", "logger": "l", "task": 0, "worker": "w", "message": "hello"}
 ABOUT = {"worker_id": "", "generation": 1, "knows": [], "spark": []}
-HEALTH = {"retrying": False, "stalled": False, "records_behind": 3, "seconds_behind": 1.5}
+PLACE = {
+    "direction": "from",
+    "topic": "t",
+    "partition": 2,
+    "position": 5,
+    "end": 8,
+    "behind": 3,
+    "unit": "records",
+    "per_second": 0.5,
+    "new": [1],
+}
+HEALTH = {
+    "records": 8,
+    "records_per_second": 912.4,
+    "records_waiting": None,
+    "retrying": False,
+    "stalled": False,
+    "records_behind": 3,
+    "seconds_behind": 1.5,
+    "newest_record_age_seconds": None,
+    "stages": {"poll": 0.1, "put": 1},
+    "slowest_stage": "put",
+    "places": [PLACE, {"direction": "to", "source": '{"a": 1}', "position": {"lsn": 5}, "per_second": None}],
+    "sent_by": None,
+    "batch_ms_avg": 2.5,
+    "batch_ms_max": 3,
+    "last_error": {"time": "t", "message": "m"},
+    "restarts": 0,
+    "restart_policy": None,
+    "a figure of a later version": [{}],
+}
+"""All figures that a worker sends today, and more."""
 
 
 class Neighbour:

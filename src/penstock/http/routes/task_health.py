@@ -155,7 +155,15 @@ def _is_flag(value: Any) -> bool:
 
 
 def _is_place(value: Any) -> bool:
-    return isinstance(value, dict) and not any(isinstance(each, dict | list) for each in value.values())
+    return isinstance(value, dict) and all(
+        is_valid(value[name]) for name, is_valid in _FORMS_OF_PLACE.items() if value.get(name) is not None
+    )
+
+
+_FORMS_OF_PLACE: Mapping[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("direction", "topic", "source", "unit"), _is_text),
+    **dict.fromkeys(("partition", "records", "end", "behind", "per_second"), _is_number),
+}
 
 
 _FORMS: Mapping[str, Callable[[Any], bool]] = {
