@@ -26,6 +26,11 @@ NAMES = [
     "%ff",
     "[hidden]",
     "-1",
+    "n" * 1025,
+    "n" * 40_000,
+    "\x1b[2J\x1b]0;x\x07",
+    "a\r\n[2026-01-01 00:00:00,000] INFO forged",
+    "__proto__",
 ]
 VALUES = [
     "", " ", "[hidden]", "${file:/etc/passwd:root}", "${env:HOME}", "${" * 2000, ":" * 5000, "(a+)+$",
@@ -34,6 +39,13 @@ VALUES = [
     "../../../../etc/shadow", "http://169.254.169.254/", "true", "null", "os.system", "a" * 20_000,
     "/tmp/\\.\\./etc/passwd", "/tmp/{a,../etc}", "file:/tmp/%2e%2e/etc", "/tmp/a\0b", "s3a://key:secret@bucket/x",
     "SELECT reflect('java.lang.System', 'exit', '1')", "SELECT * FROM text.`/etc/passwd`", "parquet.`/etc`",
+    "2147483647", "10001", "SELECT 1 |> SET spark.x=1", "FROM batch |> SELECT reflect('java.lang.System', 'exit', '1')",
+    "SELECT from_xml(value, 'a INT', map('rowValidationXSDPath', '/etc/passwd')) FROM batch", "connect-configs", ".*",
+    "__consumer_offsets", "connect-offsets", "connect-status", "jdbc:h2:mem:x;INIT=RUNSCRIPT FROM 'http://x/y'",
+    "jdbc:p6spy:postgresql://x/y", "jdbc:mysql://x/y?autoDeserialize=true", "jdbc:duckdb:/etc/x", "Password = hunter2;",
+    "jdbc:postgresql://x/y?socketFactory=org.springframework.context.support.ClassPathXmlApplicationContext",
+    "\x1b[31m",
+    "org.apache.kafka.common.security.auth.SaslExtensionsCallback", "/proc/self/environ", "/dev/zero", "x" * 1_100_000,
 ]  # fmt: skip
 KEYS = [
     "connector.class", "name", "topics", "topics.regex", "tasks.max", "file", "topic", "transforms",
@@ -43,7 +55,11 @@ KEYS = [
     "path", "topic.creation.groups", "topic.creation.a.include", "producer.override.sasl.jaas.config", "password",
     "consumer.override.security.protocol", "tasks.max.enforce", "penstock.restart.policy", "connector.client.config",
     "option.path", "option.fs.viewfs.mounttable.x.link./a", "option.rowValidationXSDPath", "option.compression",
-    "checkpoint.location", "schema", "table",
+    "checkpoint.location", "schema", "table", "consumer.override.group.id", "producer.override.transactional.id",
+    "admin.override.bootstrap.servers", "consumer.override.ssl.truststore.location", "offsets.storage.topic", "query",
+    "connection.url", "connection.properties", "dialect.name", "transforms.a.topic.format",
+    "option.kafka.sasl.jaas.config",
+    "producer.override.interceptor.classes", "consumer.override.client.id", "singer.tap", "singer.config", "dlt.source",
 ]  # fmt: skip
 CLASSES = [
     "FileStreamSource", "FileStreamSink", "penstock.connectors.SparkSink", "penstock.connectors.SparkSource",
@@ -56,6 +72,10 @@ TYPES = ["application/json"] * 8 + [
     "application/json; charset=utf-16",
     "\xff/\xff",
 ]
+HEADERS = [
+    "Accept", "X-Penstock-Principal", "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm", "Origin",
+    "X-Forwarded-For", "X-Forwarded-Host", "X-HTTP-Method-Override", "Forwarded", "Host", "Cookie",
+]  # fmt: skip
 QUERIES = [
     "", "", "", "expand=info", "expand=info&expand=status", "expand=%ff", "includeTasks=true&onlyFailed=true",
     "penstock=true", "scope=cluster", "scope=worker", "forward=false", "connectorsOnly=false", "a" * 5000, "=&=&%",
@@ -92,7 +112,7 @@ class Requests:
         headers = [("Content-Type", chance.choice(TYPES))] if body else []
         if chance.random() < 0.05:
             headers.append(
-                (chance.choice(["Accept", "X-Penstock-Principal", "X-Connect-Authorization", "Origin"]), "x.y")
+                (chance.choice(HEADERS), chance.choice(["x.y", "carol", "admin", "HmacSHA256", "AAAA", "127.0.0.1"]))
             )
         user = chance.choice(self._users)
         return Hostile(user, method, f"{path}?{query}" if query else path, body, tuple(headers))
