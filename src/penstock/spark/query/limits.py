@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -50,9 +50,9 @@ class QueryLimits:
         if self.folders is not None and path and (problem := path_problem(path, self.folders, reader)):
             raise ConfigError(f"{key}: {problem}")
 
-    def check_files(self, frame: DataFrame) -> None:
+    def check_files(self, uris: Iterable[str]) -> None:
         """Raise ConnectError if a file that a batch is read from is a link that leads out of the allowed folders."""
-        if self.folders is not None and (problem := outside(frame.inputFiles(), self.folders)):
+        if self.folders is not None and (problem := outside(uris, self.folders)):
             raise ConnectError(problem)
 
     def target(self, target: SinkTarget, path: str | None) -> SinkTarget:

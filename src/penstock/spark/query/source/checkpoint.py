@@ -11,7 +11,9 @@ The folder says whose it is, so that a connector of the same name in another clu
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -43,6 +45,34 @@ def owner_of(cluster: str, group: str) -> str:
     return f"Kafka cluster {cluster or '?'}, group {group or '?'}"
 
 
+def files_of_batch(read: Callable[[str], str | None], batch: int) -> list[str]:
+    """Return the URIs of the files that a batch is read from, by Spark's notes; none if it is not read from files.
+
+    ``read`` returns the content of a file of the checkpoint, None if there is none. Raises ConnectError for notes that
+    lack a file list.
+    """
+    end, start = (_log_offset(read(f"{BEGUN}/{number}")) for number in (batch, batch - 1))
+    if end is None:
+        return []
+    found = []
+    for number in range(0 if start is None else start + 1, end + 1):
+        text = read(f"sources/0/{number}") or read(f"sources/0/{number}.compact")
+        if text is None:
+            raise ConnectError(f"The files of batch {batch} can't be checked: Spark's list {number} of them is missing")
+        entries = [json.loads(line) for line in text.splitlines()[1:]]
+        found += [entry["path"] for entry in entries if entry["batchId"] == number]
+    return found
+
+
+def _log_offset(offsets: str | None) -> int | None:
+    """Return the number of the last list of files in a batch's offsets, which are a line for each source."""
+    last = (offsets or "").strip().rpartition("\n")[2]
+    if not last.startswith("{"):
+        return None
+    offset = json.loads(last).get("logOffset")
+    return None if offset is None else int(offset)
+
+
 class SourceCheckpoint:
     """The checkpoint of one connector, in a folder of its name. Methods raise what the file system raises."""
 
@@ -53,6 +83,10 @@ class SourceCheckpoint:
         self._folder = HadoopFolder(jvm, configuration, self.path)
         self._name = jvm.org.apache.hadoop.fs.Path
         self._files = self._name(self.path).getFileSystem(configuration)
+
+    def files_of(self, batch: int) -> list[str]:
+        """Return the files of a batch that has begun, see ``files_of_batch``."""
+        return files_of_batch(self._folder.read, batch)
 
     def follow(self, committed: int | None) -> None:
         """Called before the query starts: continue after this batch (-1: with the first), or start over if there

@@ -133,7 +133,7 @@ class QuerySource(SourceTask):
             self._select = self._limits.select(self._session, self._shape.sql)
             stream = self._kind.stream(read_settings(config, self.context.internal), self._query_context)
             self._records = Records(self._shaped(stream).schema, self._shape.key)
-            checkpoint = self._checkpoint()
+            self._notes = checkpoint = self._checkpoint()
             checkpoint.follow(known)
             self._transfer = self._make_transfer(self.context.metrics)
             self.context.metrics.say(SENT_BY, self._transfer.sent_by)
@@ -225,7 +225,8 @@ class QuerySource(SourceTask):
         try:
             with self._control.calls.entered("batch"):
                 records = TopicRecordMaker(self._shape.topic, self._records, self._partition, {BATCH: self._committed})
-                self._limits.check_files(frame)
+                if self._limits.folders is not None:
+                    self._limits.check_files(self._notes.files_of(number))
                 self._transfer.run(self._shaped(frame), records, number)
         except Exception as error:
             if not self._stopped:
