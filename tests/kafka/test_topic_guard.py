@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
@@ -29,6 +31,11 @@ class Cluster:
         if answer is None:
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
         return answer
+
+
+def test_a_record_without_a_topic_is_left_to_the_producer() -> None:
+    nothing: Any = None
+    TopicGuard(INTERNAL, "a:1", Cluster()).check_written({nothing, "orders"})
 
 
 def test_an_address_in_common_means_the_same_cluster() -> None:

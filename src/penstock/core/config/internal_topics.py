@@ -55,10 +55,13 @@ class InternalTopics:
         return {
             topic
             for topic in topics
-            if (plain := _plain(topic)) in self.owners
-            or plain in names
-            or (writing and plain in OF_KAFKA)
-            or self._is_denied(plain)
+            if isinstance(topic, str)  # a plugin's record may lack a topic, which is refused when it is sent
+            and (
+                (plain := _plain(topic)) in self.owners
+                or plain in names
+                or (writing and plain in OF_KAFKA)
+                or self._is_denied(plain)
+            )
         }
 
     def owner(self, topic: str, cluster: str | None, *, writing: bool) -> str | None:

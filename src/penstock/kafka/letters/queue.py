@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
@@ -34,6 +35,10 @@ PARTS = {
     "message": "exception.message",
 }
 _PATIENCE = 30.0
+_HEADERS = methodcaller("headers")
+"""Returns the headers of a message. If a name is not UTF-8 the client returns some, with an exception pending, which
+Python notices at once when it is called so: SystemError.
+"""
 
 
 def queue_setting(type: str) -> str:
@@ -52,6 +57,8 @@ class Letter:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
+    readable: bool = True
+    """False if a name among its headers is not UTF-8; it then has no ``headers``."""
 
     @property
     def position(self) -> str:
@@ -116,8 +123,13 @@ def letter_at(consumer: Consumer, topic: str, partition: int, offset: int) -> Le
 def _letter(message: Message) -> Letter:
     time = message.timestamp()[1]
     place: tuple[Any, Any, Any] = (message.topic(), message.partition(), message.offset())
-    headers: Any = message.headers() or ()
-    return Letter(*place, time if time >= 0 else None, message.key(), message.value(), tuple(headers))
+    headers: Any = ()
+    readable = True
+    try:
+        headers = _HEADERS(message) or ()
+    except (UnicodeDecodeError, SystemError):
+        readable = False
+    return Letter(*place, time if time >= 0 else None, message.key(), message.value(), tuple(headers), readable)
 
 
 # -- one as JSON, for programs and the web page

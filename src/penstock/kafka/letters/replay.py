@@ -94,7 +94,7 @@ class ReadTopics:
     pattern: JavaPattern | None
     """``topics.regex``; None if topics are named."""
     guard: TopicGuard
-    """Of the producer of the replay."""
+    """Guard of the producer of the replay."""
     existing: frozenset[str] = frozenset()
     """The topics that exist, which a pattern may match."""
 
@@ -257,6 +257,9 @@ class Replay:
 
     def _addressed(self, letter: Letter, there: Collection[str]) -> Sent | None:
         """Return where a letter goes; None if it is skipped."""
+        if not letter.readable:
+            self.skipped.add(letter, "The name of a header is not UTF-8: it could not be sent unchanged")
+            return None
         topic, partition = letter.error_header("topic"), letter.error_header("partition")
         if topic is None:
             topic, partition = self.topic, None

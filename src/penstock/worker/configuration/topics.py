@@ -57,7 +57,7 @@ WAIT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class KnownConnectors:
-    """What the worker has read of its group's connectors. Any thread may call these."""
+    """Facts that the worker has read about its group's connectors. Any thread may call these."""
 
     configs: Callable[[], Iterable[tuple[str, Config, int]]] = tuple
     """Returns each connector's name, configuration and number of tasks."""

@@ -125,7 +125,7 @@ class WorkerNames:
     """None in standalone mode."""
     client_ids: Collection[str]
     transactional_ids: Collection[str]
-    """Those of the worker, and of tasks of other connectors."""
+    """IDs of the worker and of tasks of other connectors."""
 
 
 def name_problems(props: Props, names: WorkerNames) -> Iterator[tuple[str, str]]:
