@@ -14,6 +14,7 @@ from confluent_kafka import Consumer
 
 import penstock.kafka.letters.replay as replays
 from faults.broker import FaultyBroker
+from kafka import KafkaProducer
 from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.kafka.admin import NoAnswerError
@@ -115,6 +116,26 @@ def test_a_hostile_partition_is_skipped(kafka: Kafka, partition: str) -> None:
     kafka.produce(queue, [Record("evil", "k", 0, told), dead("a", topic, 0, c)])
     done = guarded(kafka, queue, c, {"topics": topic})
     assert list(done.skipped.reasons) == [f"{queue}-0-0"]
+    eventually(lambda: kafka.values(topic) == [b"a"])
+
+
+class NotUtf8(str):
+    """A name that a client sends as other bytes."""
+
+    def encode(self, *_: object) -> bytes:
+        return b"\xff\xfe"
+
+
+@pytest.mark.security
+@pytest.mark.integration
+def test_a_header_whose_name_is_not_utf8_stops_no_replay(kafka: Kafka) -> None:
+    topic, queue, c = kafka.create_topic(), kafka.create_topic(), new_name()
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap)
+    producer.send(queue, b"evil", b"k", headers=[(NotUtf8("x"), b"1")], partition=0)
+    producer.close()
+    kafka.produce(queue, [dead("a", topic, 0, c)])
+    done = guarded(kafka, queue, c, {"topics": topic})
+    assert done.skipped.reasons == {f"{queue}-0-0": "The name of a header is not UTF-8: it could not be sent unchanged"}
     eventually(lambda: kafka.values(topic) == [b"a"])
 
 
