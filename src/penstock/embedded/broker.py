@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import uuid
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from penstock.api.processes import child_environment, leashed
+from penstock.embedded import class_data
 from penstock.embedded.home import EmbeddedError, folder, refusal, writing
 from penstock.embedded.jars import jars
 from penstock.embedded.java import java
@@ -25,6 +27,8 @@ from penstock.scratch import Scratch
 FREE_TO_START = 100 * 2**20
 START_SECONDS = 180
 STOP_SECONDS = 15
+CLASS_DATA = "broker"
+"""The name of the archive of its classes, which ``broker_class_data.py`` makes."""
 
 
 class Broker:
@@ -93,6 +97,7 @@ class Broker:
                 self.port, controller_port = ports(self._wanted_port)
                 failure = self._attempt(controller_port)
                 if failure is None:
+                    self._make_class_data()
                     return
                 if self._wanted_port or not attempts_left or failure != port_taken(self.port):
                     raise EmbeddedError(failure)
@@ -100,13 +105,24 @@ class Broker:
             self.stop()
             raise
 
+    def _make_class_data(self) -> None:
+        """If this process lives as long as the broker, which lives for a minute."""
+        made = class_data.archive(CLASS_DATA, self._java.executable, self._classpath)
+        if self._leash and not made.exists():
+            arguments = (["penstock.embedded.broker_class_data"], made)
+            threading.Thread(target=class_data.make_when_quiet, args=arguments, name="class-data", daemon=True).start()
+
     def stop(self) -> None:
         """Ends the broker in good order, by force after 15 s; one in a scratch folder has nothing to save: at once."""
-        if self._process is not None:
-            _end(self._process, STOP_SECONDS if self._scratch is None else 0)
-            self._process = None
+        self.end(STOP_SECONDS if self._scratch is None else 0)
         if self._scratch is not None:
             self._scratch.close()
+
+    def end(self, seconds: float) -> None:
+        """End the broker in good order, by force after so many seconds; its scratch folder stays."""
+        if self._process is not None:
+            _end(self._process, seconds)
+            self._process = None
 
     def _prepare(self) -> None:
         folder(self._data)
@@ -119,7 +135,7 @@ class Broker:
                 f"{self._free_to_start / 2**20:.0f} MB to start; free some, or choose another folder for its data."
             )
         self._java = java()
-        self._classpath = os.pathsep.join(str(jar) for jar in jars("kafka"))
+        self._classpath = jars("kafka")
 
     def _attempt(self, controller_port: int) -> str | None:
         """Starts once; the sentence that says why it failed, or None when the broker answers."""
@@ -193,9 +209,10 @@ class Broker:
         return [
             str(self._java.executable),
             *(f"-Xms{initial}", f"-Xmx{heap}", "-XX:+UseSerialGC", f"-XX:TieredStopAtLevel={self._compilers}"),
+            *class_data.options(CLASS_DATA, self._java.executable, self._classpath),
             "-Djava.awt.headless=true",
             f"-Dlog4j2.configurationFile={self.directory / 'log4j2.xml'}",
-            *("-cp", self._classpath, main, *arguments),
+            *("-cp", os.pathsep.join(map(str, self._classpath)), main, *arguments),
         ]
 
 

@@ -1,7 +1,8 @@
 """An archive of the classes of Spark's Java, so that the many Sparks of tests need not read and verify each of them.
 
 ``python -m support.spark.class_data`` makes that of the Java in use if there is none, by a Spark that does once what
-queries do. A Java that can't make such an archive leaves the file empty.
+queries do; and those of the embedded broker and of the JVMs of plugins, which Penstock itself uses. A Java that can't
+make such an archive leaves the file empty.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import os
 import tempfile
 from pathlib import Path
 
+from penstock.embedded import broker_class_data
 from penstock.embedded.home import EmbeddedError
+from penstock.hosts.jvm import class_data as host_class_data
 from penstock.spark.driver import class_data
 from support.worker_process import QUICK_JAVA
 
@@ -74,3 +77,5 @@ if __name__ == "__main__":
     if not (made := archive()).exists():
         print(f"Archiving the classes of Spark's Java in {made}, once, so that the Sparks of tests start sooner")
         make(made)
+    broker_class_data.make()
+    host_class_data.make()

@@ -30,6 +30,7 @@ from typing import Any
 
 from penstock.api.errors import ConnectError
 from penstock.api.processes import child_environment, java_options
+from penstock.embedded import class_data
 from penstock.embedded.home import home
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.messages import OpenSession
@@ -44,6 +45,8 @@ MAX_FOLDER_BYTES = 74
 END_SECONDS = 3.0
 """Time limit for the exit status of a JVM whose connection has ended."""
 DEFAULT_OPTIONS = ("-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Xshare:auto", "-XX:TieredStopAtLevel=4")
+CLASS_DATA = "host"
+"""The name of the archive of a host's classes, which ``class_data.py`` beside this file makes."""
 OUT_OF_MEMORY = 3
 """The exit code that ``-XX:+ExitOnOutOfMemoryError`` gives."""
 _SIGNAL = re.compile(r"^#\s+(SIG[A-Z]+) \(0x", re.MULTILINE)
@@ -181,6 +184,7 @@ def _start(spec: JvmSpec, folder: Path) -> tuple[Path, socket.socket]:
     command = [
         str(spec.java),
         *DEFAULT_OPTIONS,
+        *class_data.options(CLASS_DATA, spec.java, spec.class_path, spec.options),
         f"-XX:ErrorFile={place / 'crash.log'}",
         *java_options(spec.options, place / "options"),
         "-cp",

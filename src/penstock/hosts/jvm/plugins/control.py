@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 from penstock.api.errors import ConnectError, KafkaError
 from penstock.hosts.errors import HostLost
+from penstock.hosts.jvm.class_data import make_when_quiet
 from penstock.hosts.jvm.errors import BadRequestError
 from penstock.hosts.jvm.levels import follow, unfollow
 from penstock.hosts.jvm.messages import CreateJavaConnector, OpenSession, PluginReference
@@ -56,6 +57,8 @@ class ControlJvm:
         if kept is not None:
             unfollow(kept)
             close_later(kept)
+        else:
+            threading.Thread(target=make_when_quiet, args=(spec,), name="class-data", daemon=True).start()
         follow(keeper)
 
     def close(self) -> None:
