@@ -16,6 +16,7 @@ from penstock.hosts.jvm.codec.decode import Decoder
 from penstock.hosts.jvm.codec.schema_table import SchemaTable
 from penstock.hosts.python import wire
 from penstock.kafka.storage import history
+from penstock.pipeline.converters import JsonConverter
 from penstock.wire.messages import Message, MessageCodec
 
 pytestmark = pytest.mark.security
@@ -123,3 +124,13 @@ class Probe(Message, frozen=True):
 def test_a_message_with_numbers_and_texts_that_json_lacks_can_be_read_by_the_other_side() -> None:
     codec = MessageCodec[Probe]("the probe", Probe)
     assert codec.decode(codec.encode(Probe({"a": float("inf"), "b": "\ud800"}))) == Probe({"a": None, "b": "\ud800"})
+
+
+@pytest.mark.parametrize("schemas", ["true", "false"])
+def test_json_behind_a_zero_byte_is_refused_alone_and_in_a_batch(schemas: str) -> None:
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": schemas}, is_key=False)
+    with pytest.raises(DataError):
+        converter.to_connect("t", (), b'\0{"c":1}}')
+    with pytest.raises(DataError):
+        converter.to_connect_batch(["t"] * 2, [()] * 2, [b'\0{"c":1}}'] * 2)

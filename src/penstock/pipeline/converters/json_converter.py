@@ -215,6 +215,8 @@ class JsonConverter(AnyConverter):
     def _payloads(self, data: list[bytes | None]) -> list[bytes] | None:
         """The payloads if all envelopes begin as the one that was parsed last; None otherwise."""
         items: list[Any] = data
+        if self._prefix == _NO_PREFIX:
+            return None
         try:
             if all(map(bytes.startswith, items, repeat(self._prefix))) and set(map(_last, items)) == {_TAIL[0]}:
                 return list(map(itemgetter(slice(len(self._prefix), -1)), items))
@@ -242,7 +244,7 @@ class JsonConverter(AnyConverter):
 
     def _is_known(self, item: bytes) -> bool:
         """Whether an envelope begins as one that was parsed, which is the last one then."""
-        if item.startswith(self._prefix):
+        if self._prefix != _NO_PREFIX and item.startswith(self._prefix):
             return True
         head = item[: item.find(_MIDDLE) + len(_MIDDLE)]
         if (known := self._known.get(head)) is None:
