@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 
     from penstock.http.client import Client
     from penstock.kafka.letters.queue import Letter
+    from penstock.kafka.letters.replay import Sent
 
 app = typer.Typer(no_args_is_help=True, help="List, show or replay the dead letters of a connector.")
 
 _PLACE = re.compile(r"(.+)-([0-9]+)-([0-9]+)")
 PLACE = "TOPIC-PARTITION-OFFSET"
 NOT_FOUND = 3
+INTERRUPTED = 130
 MAX_SHOWN = 20
 """Skipped records of which a replay says why."""
 
@@ -194,7 +197,7 @@ def replay(
 
     All consumers of those topics receive them, not only this connector.
     """
-    from penstock.kafka.letters.replay import Replay, check_replay, done_of, only_topic, replay_producer
+    from penstock.kafka.letters.replay import Replay, check_replay, done_of, keep_notes, only_topic, replay_producer
 
     with (
         _queue(connector, url, user, bootstrap, command_config) as queue,
@@ -203,12 +206,14 @@ def replay(
         check_replay(connector, queue.type, queue.config)
         asked = {_place(place, queue.topic): place for place in places or ()}
         reads = AskedTopics(worker, connector, queue.config, topic)
-        wanted = Replay(queue.consumer, connector, queue.topic, reads, topic or only_topic(queue.config))
+        keep = partial(keep_notes, connector, queue.topic, queue.settings)
+        wanted = Replay(queue.consumer, connector, queue.topic, reads, topic or only_topic(queue.config), keep=keep)
         wanted.check_topic()
+        interrupted = False
         if dry_run:
             sent = list(wanted.planned(done_of(queue.consumer, queue.topic), asked))
         else:
-            sent = list(wanted.send(replay_producer(connector, queue.settings), asked))
+            sent, interrupted = _sent(wanted.send(replay_producer(connector, queue.settings), asked))
     found = {(each.letter.partition, each.letter.offset) for each in sent}
     skipped = wanted.skipped
     if output is OutputFormat.JSON:
@@ -219,14 +224,27 @@ def replay(
     else:
         _print_sent(connector, sent, dry_run)
     if skipped.count:
-        complain(f"Skipped {_records(skipped.count)}, which may not be sent where the headers say:")
+        complain(f"Skipped {_records(skipped.count)}, which can't or may not be sent where the headers say:")
         for record, why in list(skipped.reasons.items())[:MAX_SHOWN]:
             complain(f"{record}: {why}.")
+    if interrupted:
+        complain("The replay was interrupted. Another one sends the rest.")
+        raise typer.Exit(INTERRUPTED)
     missing = [place for key, place in asked.items() if key not in found and place not in skipped.reasons]
     for place in missing:
         complain(f"The record at {place} does not exist, is another connector's, or has been replayed already.")
     if missing or skipped.count:
         raise typer.Exit(1)
+
+
+def _sent(sending: Iterator[Sent]) -> tuple[list[Sent], bool]:
+    """Return the records that have been sent, and whether the user has interrupted that."""
+    sent: list[Sent] = []
+    try:
+        sent.extend(sending)  # those before an error stay
+    except KeyboardInterrupt:
+        return sent, True
+    return sent, False
 
 
 def _print_sent(connector: str, sent: list[Any], dry_run: bool) -> None:

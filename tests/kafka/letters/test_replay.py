@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,16 @@ from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.kafka.admin import NoAnswerError
 from penstock.kafka.letters.queue import Letter, letter_at, letters
-from penstock.kafka.letters.replay import Done, ReadTopics, Replay, Sent, done_of, queue_consumer, replay_producer
+from penstock.kafka.letters.replay import (
+    Done,
+    ReadTopics,
+    Replay,
+    Sent,
+    done_of,
+    keep_notes,
+    queue_consumer,
+    replay_producer,
+)
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import eventually, new_name
 
@@ -201,19 +211,51 @@ def test_a_dead_letter_that_cannot_be_produced_aborts_its_transaction(kafka: Kaf
     assert kafka.values(topic) == []
     assert len(replay(kafka, queue, c, topic=topic)) == 2
     eventually(lambda: kafka.values(topic) == [b"a", b"b"])
-    kafka.produce(queue, [dead("c", new_name("gone"), 0, c)])
-    with pytest.raises(ConnectError, match="which does not exist any more"):
-        replay(kafka, queue, c)
 
 
 @pytest.mark.integration
-def test_a_partition_that_is_gone_leaves_none_sent(kafka: Kafka) -> None:
-    topic, queue, c = kafka.create_topic(), kafka.create_topic(), new_name()
-    kafka.produce(queue, [dead("a", topic, 0, c), dead("b", topic, 7, c)])
-    with pytest.raises(ConnectError, match="could not be sent") as raised:
-        replay(kafka, queue, c)
-    assert not isinstance(raised.value, NoAnswerError)
-    assert kafka.values(topic) == []
+def test_a_topic_or_partition_that_is_gone_holds_up_no_other_letter(kafka: Kafka) -> None:
+    topic, queue, c, gone = kafka.create_topic(), kafka.create_topic(), new_name(), new_name("gone")
+    kafka.produce(
+        queue, [dead("a", topic, 0, c), dead("b", topic, 7, c), dead("c", gone, 0, c), dead("d", topic, 0, c)]
+    )
+    with reading(kafka, c) as consumer:
+        done = Replay(consumer, c, queue, Anywhere())
+        sent = list(done.send(replay_producer(c, {"bootstrap.servers": kafka.bootstrap}), ()))
+    assert [each.letter.value for each in sent] == [b"a", b"d"]
+    assert done.skipped.reasons == {
+        f"{queue}-0-1": f"It came from partition 7 of topic {topic}, which has 1",
+        f"{queue}-0-2": f"It came from topic {gone}, which does not exist any more",
+    }
+    assert kafka.values(topic) == [b"a", b"d"]
+    kafka.create_topic(gone)
+    assert replay(kafka, queue, c) == [f"{queue}-0-2"], "once there is its topic, and none of the others again"
+    eventually(lambda: kafka.values(gone) == [b"c"])
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_replayed_letters_are_remembered_longer_than_the_broker_keeps_offsets(tmp_path: Path) -> None:
+    minute = {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "1000"}
+    with FaultyBroker(tmp_path, minute) as broker:
+        kafka, kept, other = Kafka(broker.bootstrap), new_name(), new_name()
+        topic, queue = kafka.create_topic(), kafka.create_topic()
+        kafka.produce(queue, [dead("a", topic, 0, kept), dead("b", topic, 0, other)])
+        settings = {"bootstrap.servers": kafka.bootstrap}
+        for connector in (kept, other):
+            with reading(kafka, connector) as consumer:
+                keep = partial(keep_notes, connector, queue, settings) if connector == kept else lambda: None
+                sending = Replay(consumer, connector, queue, Anywhere(), keep=keep)
+                assert len(list(sending.send(replay_producer(connector, settings), ()))) == 1
+
+        def forgotten() -> bool:
+            with reading(kafka, other) as consumer:
+                return done_of(consumer, queue)[0].next == 0
+
+        eventually(forgotten)
+        with reading(kafka, kept) as consumer:
+            assert done_of(consumer, queue)[0].next == 1
+        assert replay(kafka, queue, kept) == []
 
 
 @pytest.mark.integration

@@ -11,14 +11,16 @@ in ``7,9-12``. Of two replays at a time the later one fences the earlier.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
+from kafka.errors import KafkaError as GroupError
 
 from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import InternalTopics
@@ -30,10 +32,15 @@ from penstock.kafka.background import await_done, in_background
 from penstock.kafka.client_settings import bootstrap_servers
 from penstock.kafka.clients import AT_GROUPS, HANGS_SECONDS, SILENT, init_transactions, new_consumer, new_producer
 from penstock.kafka.letters.queue import Letter, letters, partitions_of
+from penstock.kafka.offsets.groups import GroupOffsets
 from penstock.kafka.topic_guard import TopicGuard
+
+log = logging.getLogger(__name__)
 
 AT_ONCE = 500
 """Number of letters in one transaction."""
+KEPT_MS = 100 * 365 * 24 * 3_600_000
+"""Milliseconds for which notes are kept."""
 MAX_METADATA_LENGTH = 4000
 """Characters; brokers take 4096 by default (``offset.metadata.max.bytes``)."""
 MAX_REASONS = 500
@@ -166,6 +173,23 @@ def queue_consumer(connector: str, settings: Mapping[str, str]) -> Consumer:
     return new_consumer({**settings, **own}, **native)
 
 
+def keep_notes(connector: str, queue: str, settings: Mapping[str, str]) -> None:
+    """Keep the notes of the connector's replays; the broker drops them after ``offsets.retention.minutes`` otherwise, a
+    week, and their letters would be sent again.
+
+    ``settings``: a client's, as Java's. Blocks; what fails is logged, and tried again after the next replay.
+    """
+    try:
+        with closing(GroupOffsets(settings, "penstock-dlq-notes")) as offsets:
+            notes = offsets.committed(group_of(connector), _PATIENCE)
+            here = {partition: note for partition, note in notes.items() if partition.topic == queue}
+            if here:
+                offsets.keep(group_of(connector), here, KEPT_MS, _PATIENCE)
+    except (GroupError, OSError) as error:
+        log.warning("The broker keeps the notes of replayed dead letters of %s for offsets.retention.minutes alone, "
+                    "then they can be replayed again: %s", connector, sentence(error))  # fmt: skip
+
+
 @dataclass(slots=True)
 class Done:
     """Which letters of one partition have been replayed: all before ``next``, and ``beyond``."""
@@ -229,13 +253,16 @@ class Replay:
     reads: ReplayTargets
     topic: str | None = None
     skipped: SkippedLetters = field(default_factory=SkippedLetters)
+    keep: Callable[[], None] = lambda: None
+    """``keep_notes`` for this connector and queue; called at the end of a replay that has sent something."""
 
     def planned(self, done: Mapping[int, Done], places: Collection[tuple[int, int]]) -> Iterator[Sent]:
         """Yield the records to send: these (partition and offset), or all that are not done yet.
 
         Raises ConnectError for a dead letter that can't be sent.
         """
-        there = set(self.consumer.list_topics(timeout=_PATIENCE).topics)
+        known = self.consumer.list_topics(timeout=_PATIENCE).topics
+        there = {topic: len(found.partitions) for topic, found in known.items()}
         for letter in self._wanted(done, places):
             if (sent := self._addressed(letter, there)) is not None:
                 yield sent
@@ -255,8 +282,8 @@ class Replay:
         if self.topic is not None and not self.reads.may_receive(self.topic, None):
             raise ConnectError(f"{_shown(self.topic)} is no topic that connector {self.connector} reads ({self.reads})")
 
-    def _addressed(self, letter: Letter, there: Collection[str]) -> Sent | None:
-        """Return where a letter goes; None if it is skipped."""
+    def _addressed(self, letter: Letter, there: Mapping[str, int]) -> Sent | None:
+        """Return where a letter goes; None if it is skipped. ``there``: numbers of partitions of existing topics."""
         if not letter.readable:
             self.skipped.add(letter, "The name of a header is not UTF-8: it could not be sent unchanged")
             return None
@@ -277,9 +304,11 @@ class Replay:
             self.skipped.add(letter, f"It names partition {_shown(partition)}, which is no number of a partition")
             return None
         if topic not in there:
-            raise ConnectError(
-                f"The record at {letter.position} came from topic {topic}, which does not exist any more"
-            )
+            self.skipped.add(letter, f"It came from topic {topic}, which does not exist any more")
+            return None
+        if number is not None and number >= there[topic]:
+            self.skipped.add(letter, f"It came from partition {number} of topic {topic}, which has {there[topic]}")
+            return None
         return Sent(letter, topic, number)
 
     def send(self, producer: Producer, places: Collection[tuple[int, int]]) -> Iterator[Sent]:
@@ -287,12 +316,14 @@ class Replay:
 
         Raises ConnectError; NoAnswerError if the brokers are away, so that the rest can be sent later.
         """
+        sent = False
         try:
             init_transactions(producer, _PATIENCE)
             done = done_of(self.consumer, self.queue)
             planned = self.planned(done, places)
             while chunk := list(islice(planned, AT_ONCE)):
                 self._send(producer, chunk, done, all_before=not places)
+                sent = True
                 yield from chunk
         except KafkaException as e:
             problem = f"The dead letters of {self.connector} could not be sent: {sentence(e)}"
@@ -300,6 +331,9 @@ class Replay:
                 rest = "Those of transactions before are replayed; another replay sends the rest"
                 raise NoAnswerError(f"{problem}. {rest}") from e
             raise ConnectError(problem) from e
+        finally:
+            if sent:
+                self.keep()
 
     def _send(self, producer: Producer, chunk: list[Sent], done: dict[int, Done], all_before: bool) -> None:
         refused: list[BrokerError] = []

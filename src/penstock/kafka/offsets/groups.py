@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from typing import TypeVar
 
+from kafka.protocol.consumer import OffsetCommitRequest
 from kafka.structs import OffsetAndMetadata
 
 from kafka import KafkaAdminClient
@@ -24,6 +25,8 @@ from penstock.kafka.group.admin import group_admin
 T = TypeVar("T")
 
 _PAUSE_S = 0.5
+_WITH_RETENTION = 4
+"""The last version of the request to commit offsets that says how long they are kept."""
 _LONGEST_S = 120.0
 """For all that one client does before a deadline."""
 _OPERATIONS = 4
@@ -70,6 +73,34 @@ class GroupOffsets:
         """Commit offset and metadata by partition for a group without members; UnknownMemberIdError if it has some."""
         request = {GroupPartition(*partition): OffsetAndMetadata(*known, -1) for partition, known in offsets.items()}
         self._asked(lambda client: _check(client.alter_group_offsets(group, request)), timeout)
+
+    def keep(
+        self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]], retention_ms: int, timeout: float = 0.0
+    ) -> None:
+        """Commit as ``commit`` does, for so long instead of ``offsets.retention.minutes`` of the broker."""
+        kept = {GroupPartition(*partition): OffsetAndMetadata(*known, -1) for partition, known in offsets.items()}
+
+        def ask(client: KafkaAdminClient) -> None:
+            plain = client._alter_group_offsets_request
+
+            def lasting(group_id: str, given: Mapping[GroupPartition, OffsetAndMetadata]) -> OffsetCommitRequest:
+                request = plain(group_id, given)
+                return OffsetCommitRequest(
+                    group_id=group_id,
+                    generation_id_or_member_epoch=request.generation_id_or_member_epoch,
+                    member_id=request.member_id,
+                    retention_time_ms=retention_ms,
+                    topics=request.topics,
+                    max_version=_WITH_RETENTION,
+                )
+
+            client._alter_group_offsets_request = lasting
+            try:
+                _check(client.alter_group_offsets(group, kept))
+            finally:
+                client._alter_group_offsets_request = plain
+
+        self._asked(ask, timeout)
 
     def forget(self, group: str, partitions: Iterable[TopicPartition], timeout: float = 0.0) -> None:
         """Delete the offsets of these partitions; GroupSubscribedToTopicError if members read their topics."""

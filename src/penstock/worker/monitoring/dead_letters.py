@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, assert_never
 
@@ -29,6 +30,7 @@ from penstock.kafka.letters.replay import (
     check_replay,
     done_of,
     group_of,
+    keep_notes,
     only_topic,
     queue_consumer,
     replay_producer,
@@ -116,7 +118,8 @@ class DeadLetters:
         places = {_place(record, queue): record for record in records}
         with self._reader(name, config) as consumer:
             reads = ReadTopics.of(config, consumer, self._producer(config), self.internal_topics())
-            wanted = Replay(consumer, name, queue, reads, topic or only_topic(config))
+            keep = partial(keep_notes, name, queue, self._producer(config))
+            wanted = Replay(consumer, name, queue, reads, topic or only_topic(config), keep=keep)
             wanted.check_topic()
             if dry_run:
                 planned = wanted.planned(done_of(consumer, queue), places)
