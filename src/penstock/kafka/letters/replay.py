@@ -20,7 +20,6 @@ from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
-from kafka.errors import KafkaError as GroupError
 
 from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import InternalTopics
@@ -185,9 +184,9 @@ def keep_notes(connector: str, queue: str, settings: Mapping[str, str]) -> None:
             here = {partition: note for partition, note in notes.items() if partition.topic == queue}
             if here:
                 offsets.keep(group_of(connector), here, KEPT_MS, _PATIENCE)
-    except (GroupError, OSError) as error:
+    except Exception as error:  # the records are sent
         log.warning("The broker keeps the notes of replayed dead letters of %s for offsets.retention.minutes alone, "
-                    "then they can be replayed again: %s", connector, sentence(error))  # fmt: skip
+                    "then they can be replayed again: %s", connector, error)  # fmt: skip
 
 
 @dataclass(slots=True)
