@@ -129,6 +129,7 @@ def test_a_record_that_is_too_large_for_the_topic_is_an_error_that_says_so(kafka
         answer(store.claim_write_privileges)
         with pytest.raises(RecordTooLargeError, match=f"A record of 3....? bytes is too large for topic `{topic}`"):
             answer(store.append, [ConnectorConfig("c", {"a": "x" * 30_000})])
+        answer(store.claim_write_privileges)
         answer(store.append, [ConnectorConfig("c", {"a": "1"})])
         assert records.records(1)[-1].record == ConnectorConfig("c", {"a": "1"})
 

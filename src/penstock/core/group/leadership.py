@@ -136,6 +136,7 @@ class Leadership:
         try:
             yield actions.AppendConfig(records)
         except TooLarge as error:
+            self.membership.claimed = False
             raise Refused(400, str(error)) from None
         except Fenced:
             self.membership.claimed = False

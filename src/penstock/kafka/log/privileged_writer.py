@@ -127,8 +127,8 @@ class PrivilegedWriter:
             if not too_large:
                 raise
         producer.flush(_TIMEOUT)
-        if too_large:  # nothing is wrong with the claim: the next records may fit
-            producer.abort_transaction(_TIMEOUT)
+        if too_large:  # librdkafka has lost count of what it has sent: the right must be claimed again
+            self._drop_producer()
             raise RecordTooLargeError(self.topic, max(map(size_of, records)))
         producer.commit_transaction(_TIMEOUT)
 
