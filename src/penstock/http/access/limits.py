@@ -29,7 +29,7 @@ DEFAULTS = {MAX_BODY: 16 * 2**20, HEADER_TIMEOUT: 30_000, BODY_TIMEOUT: 60_000, 
 BODIES_AT_ONCE = 16
 """Bodies of maximum size that are held in memory at a time."""
 BODIES_OF_ADDRESS = 12
-"""Of these, bodies of clients at one address."""
+"""Bodies of that size for clients at one address."""
 LINGER_S = 5.0
 """Seconds for which the rest of a refused body is read and dropped, so that the client reads the reply."""
 

@@ -1,4 +1,4 @@
-"""Who asks, in a request that one worker sends to another in the name of its client.
+"""The client of a request that one worker forwards to another.
 
 Credentials travel as they are: the header ``Authorization`` is sent on, as by Java, and the worker that acts checks it.
 A client's certificate can't travel, so who it was is in ``X-Penstock-Principal``, with a proof that a worker of this
