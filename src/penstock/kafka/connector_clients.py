@@ -36,6 +36,7 @@ from penstock.api.sink import TopicPartition
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.kafka.admin import answer, code_of, create_topic, is_unreached, sentence
 from penstock.kafka.clients import AT_GROUPS, check_resolvable, new_admin, new_consumer, new_producer
+from penstock.kafka.headers import headers_of
 from penstock.kafka.offsets.groups import GroupOffsets
 from penstock.kafka.topic_guard import TopicGuard, guard_of
 
@@ -108,7 +109,7 @@ class ConnectorConsumer:
         errors: list[tuple[str, KafkaRequestError]] = []
         if any(list(map(Message.error, messages))):
             messages = [each for each in messages if not _noted(each, ended, errors)]
-        headers: list[Any] = list(map(Message.headers, messages))
+        headers: list[Any] = headers_of(messages)
         return KafkaRecords(
             list(map(Message.topic, messages)),  # type: ignore[arg-type]
             list(map(Message.partition, messages)),  # type: ignore[arg-type]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterable, Iterator
-from typing import IO, cast
+from typing import IO
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.headers import headers_of
 
 SECONDS = 30
 
@@ -47,9 +48,7 @@ class TopicRecords:
 def line(message: Message) -> str:
     """``topic-partition@offset``, the key and the value, and headers if there are any, separated by tabs."""
     where = f"{message.topic()}-{message.partition()}@{message.offset()}"
-    headers = [
-        f"{name}={text(value)}" for name, value in cast("list[tuple[str, bytes | None]]", message.headers() or [])
-    ]
+    headers = [f"{name}={text(value)}" for (pairs,) in [headers_of([message])] for name, value in pairs or ()]
     return "\t".join([where, text(message.key()), text(message.value()), *headers])
 
 

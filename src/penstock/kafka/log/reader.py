@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaException, TopicPartition
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 
 from penstock.kafka.clients import SILENT, new_consumer
+from penstock.kafka.headers import headers_of
 from penstock.kafka.log.outages import Outage
 from penstock.kafka.log.progress import Ends, ReadProgress
 from penstock.kafka.security.authorization import NotAllowedError, missing_right
@@ -47,7 +48,6 @@ class ConsumedMessage(Protocol):
     def key(self) -> bytes | None: ...
     def value(self) -> bytes | None: ...
     def timestamp(self) -> tuple[int, int]: ...
-    def headers(self) -> list[tuple[str, bytes | None]] | None: ...
 
 
 class LogRecord(NamedTuple):
@@ -151,14 +151,15 @@ class LogReader:
     def _deliver(self, messages: list[ConsumedMessage]) -> bool:
         """Pass the records on and note the positions."""
         records, positions, there = list[LogRecord](), dict[int, int](), True
-        for message in messages:
+        for message, headers in zip(messages, headers_of(cast("list[Message]", messages)), strict=True):
             error = message.error()
             if error is None:
                 partition, offset = message.partition(), message.offset()
                 kind, timestamp = message.timestamp()
                 time_ms = None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp
-                headers = tuple(message.headers() or ())
-                records.append(LogRecord(partition, offset, message.key(), message.value(), time_ms, headers))
+                records.append(
+                    LogRecord(partition, offset, message.key(), message.value(), time_ms, tuple(headers or ()))
+                )
                 positions[partition] = offset + 1
             elif error.code() == BrokerError._PARTITION_EOF:
                 positions[message.partition()] = message.offset()

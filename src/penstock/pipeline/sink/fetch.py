@@ -14,6 +14,7 @@ from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
 from penstock.api.columns import Late
 from penstock.api.sink import TopicPartition
 from penstock.kafka.admin import may_pass
+from penstock.kafka.headers import headers_of
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.sink.batch import FetchedBatch
 
@@ -85,7 +86,7 @@ def raw_batch(messages: list[Message], only: TopicPartition | None = None) -> Ba
     n = len(messages)
     topics: list[Any] = [only.topic] * n if only else _shared(list(map(Message.topic, messages)))
     partitions: list[Any] = [only.partition] * n if only else list(map(Message.partition, messages))
-    headers: list[Any] = list(map(Message.headers, messages))
+    headers: list[Any] = headers_of(messages)
     stamps = Late(lambda: list(chain.from_iterable(map(Message.timestamp, messages))))
     times = Late(lambda: _times(stamps.get()[1::2]))
     types = Late(lambda: _types(stamps.get()[::2]))
