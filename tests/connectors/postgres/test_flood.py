@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -67,3 +68,31 @@ def test_a_poll_ends_though_changes_of_other_tables_come_without_end() -> None:
 
     until(confirmed_twice, "two positions are confirmed")
     assert task._replication.confirmed == sorted(task._replication.confirmed)
+
+
+class Failover(PostgresSourceTask):
+    """While the committed position is looked up, ``poll`` finds that it is not one in the log of the server."""
+
+    def abandon(self) -> None:
+        with self._lock:
+            self._abandoned, self._progress = StreamPosition(100), StreamProgress(StreamPosition(0))
+
+    def _committed(self) -> StreamPosition | None:
+        found = super()._committed()
+        self.poll_thread = threading.Thread(target=self.abandon)
+        self.poll_thread.start()
+        self.poll_thread.join(0.2)
+        return found
+
+
+def test_a_position_of_another_log_is_not_confirmed_by_a_commit_during_a_poll() -> None:
+    task: Any = Failover()
+    offsets = MemoryOffsets()
+    task.context, task._partition = MemorySourceContext(GIVEN, offsets), {"server": "p"}
+    offsets.pairs += [(task._partition, StreamPosition(100).offset())]
+    task._progress = StreamProgress(StreamPosition(100))
+    task.commit()
+    task.poll_thread.join()
+    assert task._progress.confirmable() == 0
+    task.commit()
+    assert task._progress.confirmable() == 0

@@ -140,6 +140,11 @@ class Task(SourceTask):
             os._exit(5)
         if trouble == "crash":
             os.abort()
+        if trouble == "acknowledged" and self.at == 3:
+            give_up = time.monotonic() + 60
+            while not self.committed and time.monotonic() < give_up:
+                time.sleep(0.01)
+            return [SourceRecord(topic="t", value=self.committed)]
         count = int(self.config.get("count", 4))
         if self.at >= count:
             return None

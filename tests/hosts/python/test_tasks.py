@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import tarfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -79,6 +80,15 @@ def test_a_source(plugins: Plugins) -> None:
     made.commit_records(first, ["t", "t"], [0, 0], [0, 1])
     (progress,) = made.progress()
     assert (progress.position, progress.end, made.seconds_behind()) == (2, 4, 1.5)
+    made.stop()
+
+
+def test_a_source_that_waits_for_its_acknowledgements_gets_them(plugins: Plugins) -> None:
+    made = source(plugins, trouble="acknowledged")
+    first = made.poll()
+    threading.Timer(0.3, lambda: made.commit_records(first, ["t", "t"], [0, 0], [0, 1])).start()
+    (acknowledged,) = made.poll().values
+    assert acknowledged > 0
     made.stop()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Sequence
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 
 from penstock.api.batch import Batch, SourceOrigin
+from penstock.api.errors import DataError
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
 from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.topic_guard import guard_of
+from penstock.observe import add_context, log_context
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
@@ -111,6 +114,50 @@ def test_a_source_that_waits_in_poll_for_its_commit_gets_it(
     SourceLoop(runtime, task, commit, steps, topics).run()
     assert written.offsets == [{"o": 1}]
     assert task.polls == 2
+
+
+class Attributed(Written):
+    """Notes whose log has what commits say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.connectors: list[Any] = []
+
+    def idle(self) -> None:
+        record = logging.makeLogRecord({})
+        add_context(record)
+        self.connectors.append(record.__dict__["connector"])
+
+
+class Reluctant(Quick):
+    """Fails once while a commit waits for its records."""
+
+    failed = False
+
+    def flush(self, seconds: float) -> bool:
+        if not self.failed:
+            self.failed = True
+            raise DataError("an offset that can't be stored")
+        return True
+
+
+def test_a_commit_during_a_poll_that_fails_is_not_the_last_and_logs_for_its_task(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(long_polls, "GRACE_S", 0.0)
+    control, metrics, written = TaskControl(), Metrics(lambda values: None, ()), Attributed()
+    runtime = TaskRuntime(
+        ID, control, MemoryHost(), metrics, ErrorHandler(ErrorSettings(), metrics, lambda seconds: False)
+    )
+    task, sender = Waiting(control), Reluctant()
+    commit = AtLeastOnce(runtime, task, sender, SourceTaskOffsets(SOURCE), written, CommitTiming(0.05, 5.0))  # type: ignore[arg-type]
+    polls = commit.polls()
+    assert polls is not None
+    with log_context("of the task"), polls.begun(), polls.polling():
+        assert task.acknowledged.wait(60), "it is the last"
+    assert sender.failed
+    assert set(written.connectors) == {"of the task"}
+    assert "Failed to commit offsets" in caplog.text
 
 
 def test_the_loop_and_commits_during_polls_never_work_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:

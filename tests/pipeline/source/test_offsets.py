@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import threading
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from penstock.api.batch import SourceOrigin
 from penstock.api.errors import DataError
+from penstock.pipeline.source import offsets as source_offsets
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from support.tasks.specs import SOURCE
 
@@ -30,6 +32,25 @@ def test_the_last_offset_of_each_partition_counts() -> None:
     known.sent(SourceOrigin([a, b, {"f": "a"}, b], [{"p": 1}, {"p": 2}, {"p": 3}, {"p": 4}]))
     assert records(known.take()) == [(b'["c",{"f":"a"}]', b'{"p":3}'), (b'["c",{"f":"b"}]', b'{"p":4}')]
     assert known.take() == []
+
+
+def test_an_offset_that_is_put_while_others_are_taken_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a poll during which another thread commits."""
+    known, encode, threads = offsets(), source_offsets.encode_value, list[threading.Thread]()
+
+    def slowly(offset: dict[str, Any] | None) -> bytes | None:
+        monkeypatch.undo()
+        threads.append(threading.Thread(target=known.put, args=({"f": "b"}, {"p": 2}, True)))
+        threads[0].start()
+        threads[0].join(0.2)
+        return encode(offset)
+
+    monkeypatch.setattr(source_offsets, "encode_value", slowly)
+    known.put({"f": "a"}, {"p": 1})
+    known.committed(known.take())
+    threads[0].join()
+    assert known.urgent
+    assert records(known.take()) == [(b'["c",{"f":"b"}]', b'{"p":2}')]
 
 
 def test_partition_and_offset_may_be_null() -> None:

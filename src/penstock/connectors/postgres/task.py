@@ -45,7 +45,7 @@ Given = tuple[dict[str, Any], str, ChangeEvent]
 
 
 class PostgresSourceTask(SourceTask, RuntimeHooks):
-    """Polls in one thread; ``stop`` waits for it."""
+    """Polls in one thread; ``stop`` and ``commit`` wait for it."""
 
     java_name = "penstock.connectors.PostgresSourceTask"
 
@@ -133,8 +133,9 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
 
     def commit(self) -> None:
         """Let the server drop the part of its log that committed offsets cover."""
-        if self._progress is not None and (position := self._committed()) is not None:
-            self._progress.committed(position)
+        with self._lock:  # ``poll`` may find that the committed position is not one in the log of the server
+            if self._progress is not None and (position := self._committed()) is not None:
+                self._progress.committed(position)
 
     def _committed(self) -> StreamPosition | None:
         """Return the committed position; None if there is none in this log, or a snapshot was not complete."""

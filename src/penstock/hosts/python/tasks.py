@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,8 +116,11 @@ class EnvironmentSourceTask(SourceTask):
         return made
 
     _idle: float
+    _thread: int = 0
+    """The thread that polls."""
 
     def start(self, config: Mapping[str, str]) -> None:
+        self._thread = threading.get_ident()
         self._process.call(StartPluginSource(dict(config), self.context.transaction is not None))
 
     def poll(self) -> Batch | None:
@@ -143,9 +147,13 @@ class EnvironmentSourceTask(SourceTask):
         """Stop the task; called by another thread than ``poll``, perhaps while the plugin's own blocks."""
         _stop(self._process, CallPluginSource("stop"), "stop")
 
+    def lane(self) -> str:
+        """Return the lane of a call that another thread may make while ``poll`` does not return."""
+        return "task" if threading.get_ident() == self._thread else "commits"
+
 
 def _commit(self: EnvironmentSourceTask) -> None:
-    self._process.call(CallPluginSource("commit"))
+    self._process.call(CallPluginSource("commit"), lane=self.lane())
 
 
 def _commit_records(
@@ -156,7 +164,7 @@ def _commit_records(
     offsets: Sequence[int],
 ) -> None:
     args = whole(batch), list(topics), list(partitions), list(offsets)
-    self._process.call(CallPluginSource("commit_records"), *args)
+    self._process.call(CallPluginSource("commit_records"), *args, lane=self.lane())
 
 
 def _progress(self: EnvironmentSourceTask) -> Sequence[SourceProgress]:

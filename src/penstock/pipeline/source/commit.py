@@ -183,9 +183,14 @@ class AtLeastOnce:
         return LongPolls(lambda: self._next, self._commit_aside)
 
     def _commit_aside(self) -> None:
-        """Commit during a poll. Records that were lost fail the task after the poll."""
+        """Commit during a poll. Lost records fail the task after the poll, and an offset that can't be stored fails it
+        with the next commit.
+        """
         self._next = time.monotonic() + self._timing.interval
-        self._commit()
+        try:
+            self._commit()
+        except Exception:
+            log.exception("Failed to commit offsets")
 
     def pause(self) -> None:
         self._commit()

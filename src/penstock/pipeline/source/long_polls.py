@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 
 GRACE_S = 1.0
 """Seconds by which a commit is late before it is made during a poll: plugins whose polls are short are called by one
@@ -45,7 +46,10 @@ class LongPolls:
     def polling(self) -> Iterator[None]:
         """Around one poll. Waits at its end for a commit that goes on."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="long-polls", daemon=True)
+            # What it logs and opens is the task's, as in the present thread.
+            self._thread = threading.Thread(
+                target=copy_context().run, args=(self._work,), name="long-polls", daemon=True
+            )
             self._thread.start()
         self._turn.release()
         try:

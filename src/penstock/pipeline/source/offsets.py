@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import logging
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,7 @@ class SourceTaskOffsets:
     """The task's ``OffsetReader``, and the offsets that are to be committed.
 
     A partition that was stored before is stored again under the same bytes, since Java's maps have no order of keys.
+    One thread may commit while another polls, which reads and perhaps puts offsets.
     """
 
     def __init__(self, spec: TaskSpec) -> None:
@@ -43,6 +45,7 @@ class SourceTaskOffsets:
         self._committed: dict[bytes, tuple[dict[str, Any] | None, dict[str, Any] | None]] = {}
         self._keys: dict[bytes, bytes] = {}
         self._pending: dict[bytes, tuple[dict[str, Any] | None, dict[str, Any] | None]] = {}
+        self._lock = threading.Lock()
         self.urgent = False
         """Whether a pending offset is to be stored before the interval is over."""
         self.load(spec.offsets)
@@ -87,8 +90,10 @@ class SourceTaskOffsets:
 
     def put(self, partition: dict[str, Any] | None, offset: dict[str, Any] | None, urgent: bool = False) -> None:
         """Store this offset with the next commit; ``urgent``: commit soon."""
-        self._pending[canonical(partition)] = (partition, None if isinstance(offset, NoOffset) else offset)
-        self.urgent = self.urgent or urgent
+        name = canonical(partition)
+        with self._lock:
+            self._pending[name] = (partition, None if isinstance(offset, NoOffset) else offset)
+            self.urgent = self.urgent or urgent
 
     def take(self, excluded: Collection[bytes] = ()) -> list[SourceOffset]:
         """Take the pending offsets, to be stored now. Those of ``excluded`` source partitions (canonical) stay pending.
@@ -96,20 +101,23 @@ class SourceTaskOffsets:
         Raises DataError for one that can't be stored.
         """
         taken = []
-        for name, (partition, offset) in self._pending.items():
-            if name in excluded:
-                continue
-            if name not in self._keys:
-                self._keys[name] = encode_key(self._connector, partition)
-            taken.append(SourceOffset(partition, offset, self._keys[name], encode_value(offset)))
-        self._pending = {name: pending for name, pending in self._pending.items() if name in excluded}
+        with self._lock:
+            for name, (partition, offset) in self._pending.items():
+                if name in excluded:
+                    continue
+                if name not in self._keys:
+                    self._keys[name] = encode_key(self._connector, partition)
+                taken.append(SourceOffset(partition, offset, self._keys[name], encode_value(offset)))
+            self._pending = {name: pending for name, pending in self._pending.items() if name in excluded}
         return taken
 
     def committed(self, taken: Iterable[SourceOffset]) -> None:
-        self._committed.update((canonical(each.partition), (each.partition, each.offset)) for each in taken)
-        self.urgent = self.urgent and bool(self._pending)
+        with self._lock:
+            self._committed.update((canonical(each.partition), (each.partition, each.offset)) for each in taken)
+            self.urgent = self.urgent and bool(self._pending)
 
     def give_back(self, taken: Iterable[SourceOffset]) -> None:
         """Note that offsets could not be stored: they are pending again, unless a later one is."""
-        for each in taken:
-            self._pending.setdefault(canonical(each.partition), (each.partition, each.offset))
+        with self._lock:
+            for each in taken:
+                self._pending.setdefault(canonical(each.partition), (each.partition, each.offset))
