@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
+from hypothesis import given
+from hypothesis import strategies as st
 
 import penstock.kafka.letters.replay as replays
 from faults.broker import FaultyBroker
@@ -41,6 +43,42 @@ def test_replayed_records_are_remembered() -> None:
     done.up_to(9)
     assert (done.next, done.metadata()) == (10, "10-12")
     assert (Done.of(-1001, None).next, Done.of(3, "").metadata()) == (0, "")
+    done.add(11, 14)
+    done.add(16, 16)
+    done.add(15, 15)
+    done.add(20, 20)
+    assert done.metadata() == "10-16,20"
+    done.up_to(20)
+    assert (done.next, done.beyond) == (21, [])
+
+
+@pytest.mark.security
+def test_notes_of_other_programs_say_nothing_and_cost_nothing() -> None:
+    for metadata in ("consumer-1", "x-y", "-", "5-", "9-7", "٣", "9" * 4000, "7," * 1000, "0-4"):
+        assert [offset for offset in range(15) if offset in Done.of(5, metadata)] in ([0, 1, 2, 3, 4], [*range(5), 7])
+    done = Done.of(0, "1-9223372036854775807")
+    assert (0 in done, 10**18 in done) == (False, True)
+    for offset in range(1, 100_001):  # as in a replay whose first letter can't be sent
+        done = Done(0, done.beyond)
+        done.add(offset, offset)
+        done.shorten(4000)
+    assert done.metadata() == "1-9223372036854775807"
+
+
+@given(st.lists(st.tuples(st.sampled_from("asu"), st.integers(0, 30), st.integers(0, 5))), st.integers(0, 30))
+def test_spans_of_replayed_records_are_like_sets(steps: list[tuple[str, int, int]], start: int) -> None:
+    done, offsets = Done(start), set(range(start))
+    for step, first, length in steps:
+        match step:
+            case "a" if first >= done.next:
+                done.add(first, first + length)
+                offsets |= set(range(first, first + length + 1))
+            case "u":
+                done.up_to(first)
+                offsets |= set(range(first + 1))
+            case _:
+                done = Done.of(done.next, done.metadata())
+        assert {offset for offset in range(80) if offset in done} == offsets
 
 
 def letter(*headers: tuple[str, bytes | None]) -> Letter:
@@ -159,7 +197,7 @@ def test_a_topic_of_the_users_must_be_one_that_the_connector_reads() -> None:
 
 
 def test_gaps_of_skipped_letters_are_forgotten_when_there_are_too_many() -> None:
-    done = Done(0, set(range(1, 4000, 2)))
+    done = Done(0, [(offset, offset) for offset in range(1, 4000, 2)])
     done.shorten(100)
     assert len(done.metadata()) <= 100
     assert 3999 in done
@@ -197,7 +235,7 @@ def test_single_replayed_dead_letters_are_remembered(kafka: Kafka) -> None:
     assert replay(kafka, queue, c, (0, 3), (0, 1)) == [f"{queue}-0-1", f"{queue}-0-3"]
     assert replay(kafka, queue, c, (0, 3)) == []
     with reading(kafka, c) as consumer:
-        assert done_of(consumer, queue) == {0: Done(0, {1, 3})}
+        assert done_of(consumer, queue) == {0: Done(0, [(1, 1), (3, 3)])}
     assert len(replay(kafka, queue, c)) == 3
     eventually(lambda: kafka.values(topic) == [b"1", b"3", b"0", b"2", b"4"])
 

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import islice
+from operator import itemgetter
 from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -46,6 +49,7 @@ MAX_REASONS = 500
 """Skipped letters of which a replay says why."""
 MAX_PARTITION = 2**31 - 1
 MAX_TOPIC_LENGTH = 249
+_SPAN = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 _PATIENCE = 30.0
 _ABORT_SECONDS = 5.0
 """For the end of a transaction that has failed; the next replay ends it otherwise."""
@@ -194,35 +198,45 @@ class Done:
     """Which letters of one partition have been replayed: all before ``next``, and ``beyond``."""
 
     next: int = 0
-    beyond: set[int] = field(default_factory=set)
+    beyond: list[tuple[int, int]] = field(default_factory=list)
+    """First and last offsets of spans, in order, with gaps between them: a span may have millions of letters."""
 
     def __contains__(self, offset: int) -> bool:
-        return offset < self.next or offset in self.beyond
+        at = bisect_right(self.beyond, offset, key=itemgetter(0))
+        return offset < self.next or (at > 0 and offset <= self.beyond[at - 1][1])
+
+    def add(self, first: int, last: int) -> None:
+        """The letters from the first to the last offset are done."""
+        begin = bisect_left(self.beyond, first - 1, key=itemgetter(1))
+        end = bisect_right(self.beyond, last + 1, key=itemgetter(0))
+        touched = self.beyond[begin:end]
+        if touched:
+            first, last = min(first, touched[0][0]), max(last, touched[-1][1])
+        self.beyond[begin:end] = [(first, last)]
 
     def up_to(self, offset: int) -> None:
         """This letter and all before it are done."""
         self.next = max(self.next, offset + 1)
-        self.beyond = {each for each in self.beyond if each >= self.next}
+        at = bisect_left(self.beyond, self.next, key=itemgetter(1))
+        self.beyond = [(max(first, self.next), last) for first, last in self.beyond[at:]]
 
     def shorten(self, length: int) -> None:
         """Count the first gaps as done until ``metadata`` has at most so many characters."""
         while self.beyond and len(self.metadata()) > length:
-            self.next = min(self.beyond)
-            while self.next in self.beyond:
-                self.beyond.remove(self.next)
-                self.next += 1
+            self.next = self.beyond.pop(0)[1] + 1
 
     def metadata(self) -> str:
-        runs = groupby(enumerate(sorted(self.beyond)), lambda each: each[1] - each[0])
-        spans = [[offset for _, offset in run] for _, run in runs]
-        return ",".join(str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans)
+        return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in self.beyond)
 
     @classmethod
     def of(cls, offset: int, metadata: str | None) -> Done:
+        """Read a note. Metadata of another form, which another program has written, says nothing."""
         done = cls(max(offset, 0))
-        for span in filter(None, (metadata or "").split(",")):
-            first, _, last = span.partition("-")
-            done.beyond |= set(range(int(first), int(last or first) + 1))
+        for span in (metadata or "").split(","):
+            if found := _SPAN.fullmatch(span):
+                first, last = int(found[1]), int(found[2] or found[1])
+                if max(first, done.next) <= last:
+                    done.add(max(first, done.next), last)
         return done
 
 
@@ -345,7 +359,7 @@ class Replay:
                 if all_before and offset < self.skipped.first.get(partition, offset + 1):
                     mine.up_to(offset)
                 else:
-                    mine.beyond.add(offset)
+                    mine.add(offset, offset)
                     if all_before:  # what lies between are letters that were skipped
                         mine.shorten(MAX_METADATA_LENGTH)
             left = producer.flush(_PATIENCE)
