@@ -189,6 +189,10 @@ def test_properties_that_execute_code_are_refused() -> None:
         "jdbc:sap://h:30015/?databaseName=x&encrypt=true",
         "jdbc:teradata://h/DATABASE=x,TMODE=ANSI,CHARSET=UTF8",
         "jdbc:postgresql://h/db?sslmode=require",
+        "jdbc:postgresql://h/db?ssl=true&sslfactory=org.postgresql.ssl.NonValidatingFactory",
+        "jdbc:mysql://h/db?allowLoadLocalInfile=false&autoDeserialize=false&allowUrlInLocalInfile=false",
+        "jdbc:mysql://h/db?defaultAuthenticationPlugin=mysql_native_password",
+        "jdbc:oracle:thin:@(DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(HOST=h)(PORT=1521))(CONNECT_DATA=(UR=A)(SID=x)))",
         "jdbc:mysql://h/db?useSSL=true",
         "jdbc:derby:/tmp/x;create=true",
         "jdbc:sqlserver://h;databaseName=x;encrypt=true",
@@ -209,6 +213,16 @@ def test_statements_of_databases_inside_of_spark_are_refused() -> None:
     assert problems(Permissions(), **sqlite) == {}
     found = problems(Permissions(), **sqlite, option__sessionInitStatement="ATTACH '/etc/x' AS x")
     assert set(found) == {"option.sessionInitStatement"}
+    for key, sql in (
+        ("option__createTableOptions", "; ATTACH '/etc/x' AS x"),
+        ("option__createTableOptions", "/*"),
+        ("option__DBTable", "t (a); ATTACH '/etc/x' AS x; --"),
+        ("option__dbtable", "(SELECT load_extension('x')) AS t"),
+    ):
+        assert set(problems(Permissions(), **{**sqlite, key: sql})) == {key.replace("__", ".")}
+    for name in ("main.t", '"a; b"', "(SELECT a FROM t WHERE (b > ';')) AS c"):
+        assert problems(Permissions(), **{**sqlite, "option__dbtable": name}) == {}
+    assert problems(Permissions(), **sqlite, option__createTableOptions="STRICT, WITHOUT ROWID") == {}
     server = {**sink, "option__url": "jdbc:postgresql://h/db"}
     assert problems(Permissions(), **server, option__sessionInitStatement="SET x TO y") == {}
     assert JdbcRules().problems({"url": "jdbc:derby:x;startMaster=true;slaveHost=evil"}) != []
@@ -235,6 +249,17 @@ def test_files_of_embedded_databases_are_in_allowed_folders(tmp_path: Path) -> N
         assert problems(permissions, **{"connector.class": SINK, "connection.url": inside}) == {}
         assert list(problems(permissions, **{"connector.class": SINK, "connection.url": outside})) == ["connection.url"]
     assert problems(permissions, **{"connector.class": SINK, "connection.url": "jdbc:postgresql://db/app"}) == {}
+
+
+def test_a_file_of_sqlite_has_to_be_allowed_with_and_without_percent_encoding(tmp_path: Path) -> None:
+    permissions = limited_to([str(tmp_path)])
+    for file, fine in (
+        (f"{tmp_path}/a%20b.db", True),
+        (f"{tmp_path}%2Fx.db", False),
+        (f"file:{tmp_path}/%2e%2e/x", False),
+    ):
+        found = problems(permissions, **{"connector.class": SINK, "connection.url": f"jdbc:sqlite:{file}"})
+        assert list(found) == ([] if fine else ["connection.url"])
 
 
 @pytest.mark.parametrize(("kind", "fine"), [("postgresql://db/app", True), ("sqlite:/x", False), (" Derby:x", False)])

@@ -35,6 +35,8 @@ SPARKS = frozenset(
 """Options of Spark's format ``jdbc``, in lower case; all others go to the driver."""
 STATEMENTS = frozenset({"sessioninitstatement", "query", "preparequery"})
 """Spark's options that have SQL."""
+IN_STATEMENTS = frozenset({"dbtable", "createtableoptions"})
+"""Spark's options that it puts into its own SQL as they are."""
 ALWAYS = frozenset({"user", "password"})
 _LOOK_UP = re.compile(r"(?:ldaps?|rmi|iiop|dns|jndi|corba\w*)://?", re.IGNORECASE)
 _PLAIN = re.compile(r"[\w.+:/ -]*")
@@ -189,7 +191,8 @@ def _setting(name: str, value: str) -> str:
 def statement_problems(options: Mapping[str, str | None]) -> Iterator[Problem]:
     """Yield the problems of options that can have statements: Spark's format ``jdbc``.
 
-    Derby's statements name Java methods to call; those of DuckDB and SQLite open any file.
+    Derby's statements name Java methods to call; those of DuckDB and SQLite open any file. SQLite's driver runs all
+    statements of the text by which Spark creates, empties or drops a table.
     """
     for name, value in options.items():
         match name.strip().casefold(), database_kind(value or ""):
@@ -201,6 +204,9 @@ def statement_problems(options: Mapping[str, str | None]) -> Iterator[Problem]:
                     for each in options
                     if each.strip().casefold() in STATEMENTS
                 )
+                for each, sql in options.items():
+                    if each.strip().casefold() in IN_STATEMENTS and (why := sqlite_suffix_problem(sql or "")):
+                        yield each, f"SQLite's SQL can open other files, or load code: {why}"
 
 
 def database_kind(url: str) -> str:

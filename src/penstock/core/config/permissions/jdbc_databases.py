@@ -74,6 +74,12 @@ _POSTGRESQL = JdbcDatabase(
         "tcpKeepAlive tcpNoDelay unknownLength useSpnego"
     ),
     _set("sslcert sslkey sslrootcert"),
+    {
+        "sslfactory": _set(
+            "org.postgresql.ssl.NonValidatingFactory org.postgresql.ssl.DefaultJavaSSLFactory "
+            "org.postgresql.ssl.LibPQFactory org.postgresql.ssl.jdbc4.LibPQFactory"
+        ),
+    },
 )
 _MYSQL = JdbcDatabase(
     "jdbc:mysql://host:port/database?name=value&…",
@@ -134,6 +140,11 @@ _MYSQL = JdbcDatabase(
     {
         "useConfigs": _set("maxPerformance maxPerformance-8-0 3-0-Compat clusterBase coldFusion solarisMaxPerformance"),
         "ha.loadBalanceStrategy": _set("random bestResponseTime serverAffinity"),
+        "defaultAuthenticationPlugin": _set("mysql_native_password caching_sha2_password sha256_password"),
+        # Off as by default, which careful people write
+        **dict.fromkeys(
+            _set("allowLoadLocalInfile allowLocalInfile allowUrlInLocalInfile autoDeserialize"), _set("false no")
+        ),
     },
 )
 _SQLSERVER_VALUES = _LOGIN | _set(

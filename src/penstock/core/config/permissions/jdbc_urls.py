@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 Properties = list[tuple[str, str]]
 """Names and values in the order of the URL; a name may come several times."""
@@ -139,7 +138,7 @@ _DESCRIBED = frozenset(
         *("method", "retries", "delay", "backup", "source_route", "retry_count", "retry_delay", "connect_timeout"),
         *("transport_connect_timeout", "security", "ssl_server_cert_dn", "ssl_server_dn_match", "enable", "sdu"),
         *("recv_buf_size", "send_buf_size", "expire_time", "compression", "compression_levels", "level"),
-        *("pool_connection_class", "pool_purity", "colocation_tag"),
+        *("pool_connection_class", "pool_purity", "colocation_tag", "ur", "instance_role"),
     )
 )
 
@@ -174,7 +173,8 @@ def sqlite_url(rest: str) -> ParsedUrl:
     in_memory = path in ("", ":memory:")
     if not in_memory and path.startswith(":"):
         raise UrlError("names something else than a file, or `:memory:`")
-    return ParsedUrl(_pairs(tail, "&"), None if in_memory else unquote(path))
+    # Percent-encoded, it is another file for `file:` than without, and both have to be allowed.
+    return ParsedUrl(_pairs(tail, "&"), None if in_memory else path)
 
 
 def derby_url(rest: str) -> ParsedUrl:
