@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +14,12 @@ import pytest
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn, default_text
+from penstock.connectors.jdbc.connection import Connection
 from penstock.connectors.jdbc.dialects import DIALECTS, dialect_of
 from penstock.connectors.jdbc.dialects.base import Dialect
 from penstock.connectors.jdbc.dialects.databases import MySql, Oracle, PostgreSql, Sqlite, SqlServer
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
+from penstock.connectors.jdbc.source.definition import JDBC_SOURCE_CONFIG
 from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -238,6 +241,23 @@ def test_dialects_by_url_and_by_name() -> None:
         dialect_of("postgresql://db")
     with pytest.raises(ConfigError, match=r"Db2DatabaseDialect for configuration dialect\.name: there are Postgre"):
         dialect_of("jdbc:db2:x", "Db2DatabaseDialect")
+
+
+@pytest.mark.security
+def test_sql_reads_no_files_of_the_machine_of_the_driver() -> None:
+    def properties(url: str, **more: str) -> Mapping[str, str]:
+        config = {"connection.url": url, "mode": "bulk", "topic.prefix": "t", **more}
+        return Connection.of(config, JDBC_SOURCE_CONFIG.parse(config)).properties
+
+    off = {"allowLocalInfile": "false", "allowLoadLocalInfile": "false"}
+    for url in ("jdbc:mysql://h/db", "jdbc:mariadb:sequential://h,g/allowLocalInfile", " JDBC:MariaDB://h/db"):
+        assert properties(url, **{"dialect.name": "GenericDatabaseDialect"}) == off
+    given = {"connection.ALLOWLOCALINFILE": "true", "connection.user": "me"}  # if the worker allows it
+    found = properties("jdbc:mysql://h/db", **given)
+    assert found == {"ALLOWLOCALINFILE": "true", "allowLoadLocalInfile": "false", "user": "me"}
+    assert properties("jdbc:snowflake://a.snowflakecomputing.com/?db=D") == {"enablePutGet": "false"}
+    assert properties("jdbc:vertica://h:5433/db") == {"DisableCopyLocal": "true"}
+    assert properties("jdbc:postgresql://h/db") == {}
 
 
 if __name__ == "__main__":

@@ -20,6 +20,16 @@ OWN_NUMBERS = frozenset({"connection.attempts", "connection.backoff.ms"})
 CALENDAR = "date.calendar.system"
 CREDENTIALS = "jdbc.credentials.provider.class"
 HOLDLOCK = "mssql.use.merge.holdlock"
+_NO_FILES: Mapping[str, Mapping[str, str]] = {
+    "mariadb": {"allowLocalInfile": "false", "allowLoadLocalInfile": "false"},
+    "mysql": {"allowLocalInfile": "false", "allowLoadLocalInfile": "false"},
+    "snowflake": {"enablePutGet": "false"},
+    "vertica": {"DisableCopyLocal": "true"},
+}
+"""Properties by which drivers carry out no statement that reads or writes files of their own machine, such as LOAD DATA
+LOCAL INFILE in ``query``; by the kind of database in the URL. Those of a configuration, which the operator has to
+allow, come before them.
+"""
 
 
 class AnyCase(ValidString):
@@ -113,6 +123,9 @@ class Connection:
         quoting = values["quote.sql.identifiers"].casefold() == "always"
         dialect = SqlServer(quoting, values.get(HOLDLOCK, True)) if kind is SqlServer else kind(quoting)
         properties = driver_properties(config)
+        given = {name.casefold() for name in properties}
+        defaults = _NO_FILES.get(_kind(values["connection.url"]), {})
+        properties |= {name: value for name, value in defaults.items() if name.casefold() not in given}
         if values["connection.user"]:
             properties["user"] = values["connection.user"]
         if values["connection.password"] is not None:
@@ -129,6 +142,10 @@ class Connection:
     def with_defaults(self, properties: Mapping[str, str]) -> Self:
         """Return the connection with defaults for the driver's properties."""
         return replace(self, properties={**properties, **self.properties})
+
+
+def _kind(url: str) -> str:
+    return url.strip().casefold().removeprefix("jdbc:").lstrip().partition(":")[0]
 
 
 def driver_properties(config: Mapping[str, str | None]) -> dict[str, str]:
