@@ -25,7 +25,9 @@ SHOWN = [
     json.dumps({"inner": json.dumps({"token": S})}),
     json.dumps({"a": json.dumps({"b": json.dumps({"password": f'x" {S}'})})}),
     f'{{"tokens": ["{S}", "{S}-2"]}}',
+    json.dumps({"tokens": [f"{S}-{number}" for number in range(140)]}, indent=2),
     f"db.pass={S}",
+    f"tokens=1234-{S}, --tokens {S}",
     f"db.pwd={S}",
     f"userPass={S}",
     f"-Djavax.net.ssl.trustStorePassword={S} -cp x",
@@ -63,6 +65,9 @@ KEPT = [
     "Basic authentication failed for user me",
     "abfss://container0123456789@account.dfs.core.windows.net/x",
     "https://host:8443/path?mail=a@b",
+    "model used 17 tokens: 5 more than max_tokens=4096, prompt_tokens = 12",
+    '{"max_tokens": 4096, "completion_tokens":17}',
+    "llm --max-tokens 100 --x",
     "sasl.password = null",
     "where token = ? and secret is null",
     "password == null",
@@ -109,7 +114,9 @@ def test_names_of_secrets(name: str) -> None:
     assert is_secret(name)
 
 
-@pytest.mark.parametrize("name", ["bypass", "compass", "design", "passive.mode", "signature.algorithm", "pass.through"])
+@pytest.mark.parametrize(
+    "name", ["bypass", "compass", "design", "passive.mode", "signature.algorithm", "pass.through", "ai.max.tokens"]
+)
 def test_names_of_other_settings(name: str) -> None:
     assert not is_secret(name)
 
@@ -136,7 +143,7 @@ def test_a_long_text_is_searched_in_pieces() -> None:
 HARD = [
     *("password", '"', "key=", "://a", "-----BEGIN PRIVATE KEY-----", "x-", 'secret="', "eyJ" + "a" * 999, "bearer "),
     *("--", "LoginModule required ", "a" * 999, "secret=[", "<password>", "authorization: ", "secret: ", "token  "),
-    *("\\", "a+", "@", '["', 'secret=\\\\"', 'secret=\\\\\\\\"'),
+    *("\\", "a+", "@", '["', '"pwd":["a",', 'secret=\\\\"', 'secret=\\\\\\\\"'),
 ]
 
 

@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterator
 
 _WORDS = (
-    r"(?:password|passwd|passphrase|(?<![A-Za-z])pass|(?-i:(?<=[a-z])Pass)|pwd|secrets?|token|credentials?"
+    r"(?:password|passwd|passphrase|(?<![A-Za-z])pass|(?-i:(?<=[a-z])Pass)|pwd|secrets?|credentials?"
+    r"|token(?!s\\{0,8}[\"']?\s{0,9}[:=\s]\s{0,9}\d{1,7}(?![\w.-]))"  # but not how many: max_tokens=4096
     r"|(?:api|access|account|private|secret|shared|client|encryption|master|keystore)[._-]?key(?:[._-]?id)?|auth\.user\.info"
     r"|connection[._-]?string|(?<![A-Za-z])sig|x-amz-(?:signature|credential|security-token)|jaas\.config)s?"
 )
@@ -24,7 +25,7 @@ _QUOTED = (
     r'(?P<escape>\\{1,8})"[^\n]{0,2000}?(?<!\\)(?P=escape)"'
 )
 """In quotes, those of JSON in JSON included."""
-_LIST = r'\[(?:"(?:[^"\\]|\\.){0,8000}"|[^\]"]){0,2000}\]'
+_LIST = r'\[(?:"(?:[^"\\]|\\.){0,8000}"|[^\]"]{1,2000}+){0,300}+\]'
 _BARE = r"[^&;\s\"',)}\]]"
 _VALUE = rf"(?:{_QUOTED}|{_LIST}|\{{[^}}]{{0,200}}\}}|[^&;\s\"'][^&;\s]*)"
 _JSON_VALUE = rf"(?:{_QUOTED}|{_LIST}|(?!null\b|true\b|false\b){_BARE}{{1,8000}})"

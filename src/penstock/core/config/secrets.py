@@ -23,7 +23,7 @@ from penstock.core.config.secret_texts import hidden, looking_secret
 MASK = "[hidden]"
 """Text that Java prints for a value of type PASSWORD."""
 LOOKS_SECRET = (
-    r"(?i)password|passwd|passphrase|secret|token(?!\.endpoint|izer|\.url)|credential|jaas|access[._-]?key|api[._-]?key"
+    r"(?i)password|passwd|passphrase|secret|(?<!max)(?<!max[._-])token(?!\.endpoint|izer|\.url)|credential|jaas|access[._-]?key|api[._-]?key"
     r"|account[._-]?key|private[._-]?key|keystore\.key$|auth\.user\.info|basic\.auth\.user|connection\.string|sas[._-]"
     r"|pwd$|(?:^|[._-])(?:pass|sig)$|(?-i:[a-z]Pass$)|cookie$|(?:^|headers?\.)(?:proxy-)?authorization$"
     r"|^singer\.config$|^dlt\.(config|arguments)$|^query\.masked$"
