@@ -30,7 +30,7 @@ class OriginChangedError(ConnectError):
     """Error of an offset that is not a position in what the connector reads now; ends the task."""
 
 
-def origin_partition(kind: str, **place: str) -> dict[str, Any]:
+def origin_partition(kind: str, **place: str | int) -> dict[str, Any]:
     """Return the source partition under which a connector stores the identity of an origin.
 
     It is for connectors whose offsets are those of a Java connector, which can read them, too: the identity lies beside

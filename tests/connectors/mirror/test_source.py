@@ -220,7 +220,7 @@ def test_continue_uses_the_offset_in_a_topic_that_was_recreated(kafka: Kafka, bo
     topic = kafka.create_topic()
     kafka.produce(topic, ["a", "b", "c"])
     config = task_config(bootstrap, topic, source, target, on_origin_changed="continue")
-    identity = {"penstock.origin": "topic", "cluster": source, "topic": topic}
+    identity = {"penstock.origin": "topic", "cluster": source, "partition": 0, "topic": topic}
     position = ({"cluster": source, "partition": 0, "topic": topic}, {"offset": 1}, None)
     with TaskRun(MirrorSourceTask, bootstrap, config, offsets=(position, (identity, {"id": "another"}, None))):
         eventually(lambda: kafka.values(f"{source}.{topic}") == [b"c"])

@@ -1,34 +1,47 @@
 """The IDs of source topics (KIP-516): a topic that was deleted and created again has another one, and positions in the
 old topic mean nothing in it.
 
-Java's MirrorSourceTask uses the positions nevertheless, and skips the records before them.
+They are kept with each partition, whose offset is of the topic that its task has seen: other tasks may have seen
+another one. Java's MirrorSourceTask uses the positions nevertheless, and skips the records before them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.origin import origin_partition
 from penstock.api.source import OffsetReader
 
 RESTART, PROCEED = "the topic is mirrored from its beginning", "the topic is mirrored from the offset in the old one"
+Place = tuple[str, int]
+"""Topic and number of a partition."""
 
 
 class TopicIdentities:
-    """The IDs of the topics of one task, as they were committed beside the offsets, and as the brokers report them."""
+    """The IDs of the topics of one task's partitions, as they were committed beside the offsets, and as the brokers
+    report them.
+    """
 
-    def __init__(self, cluster: str, topics: Iterable[str], offsets: OffsetReader) -> None:
-        self._cluster = cluster
-        stored = {topic: offsets.offset(self._partition(topic)) for topic in topics}
-        self._known = {topic: offset["id"] for topic, offset in stored.items() if offset is not None and "id" in offset}
-        self._new: set[str] = set()
+    def __init__(self, partitions: Mapping[Place, Mapping[str, Any]], offsets: OffsetReader) -> None:
+        """``partitions``: the source partition of each."""
+        self._origins = {place: origin_partition("topic", **partition) for place, partition in partitions.items()}
+        stored = offsets.offsets(list(self._origins.values()))
+        self._known = {
+            place: offset["id"]
+            for place, offset in zip(self._origins, stored, strict=True)
+            if offset is not None and "id" in offset
+        }
+        self._new: set[Place] = set()
 
-    def compare(self, found: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-        """Take the IDs that brokers have reported; return topics that were recreated, with the old and the new ID."""
-        changed = {topic: (self._known[topic], id) for topic, id in found.items() if self._known.get(topic, id) != id}
-        self._new |= {topic for topic, id in found.items() if self._known.get(topic) != id}
-        self._known.update(found)
+    def compare(self, found: Mapping[str, str]) -> dict[Place, tuple[str, str]]:
+        """Take the IDs that brokers have reported; return partitions whose topics were recreated, with the old and the
+        new ID.
+        """
+        now = {place: found[place[0]] for place in self._origins if place[0] in found}
+        changed = {place: (self._known[place], id) for place, id in now.items() if self._known.get(place, id) != id}
+        self._new |= {place for place, id in now.items() if self._known.get(place) != id}
+        self._known.update(now)
         return changed
 
     @property
@@ -39,10 +52,7 @@ class TopicIdentities:
     def uncarried(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Return the source partitions and offsets of IDs that are to be committed, once."""
         new, self._new = sorted(self._new), set()
-        return [(self._partition(topic), {"id": self._known[topic]}) for topic in new]
-
-    def _partition(self, topic: str) -> dict[str, Any]:
-        return origin_partition("topic", cluster=self._cluster, topic=topic)
+        return [(self._origins[place], {"id": self._known[place]}) for place in new]
 
 
 def change_of(cluster: str, topic: str, ids: tuple[str, str]) -> str:

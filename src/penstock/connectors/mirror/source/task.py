@@ -33,7 +33,7 @@ from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS
-from penstock.connectors.mirror.source.identities import PROCEED, RESTART, TopicIdentities, change_of
+from penstock.connectors.mirror.source.identities import PROCEED, RESTART, Place, TopicIdentities, change_of
 from penstock.connectors.mirror.source.offset_syncs import OffsetSyncs
 from penstock.connectors.mirror.source_offsets import OFFSET, source_partition
 
@@ -93,7 +93,7 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             first = COMMITTED
         self._config = c
         self._policy = OriginPolicy(c[ON_ORIGIN_CHANGED])
-        self._identities = TopicIdentities(c.source, self._topics, self.context.offset_reader)
+        self._identities = TopicIdentities(self._partitions, self.context.offset_reader)
         self._consumer = kafka.consumer(settings)
         self._assign(self._consumer, first)
         shown = ", ".join(map(str, mirrored))
@@ -155,28 +155,24 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             self._recreated(consumer, changed)
         return not self._identities.pending
 
-    def _recreated(self, consumer: KafkaConsumer, changed: Mapping[str, tuple[str, str]]) -> None:
-        """Do what ``on.origin.changed`` says of topics that were deleted and created again."""
-        used = [topic for topic in changed if self._has_position(consumer, topic)]
-        for topic in used:
-            change = change_of(self._config.source, topic, changed[topic])
+    def _recreated(self, consumer: KafkaConsumer, changed: Mapping[Place, tuple[str, str]]) -> None:
+        """Do what ``on.origin.changed`` says of partitions whose topics were deleted and created again."""
+        positions = {p: position for p, position in consumer.positions().items() if position is not None}
+        used = {place[0]: ids for place, ids in changed.items() if self._has_position(place, positions)}
+        for topic, ids in used.items():
+            change = change_of(self._config.source, topic, ids)
             if self._policy is OriginPolicy.FAIL:
                 raise origin_changed(change, RESTART, PROCEED)
             log.warning("%s. %s=%s", change, ON_ORIGIN_CHANGED, self._policy)
         if self._policy is OriginPolicy.RESTART and used:
-            positions = {**self._assigned, **{p: n for p, n in consumer.positions().items() if n is not None}}
-            self._assigned = {p: EARLIEST if p.topic in used else n for p, n in positions.items()}
+            again = {place for place in changed if place[0] in used}
+            self._assigned = {p: EARLIEST if p in again else n for p, n in (self._assigned | positions).items()}
             consumer.assign(self._assigned)
-            self._removed += [partition for place, partition in self._partitions.items() if place[0] in used]
+            self._removed += [partition for place, partition in self._partitions.items() if place in again]
 
-    def _has_position(self, consumer: KafkaConsumer, topic: str) -> bool:
-        """Return whether an offset of the topic has been committed, or records of it were read."""
-        positions = {place for place, position in consumer.positions().items() if position is not None}
-        committed = self.context.offset_reader.offset
-        return any(
-            place[0] == topic and (place in positions or committed(partition) is not None)
-            for place, partition in self._partitions.items()
-        )
+    def _has_position(self, place: Place, positions: Mapping[TopicPartition, int]) -> bool:
+        """Return whether an offset of the partition has been committed, or records of it were read."""
+        return place in positions or self.context.offset_reader.offset(self._partitions[place]) is not None
 
     def progress(self) -> list[SourceProgress]:
         with self._lock:
