@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -202,6 +202,36 @@ def test_gaps_of_skipped_letters_are_forgotten_when_there_are_too_many() -> None
     assert len(done.metadata()) <= 100
     assert 3999 in done
     assert (3998 in done, 0 in done) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("code", "kept"),
+    [
+        (KafkaError._FENCED, 0),
+        (KafkaError._FATAL, 0),
+        (KafkaError.INVALID_PRODUCER_EPOCH, 0),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, 1),
+    ],
+)
+def test_a_replay_that_a_later_one_has_fenced_does_not_replace_its_notes(
+    code: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, attempts, kept_for = iter(["one", "two"]), iter([None, KafkaException(KafkaError(code))]), list[str]()
+
+    def attempt(*args: object, **named: object) -> None:
+        if (error := next(attempts)) is not None:
+            raise error
+
+    monkeypatch.setattr(replays, "AT_ONCE", 1)
+    monkeypatch.setattr(replays, "init_transactions", lambda producer, seconds: None)
+    monkeypatch.setattr(replays, "done_of", lambda consumer, topic: {})
+    monkeypatch.setattr(Replay, "planned", lambda *args: given)
+    monkeypatch.setattr(Replay, "_send", attempt)
+    nothing: Any = None
+    sending = Replay(nothing, "c", "q", Anywhere(), keep=lambda: kept_for.append("c")).send(nothing, ())
+    with pytest.raises(ConnectError, match="could not be sent"):
+        list(sending)
+    assert len(kept_for) == kept
 
 
 def replay(kafka: Kafka, queue: str, connector: str, *places: tuple[int, int], topic: str | None = None) -> list[str]:

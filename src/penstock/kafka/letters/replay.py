@@ -29,7 +29,7 @@ from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
 from penstock.java.regex.pattern import JavaPattern
-from penstock.kafka.admin import NoAnswerError, is_unreached, sentence
+from penstock.kafka.admin import NoAnswerError, code_of, is_unreached, sentence
 from penstock.kafka.background import await_done, in_background
 from penstock.kafka.client_settings import bootstrap_servers
 from penstock.kafka.clients import AT_GROUPS, HANGS_SECONDS, SILENT, init_transactions, new_consumer, new_producer
@@ -43,6 +43,12 @@ AT_ONCE = 500
 """Number of letters in one transaction."""
 KEPT_MS = 100 * 365 * 24 * 3_600_000
 """Milliseconds for which notes are kept."""
+_FENCED = (
+    BrokerError._FENCED,
+    BrokerError.PRODUCER_FENCED,
+    BrokerError.INVALID_PRODUCER_EPOCH,
+    BrokerError._FATAL,
+)
 MAX_METADATA_LENGTH = 4000
 """Characters; brokers take 4096 by default (``offset.metadata.max.bytes``)."""
 MAX_REASONS = 500
@@ -339,6 +345,8 @@ class Replay:
                 sent = True
                 yield from chunk
         except KafkaException as e:
+            if code_of(e) in _FENCED:  # the later replay keeps its own notes, and these would replace them
+                sent = False
             problem = f"The dead letters of {self.connector} could not be sent: {sentence(e)}"
             if is_unreached(e):
                 rest = "Those of transactions before are replayed; another replay sends the rest"
