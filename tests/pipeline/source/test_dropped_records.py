@@ -189,3 +189,35 @@ def test_offsets_that_no_record_carries_are_stored(task: type[Task], exactly_onc
 
 def test_the_slot_of_postgres_follows_them() -> None:
     assert PostgresSourceTask.stores_dropped
+
+
+class Late(Kafka):
+    """Its records do not arrive before ``arrived``."""
+
+    arrived = False
+
+    def flush(self, seconds: float) -> bool:
+        return self.arrived
+
+    def in_flight(self) -> set[str]:
+        return {"t"}
+
+
+def test_an_identity_is_not_committed_before_the_offset_that_belongs_to_it() -> None:
+    """As of a file that was replaced while the last records of the old one have not arrived: with the identity of the
+    new file the position in the old one would be taken for one in the new.
+    """
+    control, metrics = TaskControl(), Metrics(lambda values: None, ())
+    kafka: Any = Late()
+    runtime = TaskRuntime(
+        ID, control, MemoryHost(), metrics, ErrorHandler(ErrorSettings(), metrics, lambda seconds: False)
+    )
+    commit = AtLeastOnce(runtime, SourceTask(), kafka, SourceTaskOffsets(SOURCE), kafka, CommitTiming(60.0, 5.0))
+    old = Batch.of("t", [b"kept"], origin=SourceOrigin([{"p": 0}], [{"o": 100}]))
+    commit.send(old, old)
+    commit.uncarried(SourceOrigin([{"p": 0}, {"identity": "of p"}], [{"o": 0}, {"id": 7}]))
+    commit.pause()
+    assert kafka.offsets == []
+    kafka.arrived = True
+    commit.pause()
+    assert kafka.offsets == [b'{"o":0}', b'{"id":7}']

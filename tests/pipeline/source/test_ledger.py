@@ -36,6 +36,23 @@ def test_partitions_do_not_wait_for_each_other() -> None:
     assert offsets(ledger.committable()) == [(2, 7)]
 
 
+def test_offsets_that_no_record_carries_come_together_after_all_records_before() -> None:
+    """Such as the identity of what was read, and the offset in it that is the first: one without the other would be a
+    position in something else.
+    """
+    ledger = Ledger()
+    before = submitted(ledger, (1, 5), (2, 5))
+    before.ack(1)
+    ledger.submit_acknowledged(SourceOrigin([{"p": 1}, {"p": 9}], [{"o": 0}, {"o": 7}]))
+    after = submitted(ledger, (1, 1), (2, 6))
+    for row in range(2):
+        after.ack(row)
+    assert offsets(ledger.committable()) == [(2, 6)]
+    before.ack(0)
+    assert offsets(ledger.committable()) == [(1, 1), (9, 7)]
+    assert ledger.committable() == []
+
+
 def test_batches_wait_for_those_before_them() -> None:
     ledger = Ledger()
     first, second = submitted(ledger, (1, 0), (2, 0)), submitted(ledger, (1, 1), (2, 1), (3, 1))

@@ -115,6 +115,8 @@ class AtLeastOnce:
         self._topics: dict[bytes, set[str]] = {}
         """The topics to which each source partition (canonical) has sent records since its last offset was written."""
         self._expected: set[str] = set()
+        self._uncarried: set[bytes] = set()
+        """The source partitions (canonical) of pending offsets that no record carries."""
 
     def parts(self, polled: Sequence[SourceRecord] | Batch, batch: Batch) -> Iterable[Part]:
         return ((batch, None),)
@@ -131,6 +133,8 @@ class AtLeastOnce:
         self._note(ready)
 
     def uncarried(self, origin: SourceOrigin) -> None:
+        distinct_partitions = {id(partition): partition for partition in origin.partitions}
+        self._uncarried.update(map(canonical, distinct_partitions.values()))
         self._offsets.sent(origin)
 
     def _note(self, ready: Batch) -> None:
@@ -226,6 +230,8 @@ class AtLeastOnce:
             self._metrics.committed(time.monotonic() - started, success=False)
             return False
         self._offsets.committed(taken)
+        if self._uncarried:
+            self._uncarried.difference_update(canonical(each.partition) for each in taken)
         self._metrics.committed(time.monotonic() - started)
         try:
             with self._control.calls.entered("commit"):
@@ -248,6 +254,8 @@ class AtLeastOnce:
         late |= self._sender.lost
         waiting = {name for name, topics in self._topics.items() if topics & late}
         self._topics = {name: self._topics[name] for name in waiting}
+        if waiting:  # an identity must not be committed before the offset that belongs to it
+            waiting |= self._uncarried
         return self._offsets.take(waiting)
 
 

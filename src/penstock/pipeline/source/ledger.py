@@ -57,6 +57,24 @@ class SubmittedBatch:
         return not blocked.intersection(self._names)
 
 
+class UncarriedOffsets(SubmittedBatch):
+    """Offsets that no record carries: all are taken at once, after those of all records before."""
+
+    def __init__(self, origin: SourceOrigin) -> None:
+        n = len(origin.partitions)
+        super().__init__(Batch.of("", [None] * n, origin=origin))
+        for row in range(n):
+            self.ack(row)
+
+    def take(self, blocked: set[bytes], found: dict[bytes, SourceOffsetPair]) -> bool:
+        if not blocked:
+            return super().take(blocked, found)
+        origin = self.batch.origin
+        assert isinstance(origin, SourceOrigin)
+        blocked.update(names_of(origin.partitions))
+        return False
+
+
 class Ledger:
     """The batches in flight, in the order of sending."""
 
@@ -69,11 +87,7 @@ class Ledger:
 
     def submit_acknowledged(self, origin: SourceOrigin) -> None:
         """Add source offsets that no record carries."""
-        n = len(origin.partitions)
-        submitted = SubmittedBatch(Batch.of("", [None] * n, origin=origin))
-        for row in range(n):
-            submitted.ack(row)
-        self._sent.append(submitted)
+        self._sent.append(UncarriedOffsets(origin))
 
     def committable(self) -> list[SourceOffsetPair]:
         """Return the last record of each partition before the first that is not acknowledged; each is returned once."""
