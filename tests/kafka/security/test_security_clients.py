@@ -7,14 +7,15 @@ import json
 import logging
 import queue
 import ssl
+from http.client import BadStatusLine
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 from kafka.errors import KafkaConnectionError
 from kafka.net.sasl import get_sasl_mechanism
 
-from penstock.api.errors import ConfigError
+from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.clients import new_producer
 from penstock.kafka.security import oauth
 from penstock.kafka.security.clients import chain_in_file, for_kafka_python, for_librdkafka, ssl_context
@@ -254,3 +255,22 @@ def test_a_slow_token_endpoint_does_not_hold_the_thread_that_logs_in(monkeypatch
     answers.put(("second", 100.0))
     provider._attempt.result()
     assert provider.token() == "second"
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("endless", [True, False])
+def test_an_answer_that_is_none_of_a_token_endpoint(monkeypatch: pytest.MonkeyPatch, endless: bool) -> None:
+    """Who makes a connector may name the endpoint."""
+    settings = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": "http://127.0.0.1:1/token",
+        "sasl.jaas.config": f"{OAUTH} required;",
+    }
+    answer = MagicMock()
+    answer.__enter__.return_value.read = (
+        (lambda most: b"[" * min(most, 1 << 24)) if endless else Mock(side_effect=BadStatusLine("x"))
+    )
+    monkeypatch.setattr(oauth.urllib.request, "urlopen", Mock(return_value=answer))
+    with pytest.raises(ConnectError, match=r"Failed to get a token from sasl\.oauthbearer\.token\.endpoint\.url"):
+        for_kafka_python(settings)["sasl_oauth_token_provider"]._fetched()

@@ -14,6 +14,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from concurrent.futures import Future
+from http.client import HTTPException
 from typing import Any
 
 import orjson
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 
 _LIFE = 3600.0
 _TIMEOUT = 10.0
+_MAX_ANSWER = 1 << 20
+"""Bytes of an answer of the token endpoint, which a connector may choose; a longer one is no JSON."""
 _RENEWED_AFTER = 0.8
 """Part of a token's lifetime after which it is renewed, as in Java."""
 _PAUSE = 10.0
@@ -118,9 +121,9 @@ class OAuthTokens(AbstractTokenProvider):  # type: ignore[misc]
         )
         try:
             with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
-                document = orjson.loads(answer.read())
+                document = orjson.loads(answer.read(_MAX_ANSWER))
             return str(document["access_token"]), float(document.get("expires_in", _LIFE))
-        except (OSError, ValueError, KeyError, TypeError) as e:
+        except (OSError, HTTPException, ValueError, KeyError, TypeError) as e:
             raise ConnectError(
                 f"Failed to get a token from sasl.oauthbearer.token.endpoint.url={self._endpoint}: {e!r}"
             ) from e
