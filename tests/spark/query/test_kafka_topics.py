@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,15 @@ def test_a_pattern_matches_all_but_internal_topics(pattern: str) -> None:
     names = ("w.config", "w-own", "x-1", "orders", "w.configs", "W.config", "wxconfig")
     kept = [name for name in names if before.fullmatch(name) and name not in ("w.config", "w-own", "x-1")]
     assert [name for name in names if after.fullmatch(name)] == kept
+
+
+@pytest.mark.parametrize("denied", ["x-[ab]*", "x-[!a-c]", "x?[.-]*", "x-[_^a&&]", "[x", "x]-[]a]", "x-\\\\d"])
+def test_patterns_that_are_denied_are_those_of_other_connectors(denied: str) -> None:
+    internal = replace(INTERNAL, denied=(denied,))
+    found = compile_regex(read_options({**HERE, "subscribePattern": ".*"}, internal)["subscribePattern"])
+    (written,) = map(compile_regex, WrittenTopics.of({**HERE}, internal).denied)
+    for name in ("x-a", "x-b1", "x-c", "x-d", "x-.", "x.-", "x-_", "x-1", "xx", "x]-a", "orders"):
+        assert (found.fullmatch(name) is None) == fnmatchcase(name, denied) == (written.fullmatch(name) is not None)
 
 
 def test_a_pattern_that_ends_the_group_around_it_is_refused() -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _CLIENT = "kafka."
 _TOPIC = "topic"
+_WILD = re.compile(r"(\[!?\]?[^\]]*\]|[*?])")
 _REFUSED = "No connector may write to the internal topic ["
 
 
@@ -99,8 +100,17 @@ def without(pattern: str, guard: TopicGuard) -> str:
 
 def _as_regex(pattern: str) -> str:
     """Return a pattern of ``penstock.topics.denied``, as ``fnmatch`` takes it, as a regular expression of Java."""
-    parts = re.split(r"([*?])", pattern)
-    return "".join({"*": ".*", "?": "."}.get(part, re.escape(part)) for part in parts)
+    return "".join(map(_part_as_regex, _WILD.split(pattern)))
+
+
+def _part_as_regex(part: str) -> str:
+    if part in ("*", "?"):
+        return {"*": ".*", "?": "."}[part]
+    if not _WILD.fullmatch(part):
+        return re.escape(part)
+    negated = part.startswith("[!")
+    listed = re.sub(r"[\\\[\]^&]", r"\\\g<0>", part[1 + negated : -1])
+    return f"[^{listed}]" if negated else f"[{listed}]"
 
 
 @dataclass(frozen=True, slots=True)
