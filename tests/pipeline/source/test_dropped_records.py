@@ -204,8 +204,8 @@ class Late(Kafka):
 
 
 def test_an_identity_is_not_committed_before_the_offset_that_belongs_to_it() -> None:
-    """As of a file that was replaced while the last records of the old one have not arrived: with the identity of the
-    new file the position in the old one would be taken for one in the new.
+    """As of something that was replaced while the last records of the old one have not arrived: with the identity of
+    the new one the position in the old one would be taken for one in the new.
     """
     control, metrics = TaskControl(), Metrics(lambda values: None, ())
     kafka: Any = Late()

@@ -17,7 +17,7 @@ from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.sending.sender import MAX_BLOCK, LossPolicy, RequestLimits, Sender
-from penstock.pipeline.source.sending.topic_limits import TopicLimits
+from penstock.pipeline.source.sending.topic_limits import MissingPartitions, TopicLimits
 from penstock.pipeline.task import TaskControl, TaskFencedError
 from penstock.pipeline.trace import trace
 from support.tasks.runs import MemoryHost
@@ -166,3 +166,17 @@ def test_the_reason_why_a_transaction_has_failed_is_found_out(send: Callable[[Se
     sender = sending(losses, Failed())
     with pytest.raises(TaskFencedError, match="the brokers have not answered in time"):
         send(sender)
+
+
+def test_brokers_that_do_not_answer_are_not_asked_for_each_new_topic() -> None:
+    """The loop can't end while it asks, and a mirror has many topics."""
+    asked = list[str]()
+
+    def away(topic: str, timeout: float) -> None:
+        asked.append(topic)
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+    producer: Any = SimpleNamespace(list_topics=away)
+    missing = MissingPartitions(producer, MAX_BLOCK, nobody)
+    assert all(missing.has(f"t{number}", 0) for number in range(1000))
+    assert asked == ["t0"]

@@ -98,8 +98,8 @@ def _size(key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> 
 
 MAX_BLOCK = 60.0
 """Java's default of ``max.block.ms``, in seconds."""
-
-
+SILENCE = 10.0
+"""Seconds for which brokers are not asked for partitions of new topics after they have not answered."""
 _UNKNOWN = ck.KafkaError(ck.KafkaError._UNKNOWN_PARTITION)
 
 
@@ -114,6 +114,8 @@ class MissingPartitions:
         """The partitions that did not appear, with the number of partitions that their topic has."""
         self._counts: dict[str, int] = {}
         """Numbers of partitions as the brokers have said last; 0: not known."""
+        self._ask_at = 0.0
+        """When ``has`` may ask brokers that have not answered, by ``time.monotonic``."""
 
     def has(self, topic: str, partition: int) -> bool:
         """Return whether a topic has a partition, or is not known; waits as ``appears`` does for one that it lacks.
@@ -122,8 +124,11 @@ class MissingPartitions:
         """
         if topic not in self._counts:
             self._counts[topic] = 0
-            with suppress(ck.KafkaException):  # no broker answers
-                self._counts[topic] = len(self._producer.list_topics(topic, timeout=1.0).topics[topic].partitions)
+            if time.monotonic() >= self._ask_at:
+                try:
+                    self._counts[topic] = len(self._producer.list_topics(topic, timeout=1.0).topics[topic].partitions)
+                except ck.KafkaException:  # a task with many topics must not wait for each, as it may be stopped
+                    self._ask_at = time.monotonic() + SILENCE
         known = self._counts[topic]
         return not known or partition < known or self.appears(_UNKNOWN, topic, partition)
 
