@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from penstock.api.errors import KafkaError
 from penstock.api.kafka import EARLIEST
 from penstock.api.origin import origin_partition
 from penstock.api.sink import TopicPartition
@@ -67,4 +68,27 @@ def test_only_partitions_of_the_old_topic_are_read_again() -> None:
     assert task.poll() is None
     assert clients.assigned[-1] == {TopicPartition("t", 0): 7, TopicPartition("t", 1): EARLIEST}
     assert task.uncarried_offsets() == [(partition(1), None), (identity(1), {"id": "new"})]
+    task.stop()
+
+
+def test_a_cluster_whose_address_is_not_known_is_not_asked_without_a_pause() -> None:
+    class Unknown(Clients):
+        asked = 0
+
+        def admin(self, settings: object, *, asks_groups: bool = False) -> Any:
+            self.asked += 1
+            if self.asked == 1:
+                raise KafkaError("No resolvable bootstrap urls")
+            return super().admin(settings)
+
+    config = mirror_config("unused:1", "a", "b", emit_offset__syncs_enabled="false", consumer_poll_timeout_ms="0")
+    config |= {"task.assigned.partitions": "t-0"}
+    task, clients = MirrorSourceTask(), Unknown()
+    task.context = MemorySourceContext(config, MemoryOffsets([]), kafka=clients)  # type: ignore[arg-type]
+    task.start(config)
+    assert task.poll() is None
+    assert task.idle() > 0.1
+    assert task.poll() is None
+    assert task.idle() == 0
+    assert task.uncarried_offsets() == [(identity(0), {"id": "new"})]
     task.stop()

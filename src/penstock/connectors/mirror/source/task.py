@@ -45,6 +45,8 @@ _PATIENCE = 0.1
 """Seconds of one ``fetch`` call, so that ``stop`` need not wait long."""
 LOOK_SECONDS = 30.0
 """Interval of looks at the IDs of the source topics."""
+AGAIN_SECONDS = 1.0
+"""Interval of attempts to learn them at the start."""
 _RESETS = {"earliest": EARLIEST, "latest": LATEST}
 
 
@@ -66,6 +68,8 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         self._stopping = False
         self._admin: KafkaAdmin | None = None
         self._next_look = -math.inf
+        self._unanswered = False
+        """Whether no records are read yet, since the IDs of their topics are not known."""
         self._removed: list[dict[str, Any]] = []
         """Source partitions whose committed offsets are to be removed."""
 
@@ -119,7 +123,8 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         return self._batch(records) if records else None
 
     def idle(self) -> float:
-        return 0.0
+        """Return 0: ``poll`` itself waits for records, but not for an answer about topics that fails at once."""
+        return AGAIN_SECONDS if self._unanswered else 0.0
 
     def uncarried_offsets(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
         """Return the IDs of topics that are not committed yet, and the offsets in topics that are gone, as None."""
@@ -141,6 +146,7 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             found = self._admin.topic_ids(self._topics, max(self._wait, 1.0))
         except KafkaError as error:
             refused = isinstance(error, KafkaRequestError) and not error.unreached
+            self._unanswered = first and not refused
             if refused:
                 log.warning("The IDs of the topics of %s can't be compared: %s", self._config.source, error)
                 self._next_look = math.inf
@@ -149,7 +155,7 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             else:
                 self._next_look = now + LOOK_SECONDS
             return refused or not first
-        self._next_look = now + LOOK_SECONDS
+        self._next_look, self._unanswered = now + LOOK_SECONDS, False
         changed = self._identities.compare(found)
         if changed:
             self._recreated(consumer, changed)
