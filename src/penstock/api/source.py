@@ -137,7 +137,8 @@ class SourceTask:
         after the first one in each interval, or where the task ends a transaction, as ``transaction.boundary`` says
         (KAFKA-14727). Errors are only logged.
 
-        Without exactly once it is called by another thread while ``poll`` does not return for longer than the interval.
+        Without exactly once it and ``commit_record(s)`` are called by another thread while ``poll`` does not return for
+        longer than the interval.
         """
 
     def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
