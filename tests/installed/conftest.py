@@ -59,7 +59,9 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Dist:
     run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=ROOT)
     (sdist,) = folder.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        if hasattr(tarfile, "data_filter"):  # Python 3.11.4 and later
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(folder)
     unpacked = folder / sdist.name.removesuffix(".tar.gz")
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=unpacked)
     (wheel,) = folder.glob("*.whl")

@@ -64,7 +64,9 @@ def _install(archive: Archive, target: Path) -> None:
                     "it was not kept; set PENSTOCK_MAVEN_REPOSITORY to another repository."
                 )
         with writing(target.parent), tarfile.open(file) as bundle:
-            bundle.extractall(scratch / "unpacked", filter="data")
+            if hasattr(tarfile, "data_filter"):  # Python 3.11.4 and later; the checksum says what is in it
+                bundle.extraction_filter = tarfile.data_filter
+            bundle.extractall(scratch / "unpacked")
             (scratch / "unpacked").replace(target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
