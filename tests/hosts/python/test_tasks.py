@@ -235,7 +235,9 @@ def test_an_environment_may_come_in_an_archive(
     done = CliRunner().invoke(app, ["plugins", "pack", str(archive), "--plugin-path", str(installed)])
     assert f"spark.archives={archive}#penstock-plugins" in done.output
     with tarfile.open(archive) as tar:
-        tar.extractall(tmp_path / "penstock-plugins", filter="fully_trusted")
+        if hasattr(tarfile, "fully_trusted_filter"):  # Python 3.11.4 and later
+            tar.extraction_filter = tarfile.fully_trusted_filter
+        tar.extractall(tmp_path / "penstock-plugins")
     monkeypatch.chdir(tmp_path)
     cls = plugins.connector(SOURCE)().task_class()
     place = place_of(cls)

@@ -60,6 +60,8 @@ class RestCluster(Cluster):
                 "dry_run": False,
                 "replayed": [],
                 "records": [],
+                "skipped": 0,
+                "skipped_records": [],
                 "missing": [],
                 "complete": True,
             },
