@@ -52,7 +52,7 @@ def test_a_task_says_what_it_does_and_obeys(hosted: Any, spec: Spec) -> None:
     hosted.stop(id)
     assert hosted.events.until(TaskEnded, id) == [
         OffsetsReported(id, 1, (({"file": "a"}, {"position": 7}),)),
-        TaskMetrics(id, 1, {"source-record-poll-total": 3.0}),
+        TaskMetrics(id, 1, {"source-record-poll-total": 3.0, "penstock-log-lines-dropped-total": 0}),
         TaskEnded(id, 1),
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from penstock.pipeline.runtime import CommitTiming, TaskRuntime
 from penstock.pipeline.source import long_polls
 from penstock.pipeline.source.commit import AtLeastOnce, RecordByRecord
 from penstock.pipeline.source.failed_records import SourceLogReporter
+from penstock.pipeline.source.long_polls import LongPolls
 from penstock.pipeline.source.loop import SourceLoop, SourceSteps, TargetTopics
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.sending.sender import Delivered
@@ -31,6 +33,7 @@ from penstock.pipeline.task import TaskControl
 from penstock.pipeline.topics import TopicReporter
 from support.tasks.runs import MemoryHost
 from support.tasks.specs import SOURCE
+from support.waiting import SECONDS
 
 ID = TaskId("c", 0)
 
@@ -184,3 +187,14 @@ def test_the_loop_and_commits_during_polls_never_work_at_the_same_time(monkeypat
     assert many > 0
     time.sleep(0.05)
     assert len(commits) == many, "it ends with the loop"
+
+
+def test_an_interval_longer_than_a_thread_can_wait_ends_no_thread() -> None:
+    polls = LongPolls(lambda: math.inf, lambda: None)
+    with polls.begun(), polls.polling():
+        thread = polls._thread
+        assert thread is not None
+        thread.join(0.1)
+        assert thread.is_alive()
+    thread.join(SECONDS)
+    assert not thread.is_alive()

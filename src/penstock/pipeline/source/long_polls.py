@@ -15,6 +15,8 @@ GRACE_S = 1.0
 """Seconds by which a commit is late before it is made during a poll: plugins whose polls are short are called by one
 thread alone.
 """
+MAX_WAIT_S = 3600.0
+"""Maximum of one wait: ``offset.flush.interval.ms`` may be more than a thread can wait for."""
 
 
 class LongPolls:
@@ -58,7 +60,7 @@ class LongPolls:
             self._turn.acquire()
 
     def _work(self) -> None:
-        while not self._ended.wait(max(0.0, self._late_in())):
+        while not self._ended.wait(min(max(0.0, self._late_in()), MAX_WAIT_S)):
             with self._turn:
                 if not self._ended.is_set() and self._late_in() <= 0.0:
                     self._commit()
