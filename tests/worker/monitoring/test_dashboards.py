@@ -117,7 +117,7 @@ def test_they_have_data(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
     with WorkerProcess(bootstrap, tmp_path, offset__flush__interval__ms="500") as worker:
         source = {"connector__class": "FileStreamSource", "file": str(tmp_path / "in.txt")}
         worker.put("in", topic=kafka.create_topic(), **source)
-        worker.put("never", topic="x", offsets__storage__topic=topic, **source)  # not compacted
+        worker.put("never", topic="x", offsets__storage__topic=kafka.create_topic(), **source)  # not compacted
         worker.put("out", file=str(tmp_path / "out.txt"), **sink, **queue, **copies)
         worker.put("broken", file="/srv/no such folder/out.txt", **sink)
 
