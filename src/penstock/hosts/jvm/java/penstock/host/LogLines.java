@@ -24,6 +24,8 @@ final class LogLines {
     private int size;
     private boolean finished;
     private boolean unconfirmed;
+    /** Whether lines have been taken that are not on their way yet. */
+    private boolean sending;
     private Thread thread;
 
     /** {@code group}: of the thread that sends; not the session's, whose threads are ended before the last line. */
@@ -64,6 +66,13 @@ final class LogLines {
     synchronized void finish() {
         finished = true;
         notifyAll();
+        try {
+            while (sending) {
+                wait();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         while (!waiting.isEmpty()) {
             session.tell("log", next());
         }
@@ -90,8 +99,10 @@ final class LogLines {
                     }
                     message = next();
                     unconfirmed = true;
+                    sending = true;
                 }
-                session.call("log", message);
+                Session.Call call = begin(message);
+                session.await("log", call);
                 synchronized (this) {
                     unconfirmed = false;
                     notifyAll();
@@ -99,6 +110,17 @@ final class LogLines {
             }
         } catch (InterruptedException | RuntimeException e) {
             // the session has ended
+        }
+    }
+
+    private Session.Call begin(Map<String, Object> message) {
+        try {
+            return session.begin("log", message, Reply.EMPTY);
+        } finally {
+            synchronized (this) {
+                sending = false;
+                notifyAll();
+            }
         }
     }
 

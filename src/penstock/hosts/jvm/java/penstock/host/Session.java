@@ -71,6 +71,7 @@ public final class Session {
     private final Queue<Thread> own = new ConcurrentLinkedQueue<>();
     private final LogLines lines = new LogLines(this, HOST_THREADS);
     private Group group;
+    private Thread writer;
     private JsonNode about;
     private volatile boolean closed;
 
@@ -137,27 +138,41 @@ public final class Session {
     }
 
     public Reply call(String type, Map<String, ?> fields, ByteBuffer payload) {
+        return await(type, begin(type, fields, payload));
+    }
+
+    /** A request whose result is awaited. */
+    record Call(long id, CompletableFuture<Reply> reply) {}
+
+    /** Send a request without waiting for its result, for which {@link #await} must be called. */
+    Call begin(String type, Map<String, ?> fields, ByteBuffer payload) {
         long id = calls.incrementAndGet();
-        CompletableFuture<Reply> future = new CompletableFuture<>();
-        waiting.put(id, future);
+        Map<String, Object> message = envelope("call", id);
+        message.put("message", Messages.message(type, fields));
+        if (CALL.get() != null) {
+            message.put("during", CALL.get());
+        }
+        Outgoing request = Outgoing.of(message, payload);
+        CompletableFuture<Reply> reply = new CompletableFuture<>();
+        waiting.put(id, reply);
+        outgoing.add(request);
+        return new Call(id, reply);
+    }
+
+    /** Wait for the result of a request. Throws ConnectException if it fails. */
+    Reply await(String type, Call call) {
         try {
-            Map<String, Object> message = envelope("call", id);
-            message.put("message", Messages.message(type, fields));
-            if (CALL.get() != null) {
-                message.put("during", CALL.get());
-            }
-            outgoing.add(Outgoing.of(message, payload));
             if (closed) {
                 throw new ConnectException("The task has ended");
             }
-            return future.get();
+            return call.reply().get();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new ConnectException("Interrupted while waiting for " + type, e);
         } catch (ExecutionException e) {
             throw e.getCause() instanceof RuntimeException known ? known : new ConnectException(e.getCause());
         } finally {
-            waiting.remove(id);
+            waiting.remove(call.id());
         }
     }
 
@@ -196,7 +211,7 @@ public final class Session {
             String name = about.path("name").asText("session");
             group = new Group(this, name);
             Thread.currentThread().setName("session-reader " + name);
-            Thread writer = new Thread(this::write, "session-writer " + name);
+            writer = new Thread(this::write, "session-writer " + name);
             writer.setDaemon(true);
             writer.start();
             reply(first.message().get("number").asLong(), "open", Reply.of(Map.of("pid", ProcessHandle.current().pid())));
@@ -337,6 +352,7 @@ public final class Session {
         if (!left.isEmpty()) {
             Host.close();
         }
+        join(writer, CLOSE_MS); // the last lines are among what it sends
         group.session = null;
     }
 
