@@ -203,3 +203,25 @@ def test_successive_revocations_wait_longer_each_time() -> None:
     assert [revocation_backoff_ms(n, 300_000) for n in range(1, 5)] == [40, 1600, 64_000, 300_000]
     assert revocation_backoff_ms(3, 0) == 0
     assert revocation_backoff_ms(3, 1) == 1
+
+
+@given(CONFIGS, CONFIGS, st.sets(st.sampled_from("abcdefghij"), min_size=2), st.integers(0, 3), st.booleans())
+def test_a_new_leader_revokes_what_was_deleted_or_reduced_before_its_term(
+    before: dict[str, int], after: dict[str, int], workers: set[str], rounds: int, led_once: bool
+) -> None:
+    """Connectors deleted, or with fewer tasks: a smaller ``tasks.max``, or none because they were stopped."""
+    cluster = Cluster(before, workers)
+    cluster.settle()
+    memory = cluster.memory if led_once else AssignorMemory()
+    for _ in range(rounds + 1):
+        cluster.rebalance()  # under another leader
+    del cluster.running[min(cluster.running)]
+    cluster.memory, cluster.config = memory, after
+    cluster.rebalance()
+    connectors = {c for running in cluster.running.values() for c in running.connectors}
+    tasks = {t for running in cluster.running.values() for t in running.tasks}
+    assert connectors <= after.keys()
+    assert tasks <= {TaskId(name, i) for name, count in after.items() for i in range(count)}
+    cluster.now_ms += DELAY_MS
+    cluster.settle()
+    cluster.check_complete_and_balanced()

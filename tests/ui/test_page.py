@@ -331,10 +331,13 @@ def test_dead_letters_are_decoded_and_replayed(
     letter.get_by_role("button", name="Replay this record").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text(f"1 to {topic}")
+    waits = "[...document.querySelectorAll('button')].find((b) => b.textContent === 'Replay all').ariaDisabled"
+    assert page.evaluate(waits) == "true", "one replay at a time"
     dialog.get_by_role("button", name="Replay").click()
+    expect(dialog).to_have_count(0)
     expect(page.get_by_role("status")).to_have_text(f"Replayed 1 to {topic}")
     expect(rows.filter(has_text="replayed")).to_have_count(1)
-    page.get_by_role("button", name="Replay all").click()
+    page.get_by_role("button", name="Replay all", disabled=False).click()
     dialog.get_by_role("button", name="Replay").click()
     expect(rows.filter(has_text="replayed")).to_have_count(2)
     expect(page.get_by_role("button", name="Replay all")).to_have_count(0)

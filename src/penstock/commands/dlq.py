@@ -108,14 +108,14 @@ def list_(
     output: As = OutputFormat.TABLE,
 ) -> None:
     """Count the dead letters of a connector by their error, and list the latest."""
+    from penstock.kafka.letters.notes import done_of, kept_notes
     from penstock.kafka.letters.queue import document, failure, letters
-    from penstock.kafka.letters.replay import done_of
 
     reasons: Counter[tuple[str, str, str]] = Counter()
     last: deque[tuple[Letter, bool]] = deque(maxlen=limit)
     again = 0
     with _queue(connector, url, user, bootstrap, command_config) as queue:
-        done = done_of(queue.consumer, queue.topic)
+        done = done_of(queue.consumer, queue.topic, partial(kept_notes, connector, queue.topic, queue.settings))
         for letter in letters(queue.consumer, queue.topic, dict.fromkeys(done, 0)):
             if letter.may_be_of(connector):
                 sent = letter.offset in done[letter.partition]
@@ -162,12 +162,12 @@ def show(
     output: As = OutputFormat.TABLE,
 ) -> None:
     """Show one dead letter: its error, headers, key and value."""
+    from penstock.kafka.letters.notes import done_of, kept_notes
     from penstock.kafka.letters.queue import document, letter_at
-    from penstock.kafka.letters.replay import done_of
 
     with _queue(connector, url, user, bootstrap, command_config) as queue:
         partition, offset = _place(place, queue.topic)
-        done = done_of(queue.consumer, queue.topic)
+        done = done_of(queue.consumer, queue.topic, partial(kept_notes, connector, queue.topic, queue.settings))
         letter = letter_at(queue.consumer, queue.topic, partition, offset)
     if letter is None:
         complain(f"There is no record at {place}.")
@@ -197,7 +197,8 @@ def replay(
 
     All consumers of those topics receive them, not only this connector.
     """
-    from penstock.kafka.letters.replay import Replay, check_replay, done_of, keep_notes, only_topic, replay_producer
+    from penstock.kafka.letters.notes import keep_notes, kept_notes
+    from penstock.kafka.letters.replay import Replay, check_replay, only_topic, replay_producer
 
     with (
         _queue(connector, url, user, bootstrap, command_config) as queue,
@@ -207,13 +208,15 @@ def replay(
         asked = {_place(place, queue.topic): place for place in places or ()}
         reads = AskedTopics(worker, connector, queue.config, topic)
         keep = partial(keep_notes, connector, queue.topic, queue.settings)
-        wanted = Replay(queue.consumer, connector, queue.topic, reads, topic or only_topic(queue.config), keep=keep)
+        kept = partial(kept_notes, connector, queue.topic, queue.settings)
+        to = topic or only_topic(queue.config)
+        wanted = Replay(queue.consumer, connector, queue.topic, reads, to, keep=keep, kept=kept)
         wanted.check_topic()
         interrupted = False
         if dry_run:
-            sent = list(wanted.planned(done_of(queue.consumer, queue.topic), asked))
+            sent = list(wanted.planned(wanted.done(), asked))
         else:
-            sent, interrupted = _sent(wanted.send(replay_producer(connector, queue.settings), asked))
+            sent, interrupted = _sent(wanted.send(partial(replay_producer, connector, queue.settings), asked))
     found = {(each.letter.partition, each.letter.offset) for each in sent}
     skipped = wanted.skipped
     if output is OutputFormat.JSON:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -132,6 +133,21 @@ def test_a_record_that_is_too_large_for_the_topic_is_an_error_that_says_so(kafka
         answer(store.claim_write_privileges)
         answer(store.append, [ConnectorConfig("c", {"a": "1"})])
         assert records.records(1)[-1].record == ConnectorConfig("c", {"a": "1"})
+
+
+@pytest.mark.integration
+def test_a_transaction_that_failed_hides_no_later_record(kafka: Kafka):
+    """Readers of committed records waited until it timed out, for a minute."""
+    settings = worker(kafka, "enabled")
+    topic = kafka.create_topic(config={"cleanup.policy": "compact", "max.message.bytes": "20000"})
+    with config_store({**settings, "config.storage.topic": topic}) as (store, records):
+        answer(store.claim_write_privileges)
+        with pytest.raises(RecordTooLargeError):
+            answer(store.append, [ConnectorConfig("c", {"a": "1"}), ConnectorConfig("d", {"a": "x" * 30_000})])
+        began = time.monotonic()
+        answer(store.append, [TargetState("c", "PAUSED")], privileged=False)
+        assert records.records(1)[-1].record == TargetState("c", "PAUSED")
+        assert time.monotonic() - began < 30
 
 
 @pytest.mark.integration

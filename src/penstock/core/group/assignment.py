@@ -135,7 +135,10 @@ class _Round:
         previous = memory.previous if memory.previous_generation == rebalance.last_completed_generation else NOTHING
         if memory.previous_revocation & active:  # the revocation had no effect
             previous = active
-        self.deleted = previous - self.configured
+        # Java's new leader remembers nothing, and revokes deleted work only one rebalance later. One that led the round
+        # before does as Java's does.
+        newly_leading = memory.previous_generation != rebalance.generation - 1
+        self.deleted = ((previous | active) if newly_leading else previous) - self.configured
         self.lost = previous - active - self.deleted
         self.created = self.configured - previous - active
 

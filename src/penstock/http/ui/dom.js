@@ -44,6 +44,28 @@ export function button(text, act, attributes = {}) {
   return made;
 }
 
+/** Makes buttons as `button` does, of which one acts at a time: the others do nothing until it has ended. */
+export function exclusive() {
+  const peers = new Set();
+  let acting = false;
+  return (text, act, attributes = {}) => {
+    const made = button(text, async () => {
+      acting = true;
+      for (const each of peers) each.setAttribute("aria-disabled", "true");
+      try {
+        await act();
+      } finally {
+        acting = false;
+        for (const each of peers) each.removeAttribute("aria-disabled");
+      }
+    }, attributes);
+    for (const each of peers) if (!each.isConnected) peers.delete(each);
+    if (acting) made.setAttribute("aria-disabled", "true");
+    peers.add(made);
+    return made;
+  };
+}
+
 export function state(name) {
   return h("span", { class: `state ${name}` }, name);
 }
@@ -86,8 +108,9 @@ export function clearNotice() {
   if (Date.now() - said > 1000) notice("");
 }
 
-/** Asks the user to confirm in a dialog; Escape means no. */
+/** Asks the user to confirm in a dialog; Escape means no. A dialog that is open already is answered with no. */
 export function confirmed(question, verb) {
+  for (const open of document.querySelectorAll("dialog")) open.close("no");
   const agree = h("button", { value: "yes", class: "danger" }, verb);
   const form = h("form", { method: "dialog" }, h("p", {}, question), agree, " ", h("button", { value: "no" }, "Cancel"));
   const dialog = h("dialog", { "aria-label": question }, form);
@@ -102,6 +125,7 @@ export function confirmed(question, verb) {
       each.addEventListener("click", (event) => {
         event.preventDefault();
         dialog.close(each.value);
+        dialog.remove();  // the event comes later; nothing may be pressed until then
       });
     }
   });

@@ -3,22 +3,18 @@
 Who may write to the queue decides what the headers say, so a record is sent only to topics that the connector reads by
 its own configuration; others are skipped and counted.
 
-The records and the note that they were sent are one transaction. The note is an offset of the group
-``penstock-dlq-<connector>`` in the queue: all letters before it are done, and so are those that its metadata names, as
-in ``7,9-12``. Of two replays at a time the later one fences the earlier.
+The records and the note that they were sent (``notes.py``) are one transaction. Of two replays at a time the later one
+fences the earlier. A letter that can't be sent is left where it is, with a reason, and stops no other.
 """
 
 from __future__ import annotations
 
 import json
-import logging
-import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from operator import itemgetter
 from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -33,38 +29,33 @@ from penstock.kafka.admin import NoAnswerError, code_of, is_unreached, sentence
 from penstock.kafka.background import await_done, in_background
 from penstock.kafka.client_settings import bootstrap_servers
 from penstock.kafka.clients import AT_GROUPS, HANGS_SECONDS, SILENT, init_transactions, new_consumer, new_producer
-from penstock.kafka.letters.queue import Letter, letters, partitions_of
-from penstock.kafka.offsets.groups import GroupOffsets
+from penstock.kafka.letters.notes import Done, done_of, group_of, offsets_to_commit
+from penstock.kafka.letters.queue import Letter, letters
 from penstock.kafka.topic_guard import TopicGuard
-
-log = logging.getLogger(__name__)
 
 AT_ONCE = 500
 """Number of letters in one transaction."""
-KEPT_MS = 100 * 365 * 24 * 3_600_000
-"""Milliseconds for which notes are kept."""
 _FENCED = (
     BrokerError._FENCED,
     BrokerError.PRODUCER_FENCED,
     BrokerError.INVALID_PRODUCER_EPOCH,
     BrokerError._FATAL,
 )
-MAX_METADATA_LENGTH = 4000
-"""Characters; brokers take 4096 by default (``offset.metadata.max.bytes``)."""
+_REFUSED = (
+    BrokerError.MSG_SIZE_TOO_LARGE,
+    BrokerError.INVALID_RECORD,
+    BrokerError.INVALID_TIMESTAMP,
+)
+"""Errors about a record, which another one would not get."""
 MAX_REASONS = 500
 """Skipped letters of which a replay says why."""
 MAX_PARTITION = 2**31 - 1
 MAX_TOPIC_LENGTH = 249
-_SPAN = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 _PATIENCE = 30.0
 _ABORT_SECONDS = 5.0
 """For the end of a transaction that has failed; the next replay ends it otherwise."""
 MAX_REQUEST_BYTES = str(100 << 20)
 """``max.request.size``: a record is as large as the connector that wrote it could make it."""
-
-
-def group_of(connector: str) -> str:
-    return f"penstock-dlq-{connector}"
 
 
 def check_replay(connector: str, kind: str, config: Mapping[str, str]) -> None:
@@ -146,14 +137,20 @@ class SkippedLetters:
     count: int = 0
     reasons: dict[str, str] = field(default_factory=dict)
     """A sentence for each of the first MAX_REASONS, by position."""
-    first: dict[int, int] = field(default_factory=dict)
-    """Offset of the first one of each partition of the queue."""
+    offsets: dict[int, list[int]] = field(default_factory=dict)
+    """Their offsets in each partition of the queue, in order."""
 
     def add(self, letter: Letter, why: str) -> None:
         self.count += 1
-        self.first.setdefault(letter.partition, letter.offset)
+        insort(self.offsets.setdefault(letter.partition, []), letter.offset)
         if len(self.reasons) < MAX_REASONS:
             self.reasons[letter.position] = why
+
+    def last_before(self, letter: Letter) -> int | None:
+        """Return the offset of the last one before this letter in its partition; None if there is none."""
+        offsets = self.offsets.get(letter.partition, [])
+        at = bisect_left(offsets, letter.offset)
+        return offsets[at - 1] if at else None
 
 
 def replay_producer(connector: str, settings: Mapping[str, str]) -> Producer:
@@ -182,70 +179,6 @@ def queue_consumer(connector: str, settings: Mapping[str, str]) -> Consumer:
     return new_consumer({**settings, **own}, **native)
 
 
-def keep_notes(connector: str, queue: str, settings: Mapping[str, str]) -> None:
-    """Keep the notes of the connector's replays; the broker drops them after ``offsets.retention.minutes`` otherwise, a
-    week, and their letters would be sent again.
-
-    ``settings``: a client's, as Java's. Blocks; what fails is logged, and tried again after the next replay.
-    """
-    try:
-        with closing(GroupOffsets(settings, "penstock-dlq-notes")) as offsets:
-            notes = offsets.committed(group_of(connector), _PATIENCE)
-            here = {partition: note for partition, note in notes.items() if partition.topic == queue}
-            if here:
-                offsets.keep(group_of(connector), here, KEPT_MS, _PATIENCE)
-    except Exception as error:  # the records are sent
-        log.warning("The broker keeps the notes of replayed dead letters of %s for offsets.retention.minutes alone, "
-                    "then they can be replayed again: %s", connector, error)  # fmt: skip
-
-
-@dataclass(slots=True)
-class Done:
-    """Which letters of one partition have been replayed: all before ``next``, and ``beyond``."""
-
-    next: int = 0
-    beyond: list[tuple[int, int]] = field(default_factory=list)
-    """First and last offsets of spans, in order, with gaps between them: a span may have millions of letters."""
-
-    def __contains__(self, offset: int) -> bool:
-        at = bisect_right(self.beyond, offset, key=itemgetter(0))
-        return offset < self.next or (at > 0 and offset <= self.beyond[at - 1][1])
-
-    def add(self, first: int, last: int) -> None:
-        """The letters from the first to the last offset are done."""
-        begin = bisect_left(self.beyond, first - 1, key=itemgetter(1))
-        end = bisect_right(self.beyond, last + 1, key=itemgetter(0))
-        touched = self.beyond[begin:end]
-        if touched:
-            first, last = min(first, touched[0][0]), max(last, touched[-1][1])
-        self.beyond[begin:end] = [(first, last)]
-
-    def up_to(self, offset: int) -> None:
-        """This letter and all before it are done."""
-        self.next = max(self.next, offset + 1)
-        at = bisect_left(self.beyond, self.next, key=itemgetter(1))
-        self.beyond = [(max(first, self.next), last) for first, last in self.beyond[at:]]
-
-    def shorten(self, length: int) -> None:
-        """Count the first gaps as done until ``metadata`` has at most so many characters."""
-        while self.beyond and len(self.metadata()) > length:
-            self.next = self.beyond.pop(0)[1] + 1
-
-    def metadata(self) -> str:
-        return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in self.beyond)
-
-    @classmethod
-    def of(cls, offset: int, metadata: str | None) -> Done:
-        """Read a note. Metadata of another form, which another program has written, says nothing."""
-        done = cls(max(offset, 0))
-        for span in (metadata or "").split(","):
-            if found := _SPAN.fullmatch(span):
-                first, last = int(found[1]), int(found[2] or found[1])
-                if max(first, done.next) <= last:
-                    done.add(max(first, done.next), last)
-        return done
-
-
 @dataclass(frozen=True, slots=True)
 class Sent:
     """One letter, and where it was sent, or would be."""
@@ -255,11 +188,22 @@ class Sent:
     partition: int | None
 
 
-def done_of(consumer: Consumer, topic: str) -> dict[int, Done]:
-    """By partition of the queue. The consumer is of the group ``group_of`` says, and reads committed records only."""
-    asked = [TopicPartition(topic, p) for p in partitions_of(consumer, topic)]
-    found = consumer.committed(asked, timeout=_PATIENCE) if asked else []
-    return {each.partition: Done.of(each.offset, each.metadata) for each in found}
+class _Producers:
+    """The producer of a replay, and its successors: librdkafka's loses count of its records when one is refused."""
+
+    def __init__(self, produce: Callable[[], Producer]) -> None:
+        self._produce = produce
+        self.current = self._next()
+
+    def renew(self) -> None:
+        """Replace the producer; this ends its transaction."""
+        self.current.purge()
+        self.current = self._next()
+
+    def _next(self) -> Producer:
+        producer = self._produce()
+        init_transactions(producer, _PATIENCE)
+        return producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,14 +216,17 @@ class Replay:
     reads: ReplayTargets
     topic: str | None = None
     skipped: SkippedLetters = field(default_factory=SkippedLetters)
-    keep: Callable[[], None] = lambda: None
+    keep: Callable[[Consumer], None] = lambda _: None
     """``keep_notes`` for this connector and queue; called at the end of a replay that has sent something."""
+    kept: Callable[[], Mapping[int, Done]] = dict
+    """``kept_notes`` for this connector and queue."""
+
+    def done(self) -> dict[int, Done]:
+        """Return which letters have been replayed, by partition of the queue."""
+        return done_of(self.consumer, self.queue, self.kept)
 
     def planned(self, done: Mapping[int, Done], places: Collection[tuple[int, int]]) -> Iterator[Sent]:
-        """Yield the records to send: these (partition and offset), or all that are not done yet.
-
-        Raises ConnectError for a dead letter that can't be sent.
-        """
+        """Yield the records to send: these (partition and offset), or all that are not done yet."""
         known = self.consumer.list_topics(timeout=_PATIENCE).topics
         there = {topic: len(found.partitions) for topic, found in known.items()}
         for letter in self._wanted(done, places):
@@ -310,10 +257,12 @@ class Replay:
         if topic is None:
             topic, partition = self.topic, None
         if topic is None:
-            raise ConnectError(
-                f"The record at {letter.position} does not say from which topic it came, since it was written without "
+            unsaid = (
+                "It does not say from which topic it came, since it was written without "
                 "errors.deadletterqueue.context.headers.enable; say where it is to go"
             )
+            self.skipped.add(letter, unsaid)
+            return None
         if not self.reads.may_receive(topic, letter):
             came = f"It names topic {_shown(topic)}, which connector {self.connector} does not read ({self.reads})"
             self.skipped.add(letter, came)
@@ -330,23 +279,26 @@ class Replay:
             return None
         return Sent(letter, topic, number)
 
-    def send(self, producer: Producer, places: Collection[tuple[int, int]]) -> Iterator[Sent]:
-        """Send what is planned, and yield it as soon as it is committed. The producer is transactional.
+    def send(
+        self, produce: Callable[[], Producer], places: Collection[tuple[int, int]], limit: int | None = None
+    ) -> Iterator[Sent]:
+        """Send what is planned, up to ``limit``, and yield it as soon as it is committed.
 
+        ``produce`` makes a producer as ``replay_producer`` does; it is called again after records that were refused.
         Raises ConnectError; NoAnswerError if the brokers are away, so that the rest can be sent later.
         """
-        sent = False
+        sent = 0
         try:
-            init_transactions(producer, _PATIENCE)
-            done = done_of(self.consumer, self.queue)
+            producers = _Producers(produce)
+            done = self.done()
             planned = self.planned(done, places)
-            while chunk := list(islice(planned, AT_ONCE)):
-                self._send(producer, chunk, done, all_before=not places)
-                sent = True
-                yield from chunk
+            while chunk := list(islice(planned, AT_ONCE if limit is None else min(AT_ONCE, limit - sent))):
+                for part in self._send_parts(producers, chunk, done, all_before=not places):
+                    sent += len(part)
+                    yield from part
         except KafkaException as e:
             if code_of(e) in _FENCED:  # the later replay keeps its own notes, and these would replace them
-                sent = False
+                sent = 0
             problem = f"The dead letters of {self.connector} could not be sent: {sentence(e)}"
             if is_unreached(e):
                 rest = "Those of transactions before are replayed; another replay sends the rest"
@@ -354,30 +306,53 @@ class Replay:
             raise ConnectError(problem) from e
         finally:
             if sent:
-                self.keep()
+                self.keep(self.consumer)
+
+    def _send_parts(
+        self, producers: _Producers, chunk: list[Sent], done: dict[int, Done], all_before: bool
+    ) -> Iterator[list[Sent]]:
+        """Send these in as few transactions as the brokers take, and yield each. A letter that they refuse is skipped.
+
+        One refused record fails all those that were sent with it, so the chunk is halved until it is alone.
+        """
+        try:
+            self._send(producers.current, chunk, done, all_before)
+        except KafkaException as e:
+            if code_of(e) not in _REFUSED:
+                raise
+            producers.renew()
+            if len(chunk) == 1:
+                self.skipped.add(chunk[0].letter, f"Topic {chunk[0].topic} does not take it: {sentence(e)}")
+                return
+            half = len(chunk) // 2
+            yield from self._send_parts(producers, chunk[:half], done, all_before)
+            yield from self._send_parts(producers, chunk[half:], done, all_before)
+        else:
+            yield chunk
 
     def _send(self, producer: Producer, chunk: list[Sent], done: dict[int, Done], all_before: bool) -> None:
+        """Send these in one transaction; ``done`` has them afterwards. Raises KafkaException: then none is sent."""
         refused: list[BrokerError] = []
+        noted = {p: Done(done[p].next, list(done[p].beyond)) for p in {each.letter.partition for each in chunk}}
         producer.begin_transaction()
         try:
             for each in chunk:
                 _produce(producer, each, lambda error, _: refused.append(error) if error is not None else None)
-                mine = done[each.letter.partition]
-                offset, partition = each.letter.offset, each.letter.partition
-                if all_before and offset < self.skipped.first.get(partition, offset + 1):
-                    mine.up_to(offset)
-                else:
+                mine, offset = noted[each.letter.partition], each.letter.offset
+                if not all_before:
                     mine.add(offset, offset)
-                    if all_before:  # what lies between are letters that were skipped
-                        mine.shorten(MAX_METADATA_LENGTH)
+                elif (skipped := self.skipped.last_before(each.letter)) is None:
+                    mine.up_to(offset)
+                else:  # what lies between has been read: it was replayed before, or is another connector's
+                    mine.add(max(skipped + 1, mine.next), offset)
             left = producer.flush(_PATIENCE)
             if refused:
-                raise KafkaException(refused[0])
+                raise KafkaException(next((e for e in refused if e.code() in _REFUSED), refused[0]))
             if left:
                 raise _no_answer("no broker has acknowledged them")
-            note = _note(self.queue, {each.letter.partition for each in chunk}, done)
-            self._send_offsets(producer, note)
+            self._send_offsets(producer, offsets_to_commit(self.queue, noted))
             producer.commit_transaction(_PATIENCE)
+            done.update(noted)
         except BaseException:
             with suppress(KafkaException):  # what went wrong before says more, and the next replay fences this one
                 producer.abort_transaction(_ABORT_SECONDS)
@@ -414,19 +389,6 @@ def _shown(header: str) -> str:
 
 def _no_answer(why: str) -> KafkaException:
     return KafkaException(BrokerError(BrokerError._TIMED_OUT, why))
-
-
-def _note(queue: str, partitions: Iterable[int], done: Mapping[int, Done]) -> list[TopicPartition]:
-    notes = []
-    for partition in sorted(partitions):
-        metadata = done[partition].metadata()
-        if len(metadata) > MAX_METADATA_LENGTH:
-            raise ConnectError(
-                f"Too many single records of {queue}-{partition} have been replayed to remember each; replay all that "
-                "are left"
-            )
-        notes.append(TopicPartition(queue, partition, done[partition].next, metadata))
-    return notes
 
 
 def _produce(producer: Producer, sent: Sent, delivered: Callable[..., None]) -> None:

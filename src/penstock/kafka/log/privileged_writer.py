@@ -27,6 +27,8 @@ from penstock.kafka.security.settings import Security
 log = logging.getLogger(__name__)
 
 _TIMEOUT = 30.0
+_ABORT_SECONDS = 5.0
+"""For the end of a transaction that has failed; the next claim ends it otherwise."""
 _FENCED = (BrokerError._FENCED, BrokerError.PRODUCER_FENCED, BrokerError.INVALID_PRODUCER_EPOCH)
 
 
@@ -55,6 +57,7 @@ class PrivilegedWriter:
             "transactional.id": transactional_id,
         }
         self._producer: Producer | None = None
+        self._in_transaction = False
         self._work: queue.SimpleQueue[tuple[Callable[[], None], OnDone] | None] = queue.SimpleQueue()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"privileged-{topic}", daemon=True)
@@ -119,6 +122,7 @@ class PrivilegedWriter:
                 too_large = too_large or error.code() == BrokerError.MSG_SIZE_TOO_LARGE
 
         producer.begin_transaction()
+        self._in_transaction = True
         try:
             for key, value, *headers in records:
                 producer.produce(self.topic, value, key, on_delivery=delivered, headers=headers_of(headers))
@@ -131,16 +135,33 @@ class PrivilegedWriter:
             self._drop_producer()
             raise RecordTooLargeError(self.topic, max(map(size_of, records)))
         producer.commit_transaction(_TIMEOUT)
+        self._in_transaction = False
 
-    def _drop_producer(self) -> None:
+    def _drop_producer(self) -> KafkaException | None:
+        """Give up the right to write; return why its transaction could not be aborted.
+
+        A transaction left open would hide all later records of the topic from readers of committed records until it
+        times out.
+        """
         producer, self._producer = self._producer, None
-        if producer is not None:
-            producer.purge()
+        in_transaction, self._in_transaction = self._in_transaction, False
+        if producer is None:
+            return None
+        problem = None
+        if in_transaction:
+            try:
+                producer.abort_transaction(_ABORT_SECONDS)
+            except KafkaException as e:  # one that was fenced was aborted by the new leader
+                problem = e
+        producer.purge()
+        return problem
 
     def _failed(self, error: Exception) -> PrivilegedWriteError:
+        aborting = self._drop_producer()
+        if isinstance(error, SystemError) and aborting is not None:  # the client loses its fatal error in callbacks
+            error = aborting
         fenced = code_of(error) in _FENCED
         log.warning("Failed to perform fencable send to config topic: %s", sentence(error))
-        self._drop_producer()
         kind = FencedError if fenced else PrivilegedWriteError
         failed = kind("Failed to perform fencable send to config topic")
         failed.__cause__ = error

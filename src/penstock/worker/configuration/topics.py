@@ -38,7 +38,7 @@ from penstock.kafka.client_settings import (
     own_client_id,
 )
 from penstock.kafka.fencing import transactional_id
-from penstock.kafka.letters.replay import group_of
+from penstock.kafka.letters.notes import group_of
 from penstock.kafka.offsets.topic import own_offsets_topic
 from penstock.kafka.storage.history import topic_name
 from penstock.kafka.topic_guard import ClusterIds

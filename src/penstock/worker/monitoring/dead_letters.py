@@ -20,6 +20,7 @@ from penstock.core.config.overrides import CONSUMER, PRODUCER
 from penstock.core.model import messages as m
 from penstock.kafka.admin import NoAnswerError, sentence
 from penstock.kafka.client_settings import connector_consumer, connector_producer
+from penstock.kafka.letters.notes import Done, done_of, group_of, keep_notes, kept_notes
 from penstock.kafka.letters.queue import Letter, document, failure, letter_at, letters, queue_setting
 from penstock.kafka.letters.replay import (
     AT_ONCE,
@@ -28,9 +29,6 @@ from penstock.kafka.letters.replay import (
     Replay,
     Sent,
     check_replay,
-    done_of,
-    group_of,
-    keep_notes,
     only_topic,
     queue_consumer,
     replay_producer,
@@ -84,7 +82,7 @@ class DeadLetters:
         reasons: Counter[tuple[str, str, str]] = Counter()
         shown = []
         with self._reader(name, config) as consumer:
-            done = done_of(consumer, found["queue"])
+            done = done_of(consumer, found["queue"], self._kept(name, found["queue"], config))
             spans = {p: _span(consumer, found["queue"], p) for p in done}
             starts = {p: max(low, high - limit) for p, (low, high) in spans.items() if low < high}
             for letter in letters(consumer, found["queue"], starts):
@@ -105,7 +103,7 @@ class DeadLetters:
             letter = letter_at(consumer, queue, partition, offset)
             if letter is None or not letter.may_be_of(name):
                 raise m.Refused(404, f"There is no dead letter of connector {name} at {queue}-{partition}-{offset}")
-            sent = offset in done_of(consumer, queue)[partition]
+            sent = offset in done_of(consumer, queue, self._kept(name, queue, config))[partition]
         found = document(letter, sent, whole=True)
         if decoded and self._kind(config) == "sink":
             found["decoded"] = self.decoded(config, letter)
@@ -119,14 +117,15 @@ class DeadLetters:
         with self._reader(name, config) as consumer:
             reads = ReadTopics.of(config, consumer, self._producer(config), self.internal_topics())
             keep = partial(keep_notes, name, queue, self._producer(config))
-            wanted = Replay(consumer, name, queue, reads, topic or only_topic(config), keep=keep)
+            kept = self._kept(name, queue, config)
+            wanted = Replay(consumer, name, queue, reads, topic or only_topic(config), keep=keep, kept=kept)
             wanted.check_topic()
             if dry_run:
-                planned = wanted.planned(done_of(consumer, queue), places)
+                planned = wanted.planned(wanted.done(), places)
                 sent = list(islice(planned, MAX_REPLAYED))
             else:
-                producer = replay_producer(name, self._producer(config))
-                sent = list(islice(wanted.send(producer, places), MAX_REPLAYED))
+                produce = partial(replay_producer, name, self._producer(config))
+                sent = list(wanted.send(produce, places, MAX_REPLAYED))
         found = {(each.letter.partition, each.letter.offset) for each in sent}
         skipped = wanted.skipped
         missing = [r for place, r in places.items() if place not in found and r not in skipped.reasons]
@@ -157,6 +156,9 @@ class DeadLetters:
         if not queue:
             raise m.Refused(404, f"Connector {name} has no dead letter queue: {setting} is not set")
         return queue
+
+    def _kept(self, name: str, queue: str, config: Mapping[str, str]) -> Callable[[], dict[int, Done]]:
+        return partial(kept_notes, name, queue, self._producer(config))
 
     def _producer(self, config: Mapping[str, str]) -> dict[str, str]:
         settings = connector_producer(self.worker, config, "penstock-dlq")

@@ -1,6 +1,6 @@
 // Dead letters: which records could not be processed and why, one of them decoded, and their replay.
 
-import { button, confirmed, h, notice, table } from "../dom.js";
+import { button, confirmed, exclusive, h, notice, table } from "../dom.js";
 import { ask, exactly, get, penstockPath } from "../rest.js";
 import { trial } from "./preview.js";
 
@@ -9,6 +9,7 @@ const AT_ONCE = 50, MAX = 500;
 export async function letters(root, shown) {
   const one = h("div", { "aria-live": "polite" });
   const list = h("div");
+  const replaying = exclusive();
   let limit = AT_ONCE;
   root.append(list, one);
 
@@ -27,7 +28,7 @@ export async function letters(root, shown) {
       found.records.length ? table("Dead letters", ["Record", "Time", "Original record", "Stage", "", "Message"], found.records.map((record) => row(record, open))) : "",
       h("p", { class: "controls" },
         found.records.length >= limit && limit < MAX ? more : "",
-        sink && left ? button("Replay all", () => replay(null)) : "",
+        sink && left ? replaying("Replay all", () => replay(null)) : "",
         sink ? "" : "Dead letters of a source cannot be replayed: fix the cause, and let it read them again from an earlier offset."));
   }
 
@@ -63,7 +64,7 @@ export async function letters(root, shown) {
       h("dl", {}, facts(letter)),
       letter.trace ? h("details", {}, h("summary", {}, "Stack trace"), h("pre", { tabindex: "0" }, letter.trace)) : "",
       h("h3", {}, "Key"), payload(letter.key), h("h3", {}, "Value"), payload(letter.value),
-      h("p", { class: "controls" }, sink ? decode : "", sink && !letter.replayed ? button("Replay this record", () => replay(record)) : ""),
+      h("p", { class: "controls" }, sink ? decode : "", sink && !letter.replayed ? replaying("Replay this record", () => replay(record)) : ""),
       decoded));
     one.querySelector("h2").focus();
   }
