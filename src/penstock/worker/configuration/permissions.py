@@ -116,8 +116,11 @@ class WorkerPermissions:
     ) -> None:
         """Raises ConnectError for settings of clients that this worker's policy does not let the connector override: of
         all its clients, or of those with these prefixes. Called, with references resolved, before they are made. The
-        policy may be a plugin. Raises InternalTopicError for topics and groups of workers.
+        policy may be a plugin. Raises InternalTopicError for topics and groups of workers, and ConfigError for files
+        that are not in the allowed folders.
         """
+        for key, problem in self.rules.files(catalog, props):
+            raise ConfigError(f"{key}: {problem}")
         self._check_policy(catalog, props, clients)
         self._check_topics(catalog, props)
 

@@ -22,7 +22,7 @@ from penstock.java.jaas import login_module
 
 Problem = tuple[str, str]
 JDBC_SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
-SPARK_SINK = "penstock.connectors.SparkSink"
+SPARK_SINK, SPARK_SOURCE = "penstock.connectors.SparkSink", "penstock.connectors.SparkSource"
 
 _RUNS = "would run a command on the machine of the task"
 _LOADS = "would load code into the process of the task"

@@ -8,13 +8,12 @@ the config topic may hold what no worker has validated.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from penstock.api.config import ConfigType, parse_type, with_prefix
-from penstock.api.paths import PATHS_ALLOWED, PathReader
+from penstock.api.paths import PathReader
 from penstock.api.programs import (
     DLT_PYTHON,
     DLT_SOURCE,
@@ -29,7 +28,14 @@ from penstock.core.config.catalog import Catalog
 from penstock.core.config.connector import CONNECTOR_CLASS
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.overrides import ALL, CONSUMER, OverridePolicy
-from penstock.core.config.permissions.clients import JDBC_SINK, SPARK_SINK, java_problems, override_problems
+from penstock.core.config.permissions.clients import (
+    JDBC_SINK,
+    SPARK_SINK,
+    SPARK_SOURCE,
+    java_problems,
+    override_problems,
+)
+from penstock.core.config.permissions.files import file_problems, form_problems
 from penstock.core.config.permissions.jdbc import (
     JdbcRules,
     database_kind,
@@ -37,8 +43,7 @@ from penstock.core.config.permissions.jdbc import (
     sqlite_suffix_problem,
     statement_problems,
 )
-from penstock.core.config.permissions.spark_options import names_file, option_problems
-from penstock.java.parsing import BLANKS
+from penstock.core.config.permissions.spark_options import option_problems
 
 Props = Mapping[str, str | None]
 Problem = tuple[str, str]
@@ -53,22 +58,8 @@ DEFAULT_FORMATS = (
 )
 PYTHON_FUNCTION = "penstock.transforms.PythonFunction"
 JDBC_SOURCE = "io.confluent.connect.jdbc.JdbcSourceConnector"
-SPARK_SOURCE = "penstock.connectors.SparkSource"
 QUERIES = (SPARK_SINK, SPARK_SOURCE)
-_FILE = "org.apache.kafka.connect.file.FileStream"
 _MIRROR = "org.apache.kafka.connect.mirror.Mirror"
-PATHS: Mapping[str, Mapping[str, PathReader]] = {
-    f"{_FILE}SourceConnector": {"file": PathReader.OPEN},
-    f"{_FILE}SinkConnector": {"file": PathReader.OPEN},
-    SPARK_SINK: {"path": PathReader.HADOOP},
-    SPARK_SOURCE: {"path": PathReader.HADOOP_PATTERN, "checkpoint.location": PathReader.HADOOP},
-    "penstock.connectors.PostgresSource": dict.fromkeys(
-        ("database.sslrootcert", "database.sslcert", "database.sslkey"), PathReader.OPEN
-    ),
-}
-"""Settings that name files and folders, and what opens them, by connector."""
-SOCKETS = {"penstock.connectors.PostgresSource": ("database.hostname",)}
-"""Settings that name hosts, or folders of their sockets, by connector."""
 MIRROR_CLASSES = (
     "replication.policy.class",
     "topic.filter.class",
@@ -81,12 +72,6 @@ QUERIES_OF_JDBC = {"query": sqlite_problem, "query.masked": sqlite_problem, "que
 _KAFKA = "org.apache.kafka."
 _OPTION, _KAFKA_OPTION = "option.", "kafka."
 _CONNECTION = "connection."
-_LOGIN = re.compile(r"[^/]*://[^/]*:[^/]*@")
-"""Start of a URI with a name and a password."""
-_FOLDER = re.compile(
-    r"[/:\\%]|\A\s*`?(?:parquet|orc|json|csv|text|xml|avro|binaryfile|delta|iceberg|hudi)`?\s*\.", re.IGNORECASE
-)
-"""A name of a table that Spark takes for a folder."""
 _NO_PROPERTIES = frozenset({"attempts", "backoff.ms"})
 """Settings ``connection.*`` of the JDBC connectors that are no properties of the driver."""
 
@@ -150,36 +135,18 @@ class Permissions:
             if problem := self.of_plugin(catalog, given):
                 yield key, problem
 
+    def files(self, catalog: Catalog, props: Props) -> list[Problem]:
+        """Return the files and folders of a configuration that may not be used; its references are resolved."""
+        found = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
+        return list(self._of_paths("" if found is None else found.java_name, props))
+
     def _of_paths(self, connector: str, props: Props) -> Iterator[Problem]:
-        for key, reader in PATHS.get(connector, {}).items():
-            given = props.get(key)
-            if not given:
-                continue
-            if reader is not PathReader.OPEN and _LOGIN.match(given.strip()):
-                yield key, "has a name and a password; set those for this file system in the worker's `spark.hadoop.*`"
-            elif "\0" in given.strip(BLANKS):
-                yield key, "has a character of code 0, which no path can have"
-            elif self.path_problem is not None and (problem := self.path_problem(given, reader)):
-                yield key, problem
-        if self.path_problem is None:
-            return
-        for key in SOCKETS.get(connector, ()):
-            for host in (props.get(key) or "").split(","):
-                if not host.strip().startswith(("/", "@")):
-                    continue
-                if problem := self.path_problem(host.strip(), PathReader.OPEN):
-                    yield key, problem
-        if connector not in QUERIES:
-            return
-        for key, value in props.items():
-            option = key.removeprefix(_OPTION).strip().casefold() if key.startswith(_OPTION) else ""
-            if option == "paths":
-                yield key, f"{key} names several folders; with `{PATHS_ALLOWED}` of the worker use `path`"
-            elif names_file(option) and value and (problem := self.path_problem(value, PathReader.HADOOP)):
-                yield key, problem
-        table = props.get("table")
-        if connector == SPARK_SINK and table and _FOLDER.search(table):
-            yield "table", f"{table} names a folder; with `{PATHS_ALLOWED}` of the worker it has to be in `path`"
+        wrong = list(form_problems(connector, props))
+        yield from wrong
+        if self.path_problem is not None:
+            told = {key for key, _ in wrong}
+            found = file_problems(connector, props, self.path_problem)
+            yield from ((key, problem) for key, problem in found if key not in told)
 
     def _of_queries(self, connector: str, props: Props) -> Iterator[Problem]:
         if connector in (SPARK_SINK, JDBC_SINK):
