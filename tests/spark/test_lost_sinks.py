@@ -93,31 +93,34 @@ def test_all_tasks_of_a_killed_process_leave_their_group(
     hosted.events.until(TaskEnded, id_of(alone))
 
 
-def test_a_run_does_not_wait_for_an_earlier_one_of_which_nobody_knows(
+def test_a_run_does_not_wait_for_an_earlier_one_whose_worker_was_lost_with_it(
     hosted: Any, kafka: Kafka, bootstrap: str, tmp_path: Path
 ) -> None:
-    """As after its worker has gone with it."""
-    topic = kafka.create_topic()
+    """A member of another cluster's sink of the same name, which has the same ``client.id``, stays."""
+    topic = kafka.create_topic(partitions=2)
     one = file_sink(bootstrap, topic, tmp_path / "out")
     group = f"connect-{one.connector}"
-    earlier = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": group,
-            "client.id": f"connector-consumer-{id_of(one)}",
-            "session.timeout.ms": 1_200_000,
-            "max.poll.interval.ms": 1_200_000,
-        }
-    )
-    earlier.subscribe([topic])
-    eventually(lambda: earlier.poll(0.1) is None and earlier.assignment())
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "group.id": group,
+        "client.id": f"connector-consumer-{id_of(one)}",
+        "session.timeout.ms": 1_200_000,
+        "max.poll.interval.ms": 1_200_000,
+        "heartbeat.interval.ms": 200,
+    }
+    earlier, foreign = Consumer(settings), Consumer(settings)
+    for each in (earlier, foreign):
+        each.subscribe([topic])
+    eventually(lambda: [each.poll(0.1) for each in (earlier, foreign)] and kafka.sharing(group) == 2)
+    hosted.members.add(one.connector, one.task, earlier.memberid())
+    before = foreign.memberid()
     hosted.run(one)
-    kafka.produce(topic, ["a"])
-    until_read(tmp_path / "out", "a")
-    assert kafka.members(group) == 1
+    eventually(lambda: (foreign.poll(0.1), kafka.sharing(group) == 2 == kafka.members(group))[1])
+    assert foreign.memberid() == before
     hosted.stop(id_of(one))
     hosted.events.until(TaskEnded, id_of(one))
-    earlier.close()
+    for each in (earlier, foreign):
+        each.close()
 
 
 def test_the_tasks_of_a_killed_worker_leave_their_group(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskChange, TaskEnded, TaskId, TaskReport
 from penstock.embedded import EmbeddedError
+from penstock.kafka.group.member_log import MemberLog, MemberMemory
 from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link, Reception
@@ -51,9 +52,9 @@ Deliver = Callable[[TaskChange | TaskReport | SparkReady | SparkFigures | SparkD
 class HostedTasks:
     """The tasks on Spark. Any thread may call every method; all but ``close`` return at once."""
 
-    def __init__(self, settings: HostSettings, deliver: Deliver) -> None:
-        """``deliver`` is called from a thread of this object with every event and must return at once. Raises
-        ConfigError.
+    def __init__(self, settings: HostSettings, deliver: Deliver, members: MemberLog | None = None) -> None:
+        """``deliver`` is called from a thread of this object with every event and must return at once. ``members``
+        keeps the members of consumer groups that tasks have been, by default in memory. Raises ConfigError.
         """
         self.settings = settings
         self._conf, self._query_conf = settings.conf(), settings.query_conf()
@@ -61,6 +62,7 @@ class HostedTasks:
         self._queries: TaskProcesses | None = None
         self._exits: ExitStatuses | None = None
         self._deliver = deliver
+        self._members = MemberMemory() if members is None else members
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hosted-tasks", daemon=True)
         self._runs: dict[TaskId, HostedRun] = {}
@@ -173,6 +175,7 @@ class HostedTasks:
             self._exits,
             OutOfMemoryKills(),
             MemberRemoval(),
+            self._members,
             LogWriter(self._loop),
         )
         self._driving = {self._loop.create_task(self._processes.driver.keep())}

@@ -32,6 +32,7 @@ from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.clients import check_addresses, new_admin
 from penstock.kafka.fencing import TIMEOUT_S as FENCING_S
 from penstock.kafka.fencing import fence
+from penstock.kafka.group.member_log import StoredMembers
 from penstock.kafka.group.members import GroupMembers
 from penstock.observe import LogLevels, name_worker, redact_by
 from penstock.plugins import Plugins
@@ -142,15 +143,16 @@ class Worker:
         self._loop = Loop(self._herder, self._fail)
         redact_by(self._redaction.clean)
         self._levels = LogLevels()
-        self._hosts = HostedTasks(HostSettings.of(config, self.id), self._deliver)
-        self._topic_updates = TopicUpdates(
-            self._topics, lambda: self._herder.state.position, self._hosts.internal_topics
-        )
         self._foundation: KafkaFoundation | MemoryFoundation
         if settings.distributed:
             self._foundation = KafkaFoundation(settings, self.url, self._loop.deliver, self._fail)
         else:
             self._foundation = MemoryFoundation(settings, self.url, self._loop.deliver)
+        members = StoredMembers(self._foundation.offset_store, settings.group.group_id if settings.group else "")
+        self._hosts = HostedTasks(HostSettings.of(config, self.id), self._deliver, members)
+        self._topic_updates = TopicUpdates(
+            self._topics, lambda: self._herder.state.position, self._hosts.internal_topics
+        )
         self._parts = self._make_parts(config)
         self._metrics.connectors_plugins = self._parts.connectors.plugin_metrics
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from penstock.kafka.group import removal
-from penstock.kafka.group.removal import MemberRemoval
+from penstock.kafka.group.removal import MemberRemoval, Successor
 from support.kafka.client import Kafka
 from support.waiting import SECONDS, until
 
@@ -119,22 +119,36 @@ def test_a_rebalance_that_waits_for_a_killed_member_ends(
 def test_members_of_earlier_runs_are_removed_while_the_group_waits(
     kafka: Kafka, group: str, consumer: Callable[..., OtherProcess]
 ) -> None:
-    """Nobody knows the killed one's id; another living one, of another task, is not touched."""
+    """Another living one is not touched, though it has the same client.id: as of a sink in another Connect cluster."""
     topic, removal = kafka.create_topic(partitions=2), MemberRemoval()
-    killed, other = consumer(topic), consumer(topic, "consumer-of-another-task")
+    killed, other = consumer(topic), consumer(topic)
     for each in (killed, other):
         each.until_it_has(1)
-    removal.replace(killed.settings, lambda: "a later run")
+    removal.replace(killed.settings, Successor(lambda: "a later run", lambda: {killed.id}))
     until(lambda: not threads(), "the end of the request", SECONDS)
     assert members(kafka, group) == {killed.id, other.id}  # the group is stable
     killed.kill()
     following, before = consumer(topic), other.id
     following.until_it_has_an_id()
-    removal.replace(following.settings, lambda: following.id)
+    removal.replace(following.settings, Successor(lambda: following.id, lambda: {killed.id, following.id}))
     following.until_it_has(1)
     other.until_it_has(1)
     assert members(kafka, group) == {following.id, other.id}
     assert other.id == before
+
+
+def test_a_member_that_no_run_of_the_task_has_been_is_never_removed(
+    kafka: Kafka, group: str, consumer: Callable[..., OtherProcess]
+) -> None:
+    topic, removal = kafka.create_topic(), MemberRemoval()
+    unknown = consumer(topic)
+    unknown.until_it_has(1)
+    unknown.kill()
+    following = consumer(topic)
+    following.until_it_has_an_id()
+    removal.replace(following.settings, Successor(lambda: following.id, lambda: {following.id, "another"}))
+    until(lambda: not threads(), "the end of the request", SECONDS)
+    assert members(kafka, group) == {unknown.id, following.id}
 
 
 def test_members_and_groups_that_are_not_there_are_no_failure(

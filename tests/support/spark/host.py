@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskEvent, TaskId, TaskWaiting
+from penstock.kafka.group.member_log import MemberMemory
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.spark.hosted import HostedTasks
 from penstock.spark.settings import HostSettings
@@ -62,9 +63,10 @@ class Events:
 class Hosted(HostedTasks):
     def __init__(self, settings: HostSettings) -> None:
         self.events = Events()
+        self.members = MemberMemory()
         # Where the tasks' processes find ``loops.py``.
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (LOOPS, os.environ.get("PYTHONPATH"))))
-        super().__init__(settings, self.events.put)
+        super().__init__(settings, self.events.put, self.members)
 
 
 @contextmanager

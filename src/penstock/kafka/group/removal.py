@@ -6,7 +6,9 @@ until then every rebalance waits for it, and its partitions belong to nobody els
 
 That may not be enough: the killed one's worker may be gone as well, the coordinator may not have heard a consumer that
 left, and one that starts again takes all members of the last finished rebalance for living ones, with a new session
-each. So a run of a task that waits for its group has earlier runs of the same task removed, which it has replaced.
+each. So a run of a task that waits for its group has earlier runs of the same task removed, which it has replaced. They
+are known by their ids, too (``kafka.group.member_log``): a member with the same ``client.id`` may be that of another
+Connect cluster whose sink has the same name.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,13 +41,22 @@ _Key = tuple[tuple[str, str], ...]
 """The settings of a consumer but for its client.id: members of a group with the same are removed together."""
 
 
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """A run of a task that waits for its group. Both are called from another thread when the group is described."""
+
+    member: Callable[[], str]
+    """Returns its own id, which changes when it joins again."""
+    own: Callable[[], Collection[str]]
+    """Returns the ids of all runs of the task. May block; raises if they can't be read."""
+
+
 @dataclass(slots=True)
 class _Removal:
     settings: Mapping[str, str]
     given_up: float
     members: set[str] = field(default_factory=set)
-    successors: dict[str, Callable[[], str]] = field(default_factory=dict)
-    """By client.id, the one member that may have it at the moment."""
+    successors: list[Successor] = field(default_factory=list)
 
 
 class MemberRemoval:
@@ -65,13 +76,12 @@ class MemberRemoval:
         """``consumer``: the settings of the consumer whose member it was, as Java's. Its process must have ended."""
         self._ask(consumer, lambda removal: removal.members.add(member))
 
-    def replace(self, consumer: Mapping[str, str], member: Callable[[], str]) -> None:
-        """If the group is in a rebalance, remove what has the consumer's ``client.id`` and is another than ``member``.
+    def replace(self, consumer: Mapping[str, str], successor: Successor) -> None:
+        """If the group is in a rebalance, remove the members that are earlier runs of the successor's task.
 
-        No other living consumer may have that ``client.id``. ``member`` gives the id of the one that is alive; called
-        from another thread when the group has been described, since it may have joined again meanwhile.
+        Their processes must have ended. Members with other ids are never removed.
         """
-        self._ask(consumer, lambda removal: removal.successors.update({consumer["client.id"]: member}))
+        self._ask(consumer, lambda removal: removal.successors.append(successor))
 
     def _ask(self, consumer: Mapping[str, str], add: Callable[[_Removal], None]) -> None:
         key = tuple(sorted((name, value) for name, value in consumer.items() if name != "client.id"))
@@ -117,7 +127,7 @@ class MemberRemoval:
             with self._lock:  # those that were lost meanwhile, as a process with several tasks loses them
                 if (more := self._waiting.pop(key, None)) is not None:
                     removal.members |= more.members
-                    removal.successors |= more.successors
+                    removal.successors += more.successors
             if removal.successors:
                 removal.members |= _replaced(client.describe_groups([group])[group], removal.successors)
             if not removal.members:
@@ -152,15 +162,14 @@ class MemberRemoval:
         )
 
 
-def _replaced(group: Mapping[str, Any], successors: Mapping[str, Callable[[], str]]) -> set[str]:
+def _replaced(group: Mapping[str, Any], successors: Iterable[Successor]) -> set[str]:
     """Members that a rebalance waits for though others have taken their place. ``group``: as kafka-python tells it."""
     if group["error"] is not None:
         raise errors.CoordinatorNotAvailableError(group["error"])
     if group["group_state"] == "Stable":
         return set()
-    alive = {name: member() for name, member in successors.items()}
-    members = [(each["member_id"], each["client_id"]) for each in group["members"]]
-    return {member for member, name in members if name in alive and member != alive[name]}
+    own = {id for each in successors for id in each.own()}
+    return {each["member_id"] for each in group["members"]} & own - {each.member() for each in successors}
 
 
 def _session_s(consumer: Mapping[str, str]) -> float:

@@ -36,7 +36,10 @@ def consumer_settings(spec: TaskSpec) -> dict[str, str]:
 
 
 def client_id(spec: TaskSpec) -> str:
-    """Return the ``client.id`` of the task's consumer, unless it is overridden; no other task has it."""
+    """Return the ``client.id`` of the task's consumer, unless it is overridden.
+
+    A sink of the same name in another Connect cluster has it, too.
+    """
     return f"connector-consumer-{spec.connector}-{spec.task}"
 
 

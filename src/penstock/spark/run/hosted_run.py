@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.model.tasks import TaskId
 from penstock.embedded import EmbeddedError
+from penstock.kafka.group.member_log import MemberLog
 from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.spark.admission import Link
@@ -96,6 +97,7 @@ class RunResources:
     """Where tasks run on this machine."""
     out_of_memory: OutOfMemoryKills
     removal: MemberRemoval
+    members: MemberLog
     logs: LogWriter
 
 
@@ -119,7 +121,7 @@ class HostedRun:
         self._admitted: asyncio.Future[Link] = loop.create_future()
         self.reports = TaskReports(self.id, spec.run, shared.deliver, self._write)
         self._process = TaskProcess(shared.exits, shared.out_of_memory)
-        self._member = RunGroupMember(spec, shared.removal)
+        self._member = RunGroupMember(spec, shared.removal, shared.members, shared.settings.lease)
         self._job: asyncio.Future[JobEnd] | None = None
         self._enforcing: asyncio.Task[None] | None = None
         self._gate = gate

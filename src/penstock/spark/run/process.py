@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 
-from penstock.kafka.group.removal import MemberRemoval
-from penstock.pipeline.sink.member import client_id, consumer_settings
+from penstock.kafka.group.member_log import MemberLog
+from penstock.kafka.group.removal import MemberRemoval, Successor
+from penstock.pipeline.sink.member import consumer_settings
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.messages.task import GroupMemberReport
 from penstock.spark.task_exit import ExitStatuses, OutOfMemoryKills, ending
@@ -123,15 +125,20 @@ class RunGroupMember:
     There is none until the run's process reports one; other tasks than hosted sinks have none.
     """
 
-    def __init__(self, spec: TaskSpec, removal: MemberRemoval) -> None:
-        self._spec, self._removal = spec, removal
+    def __init__(self, spec: TaskSpec, removal: MemberRemoval, members: MemberLog, lease: float) -> None:
+        """``lease``: seconds after which no process of an earlier run works any more, wherever it is."""
+        self._spec, self._removal, self._members = spec, removal, members
+        self._earlier_ended = time.monotonic() + lease
         self._id = ""
 
     def heard(self, report: GroupMemberReport) -> None:
+        connector, task = self._spec.connector, self._spec.task
+        if report.id and report.id != self._id:
+            self._members.add(connector, task, report.id)
         self._id = report.id
-        settings = consumer_settings(self._spec)
-        if report.waits and settings["client.id"] == client_id(self._spec):
-            self._removal.replace(settings, lambda: self._id)
+        if report.waits and time.monotonic() >= self._earlier_ended:
+            successor = Successor(lambda: self._id, lambda: self._members.ids(connector, task))
+            self._removal.replace(consumer_settings(self._spec), successor)
 
     def remove(self) -> None:
         """Remove the member from its group; return at once.
