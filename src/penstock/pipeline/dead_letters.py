@@ -164,7 +164,10 @@ class DeadLetterQueue:
 def context_headers(
     task: TaskId, failure: RecordFailure, place: Sequence[tuple[str, str]]
 ) -> list[tuple[str, bytes | None]]:
-    """Headers that say where a record came from and how it failed, in Java's order."""
+    """Headers that say where a record came from and how it failed, in Java's order.
+
+    Behind Java's are those of an error's ``letter_headers``: of a row that a database refuses, table, column, SQLSTATE.
+    """
     pairs: list[tuple[str, str | None]] = [
         *place,
         ("connector.name", task.connector),
@@ -174,6 +177,7 @@ def context_headers(
         ("exception.class.name", java_class_name(type(failure.error))),
         ("exception.message", message_of(failure.error) if failure.error.args else None),
         ("exception.stacktrace", trace(failure.error)),
+        *getattr(failure.error, "letter_headers", {}).items(),
     ]
     # A half of a surrogate pair, as JSON's escapes may give one, is a question mark, as in Java.
     return [(PREFIX + name, None if text is None else text.encode(errors="replace")) for name, text in pairs]

@@ -14,8 +14,8 @@ from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
 from penstock.connectors.jdbc.source.tables import SourceTable
 from penstock.connectors.jdbc.source.windows import Select
 from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
-from penstock.spark.query.jdbc.drivers import install
-from penstock.spark.query.jdbc.java import JdbcJava, our_jar
+from penstock.spark.query.jdbc.drivers import INSTALLABLE, install
+from penstock.spark.query.jdbc.java import JdbcJava, our_jar, verdicts
 from penstock.spark.query.jdbc.source.database import Database
 from penstock.spark.query.jdbc.source.source import ReadSource
 from penstock.spark.query.safe import Safe, texts
@@ -36,7 +36,7 @@ def array(jvm: Any, kind: Any, values: Sequence[Any]) -> Any:
 
 def load(jvm: Any) -> Any:
     """Our ``Entry`` with drivers beside it: as in Spark, the classes are those of a loader of its own."""
-    jars = [our_jar(), *install("jdbc-sqlite"), *install("jdbc-postgresql")]
+    jars = [our_jar(), *(jar for name in INSTALLABLE for jar in install(name))]
     urls = array(jvm, jvm.java.net.URL, [jvm.java.net.URL(jar.as_uri()) for jar in jars])
     loader = jvm.java.net.URLClassLoader(urls, jvm.java.lang.ClassLoader.getSystemClassLoader())
     constructor = loader.loadClass("penstock.jdbc.Entry").getDeclaredConstructor(array(jvm, jvm.java.lang.Class, []))
@@ -117,8 +117,7 @@ class Bench:
             self.list(made),
             size,
             ledger,
-            self.dialect.refused,
-            self.list(sorted(self.dialect.refused_codes)),
+            verdicts(self.entry, self.dialect.errors, self.list),
             self.list([f"t\t0\t{FAR + offset}" for offset in known]),
             whole,
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 import pytest
 
 from penstock.api.errors import ConnectError
 from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
+from penstock.connectors.jdbc.sql_errors import SqlFailure
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.jdbc.source import task as module
 from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
@@ -105,19 +107,13 @@ class SqlError:
     """Stands for Java's half, with the one SQLException that an error has."""
 
     def __init__(self, state: str, code: int) -> None:
-        self._state, self._code = state, code
+        self._failure = SqlFailure("java.sql.SQLException", "no", state, code)
 
     def is_missing_table(self, error: BaseException) -> bool:
         return False
 
-    def sql_error(self, error: BaseException) -> SqlError:
-        return self
-
-    def getSQLState(self) -> str:
-        return self._state
-
-    def getErrorCode(self) -> int:
-        return self._code
+    def sql_error(self, error: BaseException) -> SqlFailure:
+        return self._failure
 
 
 @pytest.mark.parametrize(
@@ -129,9 +125,39 @@ class SqlError:
         ("mysql", "28000", 1045, False),
         ("mysql", "08004", 1040, True),
         ("postgresql", "42601", 0, False),
+        ("postgresql", "42501", 0, False),
+        ("postgresql", "57P03", 0, True),
+        ("postgresql", "53300", 0, True),
+        ("postgresql", "28P01", 0, False),
+        ("postgresql", "XX000", 0, False),
+        ("postgresql", "P0001", 0, False),
+        ("mariadb", "HY000", 1205, True),
+        ("mariadb", "01000", 1265, False),
+        ("sqlite", "", 5, True),
+        ("sqlite", "", 0, False),
     ],
 )
 def test_sql_states_decide_whether_a_database_error_is_retried(url: str, state: str, code: int, passes: bool) -> None:
     connection = JdbcSourceSettings.of({**CONFIG, "connection.url": f"jdbc:{url}://db/app"}).connection
     found = Database(cast(Any, SqlError(state, code)), connection)._raised(Exception("no"))
     assert isinstance(found, DatabaseError if passes else ConnectError)
+
+
+def test_a_source_that_retries_reports_cause_since_when_and_next_attempt_and_logs_each_change_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reasons: list[str | None] = []
+    task = jdbc_source(**{"poll.interval.ms": "0"})
+    task._database, task._running = Away(), reasons.append
+    with caplog.at_level("INFO"):
+        for _ in range(50):
+            task._tables_due = 0.0
+            assert task.poll() is None
+    (reason,) = reasons
+    assert (reason or "").startswith(
+        "The list of tables could not be read: away. Retrying for as long as query.retry.attempts"
+    )
+    assert re.search(r"since \d{4}-\d\d-\d\dT[\d:]+Z, next at \d{4}-\d\d-\d\dT[\d:]+Z$", reason or "")
+    assert len([line for line in caplog.messages if "away" in line]) == 1
+    task._works_again()
+    assert reasons[1:] == [None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.pipeline.errors import ErrorSettings
-from penstock.spark.query.sink.retries import BatchRetries, CountedRetries
+from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, RetryReport
 from penstock.spark.query.sink.task import passes
 
 
@@ -48,6 +48,22 @@ def test_a_number_of_retries_begins_again_after_a_success() -> None:
     assert retries.over()
     assert not retries.failing
     assert retries.after(0.0) == 3.0
+
+
+def test_a_report_of_retries_is_renewed_when_the_cause_changes() -> None:
+    report = RetryReport()
+    first = report.failed(Exception("no route"), 3.0, "max.retries")
+    assert first is not None
+    assert first.startswith("no route. Retrying for as long as max.retries allows, since ")
+    assert report.logs
+    assert report.failed(Exception("no route"), 3.0, "max.retries") is None
+    assert not report.logs
+    second = report.failed(Exception("refused"), 3.0, "max.retries")
+    assert second is not None
+    assert report.logs
+    assert second.partition("since ")[2][:20] == first.partition("since ")[2][:20]
+    assert report.over() is not None
+    assert report.over() is None
 
 
 @pytest.mark.parametrize(

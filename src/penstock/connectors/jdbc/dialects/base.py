@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from penstock.api.errors import ConnectError
 from penstock.connectors.jdbc.columns import PER_SECOND, ColumnKind, SinkColumn
+from penstock.connectors.jdbc.sql_errors import STANDARD, ErrorTable
 
 _PLAIN = re.compile(r"\w[\w$#@]*")
 NOT_FINITE = frozenset({"nan", "inf", "-inf"})
@@ -61,12 +62,8 @@ class Dialect:
     """Types of columns of the primary key, where they differ."""
     null: ClassVar[str] = " NULL"
     """The text behind the type of a column that may be null."""
-    refused: ClassVar[str] = "2[23].*"
-    """A regular expression of SQLSTATEs that mean that the database refuses this row, not that it is out of order."""
-    refused_codes: ClassVar[frozenset[int]] = frozenset()
-    """The same of the vendor's error codes."""
-    busy_codes: ClassVar[frozenset[int]] = frozenset()
-    """Vendor's error codes of what passes, though their SQLSTATE is that of wrong SQL."""
+    errors: ClassVar[ErrorTable] = STANDARD
+    """The errors of it that pass, and those of statements."""
     no_table: ClassVar[str] = "42P01|42S02|42X05|42Y07|S0002"
     """A regular expression of SQLSTATEs that mean that there is no such table."""
     no_table_codes: ClassVar[frozenset[int]] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.connectors.jdbc import sql_errors
 from penstock.connectors.jdbc.columns import ColumnKind, SinkColumn
 from penstock.connectors.jdbc.dialects.base import NOT_FINITE, Dialect, Statement, TableName, merged
 
@@ -18,8 +19,8 @@ class PostgreSql(Dialect):
     driver = "org.postgresql.Driver"
     texts = _CAST
     cast = _CAST
-    # One INSERT of many rows can't change a row twice: of such a batch each row is written alone.
-    refused = "2[23].*|21000"
+    # One INSERT of many rows can't change a row twice (21000): of such a batch each row is written alone.
+    errors = sql_errors.POSTGRESQL
     insert_properties = {"reWriteBatchedInserts": "true"}
     copied = {
         **dict.fromkeys((ColumnKind.INT8, ColumnKind.INT16, ColumnKind.INT32, ColumnKind.INT64), _WHOLE),
@@ -101,12 +102,11 @@ class Sqlite(PostgreSql):
     name = "SqliteDatabaseDialect"
     subprotocols = ("sqlite",)
     driver = "org.sqlite.JDBC"
-    refused = "2[23].*"
+    errors = sql_errors.SQLITE
     insert_properties = {}
     read_properties = {}
     copied = {}
     column_types = ""
-    refused_codes = frozenset({18, 19, 20})  # too big, constraint, mismatch; SQLite has no SQLSTATEs
     no_table_text = "no such table"
     now = "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
     described = bounds = ""
@@ -152,9 +152,7 @@ class MySql(Dialect):
     quotes = ("`", "`")
     texts = frozenset({"uuid"})
     read_properties = {"useServerPrepStmts": "true"}  # otherwise FLOAT comes as text of six digits
-    # Data too long, out of range, wrong values, and constraints; most have SQLSTATE 22 or 23, some HY000.
-    refused_codes = frozenset({1048, 1264, 1292, 1364, 1366, 1406, 3819, 4025})
-    busy_codes = frozenset({1203, 1226})  # a user has as many connections as he may
+    errors = sql_errors.MYSQL
     no_table_codes = frozenset({1146})
     types = {
         ColumnKind.INT8: "TINYINT",
@@ -192,6 +190,7 @@ class Derby(Dialect):
     name = "DerbyDatabaseDialect"
     subprotocols = ("derby",)
     driver = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
+    errors = sql_errors.DERBY
     now = "VALUES CURRENT_TIMESTAMP"
     null = ""
     types = {
@@ -247,8 +246,7 @@ class SqlServer(Dialect):
     has_booleans = True
     times = frozenset({-155})  # DATETIMEOFFSET
     quotes = ("[", "]")
-    # Null, constraints, conversions, arithmetic, truncation.
-    refused_codes = frozenset({220, 241, 242, 245, 515, 547, 2601, 2627, 2628, 8114, 8115, 8152})
+    errors = sql_errors.SQL_SERVER
     no_table_codes = frozenset({208})
     types = {
         ColumnKind.INT8: "SMALLINT",
@@ -289,8 +287,7 @@ class Oracle(Dialect):
     name = "OracleDatabaseDialect"
     subprotocols = ("oracle",)
     driver = "oracle.jdbc.OracleDriver"
-    # Constraints, nulls, numbers and text that are too large, conversions.
-    refused_codes = frozenset({1, 1400, 1401, 1407, 1438, 1461, 1722, 1840, 1841, 1843, 2290, 2291, 2292, 12899})
+    errors = sql_errors.ORACLE
     no_table_codes = frozenset({942})
     now = "SELECT CURRENT_TIMESTAMP FROM dual"
     types = {

@@ -7,17 +7,17 @@ either.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyspark
-from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 
 import penstock.connectors.jdbc
 from penstock.api.errors import ConnectError
 from penstock.connectors.jdbc.connection import Connection
+from penstock.connectors.jdbc.sql_errors import ErrorTable, SqlFailure
 from penstock.embedded.home import EmbeddedError
 from penstock.hosts.jvm.build import jar_of
 from penstock.spark.query.jdbc.drivers import driver_jars, missing_driver
@@ -60,23 +60,58 @@ class JdbcJava:
             made.add(value)
         return made
 
-    def sql_error(self, error: BaseException) -> Any | None:
-        """Return the SQLException in an error of Java's, or None."""
+    def verdicts(self) -> Any:
+        """Return the table of errors of the dialect, for Java's half in executors."""
+        return verdicts(self.entry, self._connection.dialect.errors, self.list)
+
+    def sql_error(self, error: BaseException) -> SqlFailure | None:
+        """Return the failure of a database or its driver in an error of Java's, or None."""
         java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-        while java is not None and not is_instance_of(self._gateway, java, "java.sql.SQLException"):
-            java = java.getCause()
-        return java
+        facts = [] if java is None else [str(text) for text in self.entry.facts(java)]
+        if not facts:
+            return None
+        name, message, state, code, passing, trace = facts
+        return SqlFailure(name, message, state, int(code), passing != "", trace)
 
     def is_missing_table(self, error: BaseException) -> bool:
-        java = self.sql_error(error)
+        found = self.sql_error(error)
         dialect = self._connection.dialect
-        if java is None:
+        if found is None:
             return False
         return (
-            re.fullmatch(dialect.no_table, str(java.getSQLState() or "")) is not None
-            or java.getErrorCode() in dialect.no_table_codes
-            or (dialect.no_table_text != "" and dialect.no_table_text in str(java.getMessage()))
+            re.fullmatch(dialect.no_table, found.state) is not None
+            or found.code in dialect.no_table_codes
+            or (dialect.no_table_text != "" and dialect.no_table_text in found.message)
         )
+
+
+class DatabaseFailure(Exception):
+    """The cause of an error that ends a task: what the database or its driver has raised, as Java prints it."""
+
+    def __init__(self, failure: SqlFailure) -> None:
+        super().__init__(str(failure))
+        self.java_trace = failure.trace
+
+
+def refused(what: str, failure: SqlFailure) -> ConnectError:
+    """Return the error to raise for a failure that does not pass; ``what``: a sentence without an end."""
+    error = ConnectError(f"{what}: {failure}")
+    error.__cause__ = DatabaseFailure(failure)
+    return error
+
+
+def verdicts(entry: Any, errors: ErrorTable, made: Callable[[Sequence[Any]], Any]) -> Any:
+    """Make Java's ``Verdicts`` of a table of errors; ``made`` makes lists of Java."""
+    return entry.verdicts(
+        errors.transient,
+        made(sorted(errors.transient_codes)),
+        errors.transient_texts,
+        errors.statement,
+        made(sorted(errors.statement_codes)),
+        errors.statement_texts,
+        errors.classes,
+        made(sorted(errors.row_routines)),
+    )
 
 
 def lacks_driver(error_text: str, connection: Connection) -> ConnectError | None:

@@ -4,9 +4,11 @@ letters of rows that the database has refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Self
 
 import pyarrow as pa
 from pyspark import Accumulator
@@ -80,13 +82,48 @@ class TableRows:
         return arrow if len(kept) == arrow.num_rows else arrow.take(pa.array(kept, pa.int64()))
 
 
+_COLUMNS = (
+    re.compile(r"[Cc]olumn (?:`[^`]*`\.)*[`'\"]([^`'\"]+)[`'\"]"),  # MySQL's, MariaDB's, PostgreSQL's, Derby's
+    re.compile(r"constraint failed: [^.\s()]+\.([^,\s()]+)"),  # SQLite's
+)
+"""Where messages name a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A row that the database has refused: its message with Java's class, and the row's table; the column if it is
+    known, else empty.
+    """
+
+    text: str
+    table: str
+    column: str = ""
+    state: str = ""
+
+    @classmethod
+    def of(cls, text: str, table: str, columns: Sequence[str], column: str, state: str) -> Self:
+        """``column``: as the server tells it beside its message, empty if it does not. ``columns``: of the row."""
+        named = (found[1] for each in _COLUMNS if (found := each.search(text)) is not None)
+        return cls(text, table, column or next((name for name in named if name in columns), ""), state)
+
+
+class RefusedRowError(DataError):
+    """The database refuses the row of a record."""
+
+    def __init__(self, row: RefusedRow) -> None:
+        super().__init__(row.text)
+        self.letter_headers = {
+            name: text for name, text in (("table", row.table), ("column", row.column), ("sqlstate", row.state)) if text
+        }
+
+
 @dataclass(frozen=True, slots=True)
 class RefusedRows:
     """The function of ``mapInArrow`` that reports records whose rows the database has refused, as ``errors.*`` says."""
 
     spec: SafeSpec
-    refused: Mapping[Partition, Mapping[int, str]]
-    """Messages of the database by partition and offset."""
+    refused: Mapping[Partition, Mapping[int, RefusedRow]]
+    """By partition and offset."""
     totals: Accumulator[PassTotals]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -109,11 +146,12 @@ class RefusedRows:
     def _refused(self, raw: Batch) -> list[int]:
         return [i for i in range(len(raw)) if self._said(raw, i) is not None]
 
-    def _said(self, batch: Batch, row: int) -> str | None:
+    def _said(self, batch: Batch, row: int) -> RefusedRow | None:
         origin = batch.origin
         assert isinstance(origin, SinkOrigin)
         return self.refused.get((origin.topics[row], origin.partitions[row]), {}).get(origin.offsets[row])
 
     def _refuse(self, batch: Batch) -> Batch:
         """Refuse every record; those of a batch one by one, since each has its own message."""
-        raise DataError(self._said(batch, 0) or "The database refuses this row")
+        row = self._said(batch, 0)
+        raise DataError("The database refuses this row") if row is None else RefusedRowError(row)

@@ -11,7 +11,8 @@ from penstock.connectors.jdbc.columns import RowShape, SinkColumn
 from penstock.connectors.jdbc.dialects.base import Dialect, TableName
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.connectors.jdbc.statements import LedgerStatements
-from penstock.spark.query.jdbc.java import JavaError, JdbcJava
+from penstock.spark.query.dataframes import full_text, root_cause
+from penstock.spark.query.jdbc.java import JavaError, JdbcJava, lacks_driver
 
 
 class SinkTables:
@@ -82,11 +83,21 @@ class SinkTables:
 
     @contextlib.contextmanager
     def _database(self) -> Iterator[Any]:
-        database = self._java.entry.database(self._java.connections)
         try:
-            yield database
-        finally:
-            database.close()
+            database = self._java.entry.database(self._java.connections)
+            try:
+                yield database
+            finally:
+                with contextlib.suppress(JavaError):
+                    database.close()
+        except JavaError as error:
+            if (
+                self._java.sql_error(error) is None
+                and lacks_driver(full_text(error), self._settings.connection) is None
+            ):
+                # The driver's own exceptions do not pass.
+                raise ConnectError(f"The tables could not be looked up: {root_cause(error)}") from error
+            raise
 
     def _existing(self, database: Any, name: TableName) -> dict[str, str] | None:
         try:

@@ -14,13 +14,14 @@ from penstock.api.errors import ConnectError
 from penstock.api.query import BatchVersion
 from penstock.connectors.jdbc.columns import RowShape
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
+from penstock.connectors.jdbc.sql_errors import Verdict
 from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.dataframes import full_text, narrowed
-from penstock.spark.query.jdbc.java import JdbcJava, lacks_driver
+from penstock.spark.query.jdbc.java import JdbcJava, lacks_driver, refused
 from penstock.spark.query.jdbc.plan import PassPlan, PassTotals, Stops
-from penstock.spark.query.jdbc.rows import RefusedRows, TableRows
+from penstock.spark.query.jdbc.rows import RefusedRow, RefusedRows, TableRows
 from penstock.spark.query.jdbc.tables import SinkTables
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.progress import Partition, later_of
@@ -33,7 +34,7 @@ from penstock.spark.query.sink.writer import RECORDS, NotWrittenError, PipelineE
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Refused = dict[Partition, dict[int, str]]
+Refused = dict[Partition, dict[int, RefusedRow]]
 
 
 @dataclass(slots=True)
@@ -153,8 +154,7 @@ class JdbcWriter:
             java.list(shapes),
             settings.batch_size,
             ledger,
-            dialect.refused,
-            java.list(sorted(dialect.refused_codes)),
+            java.verdicts(),
             java.list(known),
             self._ledger is not None or not self._tolerates,
         )
@@ -165,10 +165,11 @@ class JdbcWriter:
             match str(line).split("\t"):
                 case ["done", topic, partition, offset]:
                     progress.done[topic, int(partition)] = int(offset)
-                case ["refused", topic, partition, offset, text]:
-                    place = topic, int(partition)
+                case ["refused", topic, partition, offset, shape, column, state, text]:
+                    place, its = (topic, int(partition)), self._tables.known(self._shapes[int(shape)])
+                    row = RefusedRow.of(text, its.table, [each.name for each in its.columns], column, state)
                     for found in (progress.refused, progress.letters):
-                        found.setdefault(place, {})[int(offset)] = text
+                        found.setdefault(place, {})[int(offset)] = row
 
     def _report(self, records: DataFrame, progress: _Progress) -> None:
         """Send the dead letters; the records are read once more for it."""
@@ -179,19 +180,26 @@ class JdbcWriter:
         progress.letters = {}
 
     def _raised(self, error: Exception) -> Exception:
-        """Return the error to raise: a permanent one of the pipeline, or one of a database that may recover."""
+        """Return the error to raise: one that ends the task, or one of a database that may recover."""
         if isinstance(error, ConnectError):
             return error
         text = full_text(error)
         if trace := reported(text).get("trace"):
             return PipelineError(trace)
-        return lacks_driver(text, self._settings.connection) or NotWrittenError(error)
+        if (lacking := lacks_driver(text, self._settings.connection)) is not None:
+            return lacking
+        found = self._java.sql_error(error)
+        if found is None:
+            return NotWrittenError(error)
+        if self._settings.connection.dialect.errors.verdict(found) is Verdict.TRANSIENT:
+            return NotWrittenError(error, str(found))
+        return refused("The database refuses a batch", found)
 
 
 def _sentence(letters: Refused) -> str:
     (topic, partition), found = next(iter(sorted(letters.items())))
     offset = min(found)
     return (
-        f"The database refuses the row of topic {topic}, partition {partition}, offset {offset}: {found[offset]} "
+        f"The database refuses the row of topic {topic}, partition {partition}, offset {offset}: {found[offset].text} "
         "(errors.tolerance=all skips such rows, errors.deadletterqueue.topic.name keeps them)"
     )

@@ -2,11 +2,55 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
+import time
 from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.pipeline.errors import RETRY_DELAY_MIN, ErrorSettings
+
+REPORT_SECONDS = 5.0
+"""How often the status of a task that retries is renewed while its error stays the same."""
+
+
+@dataclass(slots=True)
+class RetryReport:
+    """The words of a task that retries: cause, since when, and the next attempt, for its status and its log.
+
+    Call ``failed`` with each failure and ``over`` with each success; both in the thread that retries.
+    """
+
+    cause: str = ""
+    since: float = 0.0
+    reported: float = -math.inf
+    logs: bool = False
+    """Whether the last failure differs from the one before, and so is to be logged."""
+
+    def failed(self, error: BaseException, delay: float, allowed_by: str) -> str | None:
+        """Return the sentence for the status, or None if it says what matters already; ``delay`` in seconds."""
+        cause, now = str(error), time.time()
+        self.logs = cause != self.cause
+        if not self.cause:
+            self.since = now
+        self.cause = cause
+        if not self.logs and now - self.reported < REPORT_SECONDS:
+            return None
+        self.reported = now
+        times = f"since {_instant(self.since)}, next at {_instant(now + delay)}"
+        return f"{cause}. Retrying for as long as {allowed_by} allows, {times}"
+
+    def over(self) -> float | None:
+        """Return how long it has retried, in seconds, or None if there was no failure."""
+        if not self.cause:
+            return None
+        seconds = time.time() - self.since
+        self.cause, self.reported, self.logs = "", -math.inf, False
+        return seconds
+
+
+def _instant(seconds: float) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 class Retries(Protocol):

@@ -43,7 +43,7 @@ from penstock.spark.query.sink.direct import DirectWriter, direct_value, goes_di
 from penstock.spark.query.sink.offsets import QueryOffsets, committing_producer
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, SinkQuery
-from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries
+from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries, RetryReport
 from penstock.spark.query.sink.tables.target import SinkOwner, target_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics, kafka_options
 from penstock.spark.query.sink.writer import BatchWriter, NotWrittenError, PipelineError
@@ -151,7 +151,11 @@ def _run(
         if group.unfenced is not None:
             host.running(group.unfenced)
 
+    retry = RetryReport()
+
     def written() -> None:
+        if (seconds := retry.over()) is not None:
+            log.info("%s writes again after retrying for %.0f s", id, seconds)
         if retries.over():
             host.running(group.unfenced)
 
@@ -188,10 +192,13 @@ def _run(
                 _wait(control, metrics, patience)
                 patience = min(patience * 2, MAX_PATIENCE)
             elif isinstance(error, NotWrittenError) and (delay := retries.after(time.monotonic())) is not None:
-                log.warning("%s: %s; retrying in %g s", id, error, delay)
+                status = retry.failed(error, delay, retries.allowed_by)
+                if retry.logs:
+                    log.warning("%s: %s; retrying in %g s, as long as %s allows", id, error, delay, retries.allowed_by)
                 metrics.add("total-retries")
                 metrics.survived(error)
-                host.running(f"{error}. Retrying for as long as {retries.allowed_by} allows")
+                if status is not None:
+                    host.running(status)
                 _wait(control, metrics, delay)
             else:
                 raise

@@ -65,8 +65,9 @@ class PipelineError(ConnectError):
 class NotWrittenError(ConnectError):
     """A batch could not be written for now: its target is down, or full. ``text`` is all that Spark says."""
 
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(f"A batch could not be written: {root_cause(error)}")
+    def __init__(self, error: BaseException, cause: str | None = None) -> None:
+        """``cause``: the error of the target, if it is known better than by Spark's text."""
+        super().__init__(f"A batch could not be written: {cause or root_cause(error)}")
         self.text = full_text(error)
 
 

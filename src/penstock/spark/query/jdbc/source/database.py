@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,17 +13,15 @@ from penstock.connectors.jdbc.connection import Connection
 from penstock.connectors.jdbc.source.tables import SourceTable
 from penstock.connectors.jdbc.source.types import SourceColumn
 from penstock.connectors.jdbc.source.windows import Extent, Select, value_of
+from penstock.connectors.jdbc.sql_errors import Verdict
 from penstock.spark.query.dataframes import full_text, root_cause
-from penstock.spark.query.jdbc.java import JavaError, JdbcJava, lacks_driver
+from penstock.spark.query.jdbc.java import JavaError, JdbcJava, lacks_driver, refused
 
 log = logging.getLogger(__name__)
 
-_PERMANENT = re.compile("28.*|3D.*|42.*")
-"""SQLSTATEs of permanent errors: a wrong password, a missing database, wrong SQL."""
-
 
 class DatabaseError(Exception):
-    """The database can't be reached, or does not work."""
+    """The database can't be reached, or does not work, for now."""
 
 
 class NoTableError(Exception):
@@ -93,18 +90,16 @@ class Database:
             raise self._raised(error) from None
 
     def _raised(self, error: Exception) -> Exception:
-        text = root_cause(error)
         if (lacking := lacks_driver(full_text(error), self._connection)) is not None:
             return lacking
+        found = self._java.sql_error(error)
+        if found is None:
+            return ConnectError(f"The database could not be read: {root_cause(error)}")
         if self._java.is_missing_table(error):
-            return NoTableError(text)
-        java = self._java.sql_error(error)
-        if java is not None and (
-            _PERMANENT.fullmatch(str(java.getSQLState() or "")) is None
-            or java.getErrorCode() in self._connection.dialect.busy_codes
-        ):
-            return DatabaseError(text)
-        return ConnectError(f"The database refuses a query: {text}")
+            return NoTableError(str(found))
+        if self._connection.dialect.errors.verdict(found) is Verdict.TRANSIENT:
+            return DatabaseError(str(found))
+        return refused("The database could not be read", found)
 
 
 def _literal(text: str) -> str:

@@ -16,8 +16,10 @@ from pyspark.sql import DataFrame
 
 from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
 from penstock.connectors.jdbc.source.windows import Select
+from penstock.connectors.jdbc.sql_errors import SqlFailure, Verdict
 from penstock.spark.query.dataframes import full_text, root_cause
 from penstock.spark.query.jdbc.java import JdbcJava
+from penstock.spark.query.jdbc.source.database import NoTableError
 from penstock.spark.query.jdbc.source.records import ReadShape
 from penstock.spark.query.source.transport import SENT, Receiver
 
@@ -54,14 +56,20 @@ class Statements:
 class ReadError(Exception):
     """A read has failed.
 
-    ``permanent``: it would fail again. ``changed``: the table has other columns now.
+    ``permanent``: it would fail again. ``changed``: the table has other columns now. ``failure``: the database's, if it
+    is the cause; ``passes``: whether that passes.
     """
 
-    def __init__(self, error: BaseException) -> None:
+    def __init__(self, error: BaseException, failure: SqlFailure | None = None, passes: bool = True) -> None:
         text = full_text(error)
+        self.failure = failure
         self.changed = _CHANGED in text
-        self.permanent = _UNREADABLE in text
-        found = text[text.index(_UNREADABLE) + len("penstock: ") :] if self.permanent else root_cause(error)
+        unreadable = _UNREADABLE in text
+        self.permanent = not self.changed and not passes
+        found = str(failure or root_cause(error))
+        if unreadable and (failure is None or not passes):
+            self.permanent = True
+            found = text[text.index(_UNREADABLE) + len("penstock: ") :]
         super().__init__(found.splitlines()[0])
 
 
@@ -89,9 +97,14 @@ class TableRead:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise ReadError if the read has failed."""
-        if self._failure is not None:
-            raise ReadError(self._failure)
+        """Raise ReadError if the read has failed, NoTableError if its table does not exist any more."""
+        error = self._failure
+        if error is None:
+            return
+        if self._java.is_missing_table(error):
+            raise NoTableError(str(self._java.sql_error(error)))
+        failure, errors = self._java.sql_error(error), self._settings.connection.dialect.errors
+        raise ReadError(error, failure, failure is None or errors.verdict(failure) is Verdict.TRANSIENT)
 
     def cancel(self) -> None:
         """End the read; returns when it has ended."""

@@ -27,12 +27,13 @@ from penstock.pipeline.chain import Resolve
 from penstock.pipeline.source.offsets import SourceTaskOffsets
 from penstock.pipeline.source.task import run_source_task
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
-from penstock.spark.query.jdbc.java import JdbcJava
+from penstock.spark.query.jdbc.java import JdbcJava, refused
 from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
 from penstock.spark.query.jdbc.source.reading import RangesEnd, ReadError, TableRead
 from penstock.spark.query.jdbc.source.records import ReadShape, offsets_of
 from penstock.spark.query.jdbc.source.source import ReadSource
 from penstock.spark.query.safe import Safe
+from penstock.spark.query.sink.retries import RetryReport
 from penstock.spark.query.source.arrivals import InOrder
 from penstock.spark.query.source.partitions import BatchLostError
 from penstock.spark.query.source.transport import LOOK_SECONDS, Receiver
@@ -57,7 +58,7 @@ def run_jdbc_source(
     """Run the task until it is stopped, see ``run_source_query``."""
     connector = {**spec.connector_config, BOUNDARY: "connector"}
     with Safe(str(session.sparkContext.getConf().get("spark.driver.host"))) as safe:
-        task = JdbcSource(spec, session, safe, entered)
+        task = JdbcSource(spec, session, safe, entered, host.running)
         try:
             run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
         finally:
@@ -67,7 +68,15 @@ def run_jdbc_source(
 class JdbcSource(SourceTask):
     java_name = "io.confluent.connect.jdbc.source.JdbcSourceTask"
 
-    def __init__(self, spec: TaskSpec, session: SparkSession, safe: Safe, entered: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        spec: TaskSpec,
+        session: SparkSession,
+        safe: Safe,
+        entered: Callable[[], None],
+        running: Callable[[str | None], None] = lambda reason: None,
+    ) -> None:
+        """``running``: of the task's host, to report why it retries."""
         self._spec, self._session, self._safe, self._entered = spec, session, safe, entered
         self._id = TaskId(spec.connector, spec.task)
         self._receiver: Receiver | None = None
@@ -84,6 +93,7 @@ class JdbcSource(SourceTask):
         """The end of a batch, which is of the next transaction."""
         self._failures = 0
         """How often in a row the tables could not be listed; a ``ReadSource`` counts its own failures."""
+        self._retry, self._running = RetryReport(), running
         self._stopped = False
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -122,6 +132,7 @@ class JdbcSource(SourceTask):
             if item.last or self._settings.by_number or self._settings.by_time:
                 assert self._source is not None
                 self._source.failures = 0
+                self._works_again()
             if item.last:
                 self._finish()
             return None
@@ -176,6 +187,7 @@ class JdbcSource(SourceTask):
         found = self._source.next_read()
         if found is None:
             self._source.failures = 0
+            self._works_again()
             return
         assert self._receiver is not None
         self._shape, self._group = found.shape, None
@@ -251,6 +263,13 @@ class JdbcSource(SourceTask):
             if self.context.transaction is not None:
                 self.context.transaction.commit_transaction()
         source.due = time.monotonic() + self._settings.interval
+        self._works_again()
+
+    def _works_again(self) -> None:
+        """Take back the status of a task that retries."""
+        if (seconds := self._retry.over()) is not None:
+            log.info("%s reads again after retrying for %.0f s", self._id, seconds)
+            self._running(None)
 
     def _failed(self, error: Exception) -> None:
         """Read again later, from the position on. Raises what ends the task."""
@@ -258,7 +277,10 @@ class JdbcSource(SourceTask):
             self._reading.cancel()
             self._reading = None
         if isinstance(error, ReadError) and error.permanent:
-            raise ConnectError(f"{self._source} can't be read: {error}")
+            what = f"{self._source} can't be read"
+            if error.failure is None or str(error) != str(error.failure):
+                raise ConnectError(f"{what}: {error}")
+            raise refused(what, error.failure)
         if self._group is not None and self.context.transaction is not None:
             raise BatchLostError(f"{self._source} could not be read to its end: {error}")
         if isinstance(error, NoTableError):
@@ -278,5 +300,11 @@ class JdbcSource(SourceTask):
             self._tables_due, failures = again, self._failures
         if 0 <= self._settings.retries < failures:
             raise ConnectError(f"The database could not be read {failures} times in a row: {error}")
-        what = self._source or "The list of tables"
-        log.warning("%s could not be read, trying again in %g s: %s", what, self._settings.interval, error)
+        what = "The list of tables" if self._source is None else str(self._source)
+        failure = ConnectError(f"{what} could not be read: {error}")
+        if (status := self._retry.failed(failure, self._settings.interval, "query.retry.attempts")) is not None:
+            self._running(status)
+        if self._retry.logs:
+            log.warning(
+                "%s; retrying in %g s, as long as query.retry.attempts allows", failure, self._settings.interval
+            )

@@ -48,11 +48,34 @@ public final class Entry {
             List<Shape> shapes,
             int batchSize,
             Ledger ledger,
-            String refusedStates,
-            List<Integer> refusedCodes,
+            Verdicts verdicts,
             List<String> known,
             boolean whole) {
-        return new PartitionWriter(
-                connections, shapes, batchSize, ledger, refusedStates, refusedCodes, known, whole);
+        return new PartitionWriter(connections, shapes, batchSize, ledger, verdicts, known, whole);
+    }
+
+    public Verdicts verdicts(
+            String transientStates,
+            List<Integer> transientCodes,
+            String transientTexts,
+            String statementStates,
+            List<Integer> statementCodes,
+            String statementTexts,
+            boolean classes,
+            List<String> rowRoutines) {
+        return new Verdicts(
+                transientStates,
+                transientCodes,
+                transientTexts,
+                statementStates,
+                statementCodes,
+                statementTexts,
+                classes,
+                rowRoutines);
+    }
+
+    /** See {@code Plain.facts}. */
+    public List<String> facts(Throwable error) {
+        return Plain.facts(error);
     }
 }

@@ -39,8 +39,9 @@ public final class Ledger implements Serializable {
                 long number = rows.getLong(2);
                 long next = rows.getLong(3);
                 if (number > batch || (number == batch && !epoch.equals(known)))
-                    throw new IllegalStateException(
-                            "Another run of this connector has written batch " + number + ", this one is at " + batch);
+                    throw new SQLException(
+                            "Another run of this connector has written batch " + number + ", this one is at " + batch,
+                            CONFLICT);
                 return new Entry(true, number, next, number == batch ? next : 0);
             }
         }

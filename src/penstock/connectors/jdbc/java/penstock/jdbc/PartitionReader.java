@@ -83,7 +83,14 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
     @Override
     public Iterator<Row> call(Iterator<Long> numbers) throws SQLException {
         if (!numbers.hasNext()) return List.<Row>of().iterator();
-        Query query = queries.get(numbers.next().intValue());
+        try {
+            return rows(queries.get(numbers.next().intValue()));
+        } catch (SQLException | LinkageError | RuntimeException error) {
+            throw Plain.of(error);
+        }
+    }
+
+    private Iterator<Row> rows(Query query) throws SQLException {
         Connection connection = connections.open();
         TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> close(connection));
         if (isolation >= 0) connection.setTransactionIsolation(isolation);
@@ -108,6 +115,10 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
         } catch (SQLException ignored) {
             // It is lost, and with it its transaction.
         }
+    }
+
+    private static IllegalStateException lost(Exception error) {
+        return new IllegalStateException("The rows could not be fetched", Plain.of(error));
     }
 
     private static int[] ints(List<Integer> values) {
@@ -136,8 +147,8 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
                     looked = true;
                 }
                 return more;
-            } catch (SQLException error) {
-                throw new IllegalStateException("The rows could not be fetched: " + error.getMessage(), error);
+            } catch (SQLException | RuntimeException error) {
+                throw lost(error);
             }
         }
 
@@ -150,10 +161,10 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
             try {
                 place(values, readings.length);
             } catch (SQLException error) {
-                throw new IllegalStateException("The rows could not be fetched: " + error.getMessage(), error);
+                throw lost(error);
             } catch (ArithmeticException error) {
                 String column = "penstock: column " + labels.get(number - 1);
-                throw new IllegalStateException(column + " can't say where a row is: " + error.getMessage(), error);
+                throw new IllegalStateException(column + " can't say where a row is: " + error.getMessage());
             }
             return RowFactory.create(values);
         }
@@ -162,15 +173,15 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
             try {
                 Object value = readings[i].of(rows, columns[i], zones, scales[i]);
                 return value != null && rows.wasNull() ? null : value;
-            } catch (SQLException | ArithmeticException error) {
+            } catch (SQLException | RuntimeException error) {
                 String column = "penstock: column " + labels.get(columns[i] - 1);
                 if (readings[i] == Reading.DECIMAL && error instanceof ArithmeticException) {
                     String digits = " has a value of more than " + scales[i] + " digits after the point, which is its ";
                     throw new IllegalStateException(
-                            column + digits + "scale: give it a greater one, or cast it in `query`", error);
+                            column + digits + "scale: give it a greater one, or cast it in `query`");
                 }
                 throw new IllegalStateException(
-                        column + " can't be read as " + readings[i] + ": " + error.getMessage(), error);
+                        column + " can't be read as " + readings[i] + ": " + error.getMessage(), Plain.of(error));
             }
         }
 

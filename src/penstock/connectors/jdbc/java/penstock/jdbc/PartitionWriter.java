@@ -3,9 +3,7 @@ package penstock.jdbc;
 import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.Pattern;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.apache.spark.api.java.function.ForeachPartitionFunction;
@@ -21,8 +19,7 @@ public final class PartitionWriter implements ForeachPartitionFunction<Row> {
     final List<Shape> shapes;
     final int batchSize;
     final Ledger ledger;
-    private final String refusedStates;
-    private final TreeSet<Integer> refusedCodes;
+    final Verdicts verdicts;
     /** Records, as {@code topic TAB partition TAB offset}, that are known to be refused. */
     final TreeSet<String> known;
     /** Whether a transaction is given up when rows are refused: nothing may be written before they are dead letters. */
@@ -34,16 +31,14 @@ public final class PartitionWriter implements ForeachPartitionFunction<Row> {
             List<Shape> shapes,
             int batchSize,
             Ledger ledger,
-            String refusedStates,
-            List<Integer> refusedCodes,
+            Verdicts verdicts,
             List<String> known,
             boolean whole) {
         this.connections = connections;
         this.shapes = new java.util.ArrayList<>(shapes);
         this.batchSize = batchSize;
         this.ledger = ledger;
-        this.refusedStates = refusedStates;
-        this.refusedCodes = new TreeSet<>(refusedCodes);
+        this.verdicts = verdicts;
         this.known = new TreeSet<>(known);
         this.whole = whole;
     }
@@ -61,12 +56,13 @@ public final class PartitionWriter implements ForeachPartitionFunction<Row> {
     @Override
     public void call(Iterator<Row> rows) throws SQLException {
         if (!rows.hasNext()) return;
-        try (Connection connection = connections.open()) {
-            connection.setAutoCommit(false);
+        Connection connection = begun();
+        try {
             Transaction transaction = new Transaction(this, connection);
             try {
-                while (rows.hasNext()) transaction.add(rows.next());
-                transaction.finish();
+                // What Spark raises for a row that it makes passes as it is.
+                while (rows.hasNext()) add(transaction, rows.next());
+                finish(transaction);
             } catch (SQLException | RuntimeException error) {
                 try {
                     connection.rollback();
@@ -75,15 +71,38 @@ public final class PartitionWriter implements ForeachPartitionFunction<Row> {
                 }
                 throw error;
             }
+        } finally {
+            try {
+                connection.close();
+            } catch (SQLException ignored) {
+                // The transaction has ended before.
+            }
         }
     }
 
-    /** Whether the database refuses the row, rather than being out of order. */
-    boolean refuses(SQLException error) {
-        for (SQLException each = error; each != null; each = each.getNextException()) {
-            if (each.getSQLState() != null && Pattern.matches(refusedStates, each.getSQLState())) return true;
-            if (refusedCodes.contains(each.getErrorCode())) return true;
+    private Connection begun() throws SQLException {
+        try {
+            Connection connection = connections.open();
+            connection.setAutoCommit(false);
+            return connection;
+        } catch (SQLException | RuntimeException | LinkageError error) {
+            throw Plain.of(error);
         }
-        return false;
+    }
+
+    private static void add(Transaction transaction, Row row) throws SQLException {
+        try {
+            transaction.add(row);
+        } catch (SQLException | RuntimeException | LinkageError error) {
+            throw Plain.of(error);
+        }
+    }
+
+    private static void finish(Transaction transaction) throws SQLException {
+        try {
+            transaction.finish();
+        } catch (SQLException | RuntimeException | LinkageError error) {
+            throw Plain.of(error);
+        }
     }
 }

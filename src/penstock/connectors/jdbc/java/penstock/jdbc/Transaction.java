@@ -88,15 +88,18 @@ final class Transaction {
             else insert(part);
             written += part.size();
             release(before);
-        } catch (SQLException error) {
-            boolean impossible = copied && CopyText.isImpossible(error);
-            if (!impossible && !writer.refuses(error)) throw error;
+        } catch (SQLException | RuntimeException error) {
+            SQLException told = error instanceof SQLException found ? found : null;
+            boolean impossible = copied && told != null && CopyText.isImpossible(told);
+            // A driver's runtime exception is one of the values, such as a date that it has no text for.
+            boolean refused = told == null || writer.verdicts.of(told) == Verdicts.Verdict.ROW;
+            if (!impossible && !refused) throw error;
             connection.rollback(before);
             if (impossible) {
                 copies = false;
                 send(part);
             } else if (part.size() == 1) {
-                refused.add("refused\t" + name(part.get(0)) + "\t" + text(error));
+                this.refused.add(Refusal.line(name(part.get(0)), shape, error));
             } else {
                 int middle = part.size() / 2;
                 send(part.subList(0, middle));
@@ -130,7 +133,7 @@ final class Transaction {
                 statement.addBatch();
             }
             statement.executeBatch();
-        } catch (SQLException error) {
+        } catch (SQLException | RuntimeException error) {
             // No rows wait for the next batch; a lost connection has none either.
             try {
                 statement.clearBatch();
@@ -152,12 +155,5 @@ final class Transaction {
 
     private static String name(Row row) {
         return row.getString(TOPIC) + "\t" + row.getInt(PARTITION) + "\t" + row.getLong(OFFSET);
-    }
-
-    /** The most telling message: those of batches only repeat the statement. */
-    private static String text(SQLException error) {
-        SQLException last = error;
-        while (last.getNextException() != null) last = last.getNextException();
-        return (last.getClass().getName() + ": " + last.getMessage()).replaceAll("[\\r\\n\\t]+", " ");
     }
 }
