@@ -126,3 +126,18 @@ def test_connectors_are_distributed_after_the_config_topic_was_created_again() -
     tasks = [task for worker in cluster.workers.values() for task in worker.herder.work.tasks.values()]
     assert {task.id for task in tasks} == {TaskId(name, i) for name in "cde" for i in range(2)}
     assert {task.phase for task in tasks} == {Phase.RUNNING}
+
+
+def test_a_change_of_the_runtimes_settings_alone_restarts_the_tasks() -> None:
+    """The connector's task configurations stay the same, but the tasks must get their new converters."""
+    for setting in ("value.converter", "errors.tolerance", "transforms"):
+        cluster, id = Cluster([].append, together), TaskId("c", 0)
+        cluster.start("a")
+        cluster.ask("a", m.PutConfig("c", {"connector.class": "Source", "tasks.max": "1"}))
+        cluster.settle()
+        work = cluster.workers["a"].herder.work
+        before = work.tasks[id].run
+        cluster.ask("a", m.PutConfig("c", {"connector.class": "Source", "tasks.max": "1", setting: "all"}))
+        cluster.settle()
+        assert work.tasks[id].run > before
+        assert work.tasks[id].phase is Phase.RUNNING

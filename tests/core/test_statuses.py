@@ -5,8 +5,9 @@ from __future__ import annotations
 from penstock.core.model import messages as m
 from penstock.core.model.actions import Action, AppendStatus
 from penstock.core.model.events import StatusNotWritten
-from penstock.core.model.records import StatusTopicRecord, TopicStatus
+from penstock.core.model.records import StatusTopicRecord, TaskStatus, TopicStatus
 from penstock.core.model.tasks import TaskId, TopicSeen
+from penstock.core.status.statuses import Statuses
 from penstock.kafka.storage.status_records import encode
 from simulation.cluster import Cluster
 from simulation.ordered import Ordered
@@ -28,6 +29,17 @@ def test_a_topic_that_could_not_be_written_is_tried_again() -> None:
     assert topics(herder.handle(seen, cluster.now)) == []  # it may be on its way
     herder.handle(StatusNotWritten((record,)), cluster.now)
     assert topics(herder.handle(seen, cluster.now)) == [record]
+
+
+def test_a_late_end_of_an_earlier_run_does_not_replace_running() -> None:
+    """A worker that lost the task has written it before it read that another one runs it."""
+    statuses, id = Statuses(), TaskId("c", 0)
+    statuses.replay(TaskStatus(id, "RUNNING", "new", 7))
+    for generation in (6, 7):
+        statuses.replay(TaskStatus(id, "UNASSIGNED", "old", generation))
+    assert statuses.task(id) == TaskStatus(id, "RUNNING", "new", 7)
+    statuses.replay(TaskStatus(id, "UNASSIGNED", "new", 8))
+    assert statuses.task(id) == TaskStatus(id, "UNASSIGNED", "new", 8)
 
 
 MESSAGE = "\x01\u1234" * 1_000_000

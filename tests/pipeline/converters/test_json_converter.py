@@ -397,3 +397,10 @@ def test_whatever_is_no_json_is_a_data_error(data):
     except DataError as error:
         problem = str(error)
     assert problem in (None, "Converting byte[] to Kafka Connect data failed due to serialization error: ")
+
+
+def test_numbers_may_have_leading_zeros():
+    (_, values) = read(converter(**{"schemas.enable": "false"}), b'{"a":007,"b":[-01,00.5]}', b"0012")
+    assert values == [{"a": 7, "b": [-1, 0.5]}, 12]
+    (_, values) = read(converter(), *envelope(INT32_JSON, b"007"))
+    assert values == [7]

@@ -222,3 +222,21 @@ def test_a_deleted_file_fails_the_task_and_its_lines_come_again(
     assert "was deleted while it was written to" in run.failure()
     with TaskRun(FileStreamSinkTask, bootstrap, config, connector=run.connector):
         eventually(lambda: file.read_text() == "a\nb\n")
+
+
+def test_offsets_are_those_of_the_topic_that_was_read_though_a_transform_renames_it(
+    kafka: Kafka, bootstrap: str, topic: str
+) -> None:
+    router = {"type": "org.apache.kafka.connect.transforms.RegexRouter", "regex": ".*", "replacement": "elsewhere"}
+    renamed = {"transforms": "a", **{f"transforms.a.{key}": value for key, value in router.items()}}
+    kafka.produce(topic, ["a", "b"])
+    task, asked = recording(), list[Mapping[TopicPartition, int]]()
+
+    def pre_commit(self: Any, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        asked.append(offsets)
+        return {TopicPartition("elsewhere", 0): 1, **offsets}
+
+    for each in (task, recording(pre_commit=pre_commit)):
+        with TaskRun(each, bootstrap, {"topics": topic, **renamed}) as run:
+            eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2})
+    assert asked[-1] == {TopicPartition(topic, 0): 2}
