@@ -2,7 +2,7 @@
 
 Two clusters may have sinks of the same name, whose consumers have the same group and the same ``client.id``. A member
 is known to be an earlier run of a task only by its id, which the coordinator gives once. The ids are kept beside the
-source offsets, under a partition that no source has and Java's workers do not read, with the cluster's ``group.id``.
+source offsets, under a name that no connector has and Java's workers do not ask for, with the cluster's ``group.id``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from penstock.kafka.offsets.topic import OffsetStore
 
 log = logging.getLogger(__name__)
 
+_NOBODY = ""
+"""The name in place of a connector's: a sink has no records of its own in the offsets topic."""
 MAX_IDS = 16
 """Maximum number of ids that are kept of a task: those of its last runs and rebalances."""
 _SECONDS = 30.0
@@ -89,16 +91,16 @@ class StoredMembers:
 
     def _put(self, connector: str, task: int, new: list[str]) -> None:
         ids = "\n".join(_added(self._stored(connector, task), new))
-        change = (self._place(task), {"ids": ids})
-        await_done(lambda done: self._store.write(connector, [change], done), "write the ids of members", _SECONDS)
+        change = (self._place(connector, task), {"ids": ids})
+        await_done(lambda done: self._store.write(_NOBODY, [change], done), "write the ids of members", _SECONDS)
 
     def _stored(self, connector: str, task: int) -> list[str]:
-        place = self._place(task)
-        found = [each.offset.get("ids") for each in self._store.snapshot(connector) if each.partition == place]
+        place = self._place(connector, task)
+        found = [each.offset.get("ids") for each in self._store.snapshot(_NOBODY) if each.partition == place]
         return [id for ids in found if isinstance(ids, str) for id in ids.split("\n")]
 
-    def _place(self, task: int) -> Mapping[str, Any]:
-        return origin_partition("member", cluster=self._cluster, task=task)
+    def _place(self, connector: str, task: int) -> Mapping[str, Any]:
+        return origin_partition("member", cluster=self._cluster, connector=connector, task=task)
 
 
 def _added(ids: list[str], new: list[str]) -> list[str]:
