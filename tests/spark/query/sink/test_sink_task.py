@@ -270,7 +270,7 @@ def test_a_batch_whose_files_were_not_all_moved_is_completed(sink: Callable[...,
         one.wait(9)
         one.written(9)
         one.stop()
-        (listed,) = (one.folder / ".penstock").glob("*/*.json")
+        (listed,) = (one.folder / ".penstock").glob("*/*.list")
         names = json.loads(listed.read_text())
         written = listed.parent / names["folder"]
         # One file is back where it was written.

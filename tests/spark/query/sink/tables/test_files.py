@@ -119,7 +119,7 @@ def test_a_batch_is_added_once_and_the_list_of_the_last_one_remains(tmp_path: Pa
     for number in (1, 2, 2, 3):
         successor.add(number)
     assert rows(tmp_path) == ["e1", "e2", "e3"]
-    assert os.listdir(tmp_path / ".penstock" / "connector") == ["e-3.json"]
+    assert os.listdir(tmp_path / ".penstock" / "connector") == ["e-3.list"]
     assert successor.files.last() == BatchVersion("e", 3)
 
 
@@ -190,9 +190,37 @@ def test_the_table_is_ahead_of_a_group_that_was_reset(tmp_path: Path, successor:
     assert successor.files.later(BatchVersion("new", 3)) is None
 
 
+def test_no_list_has_a_name_that_a_reader_takes_for_data(tmp_path: Path, successor: Run) -> None:
+    successor.add(1)
+    suffixes = {Path(name).suffix for name in all_files(tmp_path) if (tmp_path / name).is_file()}
+    assert suffixes == {".txt", ".list"}
+
+
+def test_lists_of_earlier_versions_are_renamed_and_still_count(tmp_path: Path, successor: Run) -> None:
+    successor.add(1)
+    own = tmp_path / ".penstock" / "connector"
+    (own / "e-1.list").rename(own / "e-1.json")
+    later = Run(tmp_path, "later")
+    assert later.files.later(BatchVersion("e", 1)) is None
+    assert os.listdir(own) == ["e-1.list"]
+    later.add(1)
+    assert rows(tmp_path) == ["e1"]
+    (own / "e-1.list").rename(own / "e-1.json")
+    with pytest.raises(ConnectError, match="Another run of this task has written batch e-1"):
+        Run(tmp_path, "third").add(0)
+
+
+def test_what_a_killed_attempt_has_left_is_gone_with_its_batch(tmp_path: Path, successor: Run) -> None:
+    left = tmp_path / ".penstock" / "connector" / "e-1-0a0b0c0d" / "_temporary"
+    left.mkdir(parents=True)
+    (left / "part-0.txt").write_text("e1")
+    successor.add(1)
+    assert [file.name for file in tmp_path.rglob("*.txt")] == ["part-successor-e1.txt"]
+
+
 def test_a_list_that_is_not_complete_is_not_taken_for_a_batch(tmp_path: Path, successor: Run) -> None:
     (tmp_path / ".penstock" / "connector").mkdir(parents=True)
-    (tmp_path / ".penstock" / "connector" / "e-1.json").write_text("")
+    (tmp_path / ".penstock" / "connector" / "e-1.list").write_text("")
     with pytest.raises(ConnectError, match="is not complete"):
         successor.add(1)
 

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 HIDDEN = ".penstock"
+LIST, OLD_LIST = ".list", ".json"
+"""How the names of lists end: not as files of data do, since readers such as DuckDB look into hidden folders when they
+match ``**/*.json``. Earlier versions gave them the other ending.
+"""
 MARKED = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 """Whether Hadoop adds ``_SUCCESS`` to the folder of a batch. The list says that a batch is complete."""
 _OF_BATCH = re.compile(r"\.?([^-]+)-(\d+)[-.]")
@@ -51,9 +55,11 @@ class Files:
 
     def __init__(self, settings: SinkSettings, writer: str, folder: Folder) -> None:
         self._settings, self._folder, self._own = settings, folder, f"{HIDDEN}/{writer}"
+        self._renamed = False
 
     def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
         """Returns when the batch is in the table; only moves its files if it is already."""
+        self._rename_old_lists()
         batch = self._read(version)
         if batch is None:
             self._refuse(self._listed_after(version))
@@ -62,11 +68,12 @@ class Files:
             batch = self._publish(version, _Batch(written, self._write(frame, f"{self._own}/{written}")), confirm)
         for name in batch.files:
             self._folder.move(f"{self._own}/{batch.folder}/{name}", name)
-        self._folder.delete(f"{self._own}/{batch.folder}")
+        self._forget_attempts(version)
         self._forget_before(version.number)
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
         """The last batch in the table if that is a later one than this; None if this one is in the table itself."""
+        self._rename_old_lists()
         return None if self._read(version) is not None else self._listed_after(version)
 
     def last(self) -> BatchVersion | None:
@@ -117,10 +124,22 @@ class Files:
             ) from None
 
     def _list_of(self, version: BatchVersion) -> str:
-        return f"{self._own}/{version.epoch}-{version.number}.json"
+        return f"{self._own}/{version.epoch}-{version.number}{LIST}"
+
+    def _rename_old_lists(self) -> None:
+        """Called before lists are read. A list keeps its old name until it can be found by the new one."""
+        if self._renamed:
+            return
+        for name in self._folder.children(self._own):
+            if name.endswith(OLD_LIST) and _OF_BATCH.match(name) and name[0] != ".":
+                text = self._folder.read(f"{self._own}/{name}")
+                if text is not None:
+                    self._folder.publish(f"{self._own}/{name.removesuffix(OLD_LIST)}{LIST}", text)
+                self._folder.delete(f"{self._own}/{name}")
+        self._renamed = True
 
     def _listed(self) -> list[BatchVersion]:
-        names = [name for name in self._folder.children(self._own) if name.endswith(".json") and name[0] != "."]
+        names = [name for name in self._folder.children(self._own) if name.endswith(LIST) and name[0] != "."]
         found = [match for name in names if (match := _OF_BATCH.match(name))]
         return [BatchVersion(match[1], int(match[2])) for match in found]
 
@@ -132,6 +151,12 @@ class Files:
             if each.number > version.number or (each.number == version.number and each != version)
         ]
         return max(later, key=lambda each: each.number, default=None)
+
+    def _forget_attempts(self, version: BatchVersion) -> None:
+        """All attempts at a batch that is in its place, also those that were killed: readers may find their files."""
+        for name in self._folder.children(self._own):
+            if name.startswith(f"{version.epoch}-{version.number}-"):
+                self._folder.delete(f"{self._own}/{name}")
 
     def _forget_before(self, number: int) -> None:
         """Earlier batches, which are never asked for again, and earlier attempts at them."""
