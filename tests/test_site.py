@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -113,6 +114,14 @@ def test_every_message_between_processes_is_in_the_reference(site: Path) -> None
     ]
     assert len(codecs) > 2
     assert {message.__name__ for codec in codecs for message in codec.classes} - set(headings) == set()
+
+
+def test_every_recorded_call_is_in_the_reference(site: Path) -> None:
+    shown = text(site / "reference" / "calls" / "index.html")
+    modes = json.loads((ROOT / "tests/calls/java.json").read_text("utf-8"))["modes"]
+    calls = {name for states in modes.values() for cells in states.values() for name in cells}
+    assert len(calls) > 20
+    assert [each for each in (*calls, "Where it differs here") if each not in shown] == []
 
 
 def test_lines_of_the_log_are_in_the_reference(site: Path) -> None:

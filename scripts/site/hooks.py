@@ -26,6 +26,7 @@ def on_files(files: Files, config: Any) -> Files:
         api=_beside("api").page(),
     )
     made["messages"] = _beside("messages").page()
+    made["calls"] = _beside("calls").page()
     pages = {f"reference/{name}.md": text for name, text in made.items()}
     pages["index.md"] = _readme()
     for folder, title in FOLDERS.items():

@@ -173,5 +173,5 @@ class SourceTask:
         """End a ``poll`` that blocks, and release what the task holds.
 
         Called once, from another thread, when the task is to end. Also called if ``start`` failed. ``poll`` may be
-        running meanwhile.
+        running meanwhile; the last ``commit_record(s)`` and ``commit`` follow, for what was sent before.
         """
