@@ -34,6 +34,16 @@ class RuntimeHooks:
     ended. The members below are for these tasks.
     """
 
+    checks: ClassVar[bool] = False
+    """Whether ``checked`` is the first step of every batch."""
+
+    def checked(self, batch: Batch) -> Batch:
+        """Return the batch, or raise for a record in it that can't be sent; alone, it is one that has failed.
+
+        Called only with ``checks``, before the transforms, and again with parts of a batch for which it has raised.
+        """
+        return batch
+
     def uncarried_offsets(self) -> Sequence[tuple[dict[str, Any], dict[str, Any] | None]]:
         """Return source partitions with offsets that are to be committed though no record carries them.
 

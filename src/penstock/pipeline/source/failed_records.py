@@ -26,6 +26,7 @@ from penstock.pipeline.source.sending.delivery_tracking import tracked
 from penstock.pipeline.transforms.record_text import record_text
 
 _STAGES = (
+    PipelineStage.TASK_POLL,  # of records that a task has checked, see ``RuntimeHooks.checked``
     PipelineStage.TRANSFORMATION,
     PipelineStage.KEY_CONVERTER,
     PipelineStage.VALUE_CONVERTER,

@@ -37,7 +37,7 @@ from penstock.pipeline.broker_errors import unsent
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.dead_letters import make_queue, queue_guards, queue_of
-from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, StoppedError
+from penstock.pipeline.errors import ErrorHandler, ErrorSettings, FailureReporter, PipelineStage, Step, StoppedError
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
 from penstock.pipeline.source.commit import AtLeastOnce, CommitPolicy, Ending, RecordByRecord
@@ -167,7 +167,9 @@ def run_source_task(
             task.start(dict(spec.config))
         log.info("%s Source task finished initialization and start", id)
         host.running()
-        chained = [*chain.steps, *noting(spec, metrics), *conversion.from_java()]
+        name = getattr(type(task), "java_name", None) or type(task).__qualname__
+        checking = [Step(PipelineStage.TASK_POLL, name, hooks.checked)] if hooks.checks else []
+        chained = [*checking, *chain.steps, *noting(spec, metrics), *conversion.from_java()]
         steps = SourceSteps(timed(chained, metrics, control.calls), dead_letters, failure_log)
         topics = TargetTopics(
             TopicReporter(spec, control, host), creator, _guard(spec).follow(lambda: control.internal_topics)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from penstock.api import schema as s
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import Table
 from penstock.api.errors import ConfigError, DataError
+from penstock.api.record import Header
 
 _PRIMITIVES: dict[type[t.DataType], s.Schema] = {
     t.ByteType: s.INT8,
@@ -30,6 +32,27 @@ _PRIMITIVES: dict[type[t.DataType], s.Schema] = {
     t.TimestampType: s.TIMESTAMP,
     t.TimestampNTZType: s.TIMESTAMP,  # as if it were UTC
 }
+
+MALFORMED, FILE = "__penstock_malformed", "__penstock_file"
+"""Columns of the text of a record that does not fit the schema, null for all others, and of the record's file."""
+FILE_HEADER = "penstock.file"
+"""The header with the file of a malformed record, by which ``refuse_malformed`` knows it."""
+MAX_SHOWN = 200
+"""Characters of a record that messages show."""
+_TEXT = s.STRING.with_(name="penstock.MalformedRecord")
+
+
+def shown(record: str) -> str:
+    """Return a record as messages show it."""
+    return record if len(record) <= MAX_SHOWN else record[: MAX_SHOWN - 3] + "..."
+
+
+def refuse_malformed(batch: Batch) -> Batch:
+    """Return the batch. Raises DataError if its last record is malformed: those come after all others."""
+    if len(batch) and batch.value_schemas[-1] is _TEXT:
+        file = batch.headers[-1][0].value
+        raise DataError(f"A record of {file} does not fit the schema: {shown(str(batch.values[-1]))}")
+    return batch
 
 
 def connect_schema(kind: t.DataType, name: str, nullable: bool = False) -> s.Schema:
@@ -90,6 +113,27 @@ class TopicRecordMaker:
     offset: dict[str, Any]
 
     def __call__(self, rows: pa.RecordBatch) -> Batch:
+        if MALFORMED not in rows.schema.names:
+            return self._records(rows)
+        texts = rows.column(MALFORMED)
+        bad = rows.filter(pc.is_valid(texts))
+        good = rows.filter(pc.is_null(texts)).drop_columns([MALFORMED, FILE])
+        return Batch.concat(
+            [*([self._records(good)] if len(good) else []), *([self._refused(bad)] if len(bad) else [])]
+        )
+
+    def _refused(self, rows: pa.RecordBatch) -> Batch:
+        """Return records that ``refuse_malformed`` refuses: they are the texts."""
+        texts, files = (rows.column(name).to_pylist() for name in (MALFORMED, FILE))
+        return Batch.of(
+            self.topic,
+            texts,
+            value_schema=_TEXT,
+            headers=[(Header(FILE_HEADER, s.STRING, file),) for file in files],
+            origin=SourceOrigin([self.partition] * len(texts), [self.offset] * len(texts)),
+        )
+
+    def _records(self, rows: pa.RecordBatch) -> Batch:
         keys, values = self.columns.of(rows)
         return Batch.of(
             self.topic,

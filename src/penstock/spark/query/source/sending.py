@@ -21,6 +21,7 @@ import pyarrow as pa
 from pyspark import Accumulator, AccumulatorParam
 
 from penstock.api.batch import Batch
+from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceTask
 from penstock.core.topic_creation.rules import PREFIX, RULES
 from penstock.hosts.errors import HostLost
@@ -36,6 +37,7 @@ from penstock.pipeline.trace import trace
 from penstock.spark.parent import end_when_given_up
 from penstock.spark.query.safe import SafeSpec, plugins_for
 from penstock.spark.query.sink.rows.plan import lost_host
+from penstock.spark.query.source.schemas import refuse_malformed
 
 Records = Callable[[pa.RecordBatch], Batch]
 """A picklable function that makes records of at least one row."""
@@ -147,8 +149,10 @@ def _some(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch] | None:
     return None if first is None else itertools.chain((first,), rows)
 
 
-class _Partition(SourceTask):
+class _Partition(SourceTask, RuntimeHooks):
     """Polls the rows of a partition, and stops after the last."""
+
+    checks = True
 
     java_name = "penstock.connectors.SparkSourceTask"
 
@@ -162,6 +166,9 @@ class _Partition(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         assert isinstance(self.context, SourceContext)
         self.metrics = self.context.metrics
+
+    def checked(self, batch: Batch) -> Batch:
+        return refuse_malformed(batch)
 
     def poll(self) -> Batch | None:
         try:

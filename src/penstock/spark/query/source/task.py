@@ -19,10 +19,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from penstock.api.batch import Batch
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConnectError, DataError
 from penstock.api.paths import PathReader
 from penstock.api.query import BATCH, QuerySourceTask, batch_of, query_partition
+from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceProgress, SourceTask
+from penstock.connectors.spark.connectors import SparkSourceTask
 from penstock.core.config.source import TRANSACTION_BOUNDARY
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import HostLost
@@ -39,9 +41,10 @@ from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.rows.plan import reported
 from penstock.spark.query.source.checkpoint import SourceCheckpoint, owner_of
 from penstock.spark.query.source.executors import Counts, InExecutors
+from penstock.spark.query.source.files import SourceFiles
 from penstock.spark.query.source.partitions import BatchLostError
 from penstock.spark.query.source.pausing import BetweenBatches
-from penstock.spark.query.source.schemas import Records, TopicRecordMaker
+from penstock.spark.query.source.schemas import Records, TopicRecordMaker, refuse_malformed
 from penstock.spark.query.source.sending import spec_of_partitions
 from penstock.spark.query.source.transfer import BatchEnd, ToTask, Transfer
 from penstock.spark.query.source.transport import LOOK_SECONDS
@@ -90,8 +93,9 @@ class _OverError(Exception):
     """The task has ended before a batch was committed; Spark then takes the batch for failed."""
 
 
-class QuerySource(SourceTask):
+class QuerySource(SourceTask, RuntimeHooks):
     java_name = "penstock.connectors.SparkSourceTask"
+    checks = True
 
     def __init__(
         self,
@@ -110,6 +114,7 @@ class QuerySource(SourceTask):
         self._id, self._session, self._control, self._entered = id, query.session, control, entered
         self._owner, self._make_transfer, self._limits = owner, transfer, limits
         self._select: SqlSelect | None = None
+        self._files: SourceFiles | None = None
         self._query: Any = None
         self._failure: BaseException | None = None
         self._sent = -1
@@ -131,8 +136,15 @@ class QuerySource(SourceTask):
             if self._folder is None:
                 self._limits.check_path("checkpoint.location", self._shape.checkpoint, PathReader.HADOOP)
             self._select = self._limits.select(self._session, self._shape.sql)
-            stream = self._kind.stream(read_settings(config, self.context.internal), self._query_context)
-            self._records = Records(self._shaped(stream).schema, self._shape.key)
+            settings = read_settings(config, self.context.internal)
+            if issubclass(self._kind, SparkSourceTask):
+                self._files = SourceFiles(settings, self._query_context)
+                stream = self._files.stream()
+                columns = self._files.shaped(stream, self._select)
+            else:
+                stream = self._kind.stream(settings, self._query_context)
+                columns = self._shaped(stream).schema
+            self._records = Records(columns, self._shape.key)
             self._notes = checkpoint = self._checkpoint()
             checkpoint.follow(known)
             self._transfer = self._make_transfer(self.context.metrics)
@@ -148,6 +160,9 @@ class QuerySource(SourceTask):
         except (PySparkException, Py4JJavaError) as error:
             why = str(error if isinstance(error, PySparkException) else error.java_exception)
             raise ConnectError(f"Spark can't read {self._shape.name} as a stream: {why.splitlines()[0]}") from None
+
+    def checked(self, batch: Batch) -> Batch:
+        return refuse_malformed(batch)
 
     def poll(self) -> Batch | None:
         if self._failure is not None:
@@ -225,17 +240,32 @@ class QuerySource(SourceTask):
         try:
             with self._control.calls.entered("batch"):
                 records = TopicRecordMaker(self._shape.topic, self._records, self._partition, {BATCH: self._committed})
-                if self._limits.folders is not None:
-                    self._limits.check_files(self._notes.files_of(number))
-                self._transfer.run(self._shaped(frame), records, number)
+                by_header = self._files is not None and self._files.by_header
+                files = self._notes.files_of(number) if by_header or self._limits.folders is not None else []
+                self._limits.check_files(files)
+                if self._files is None:
+                    rows = self._shaped(frame)
+                else:
+                    rows = self._files.rows(frame, files, self._select)
+                self._transfer.run(rows, records, number)
         except Exception as error:
             if not self._stopped:
-                self._failure = error if isinstance(error, BatchLostError) else _unsent(number, error)
+                self._failure = self._failure_of(number, error)
             raise _OverError from None
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or self._committed >= number)
             if self._committed < number:
                 raise _OverError
+
+    def _failure_of(self, number: int, error: Exception) -> BaseException:
+        if isinstance(error, BatchLostError | DataError):
+            return error
+        try:
+            if self._files is not None:
+                self._files.explain(error)
+        except DataError as malformed:
+            return malformed
+        return _unsent(number, error)
 
 
 def _unsent(number: int, error: Exception) -> BaseException:
