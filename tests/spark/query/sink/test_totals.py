@@ -7,7 +7,7 @@ import pickle
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.pipeline.metrics import Metrics
 from penstock.spark.query.jdbc.plan import PassTotals, Stops
-from penstock.spark.query.sink.totals import BatchTotals, SumOf
+from penstock.spark.query.sink.totals import BatchTotals, SumOf, TotalsOfParts
 
 
 def test_metrics_of_a_process_are_sorted_by_what_they_measure() -> None:
@@ -32,6 +32,15 @@ def test_totals_of_processes_are_added_up() -> None:
     assert sum.addInPlace(sum.addInPlace(sum.zero(one), one), other) == BatchTotals(
         {"read": 5.0, "sent": 1.0}, {"at": 5.0}, {"error": "b"}, {"put": 3.0}, 1.5, 10.0, {"t", "u"}, {"x"}
     )
+
+
+def test_a_part_that_spark_reads_again_counts_once() -> None:
+    sum = SumOf[TotalsOfParts]()
+    found = sum.zero(TotalsOfParts())
+    for place in [("t", 0, 0), ("t", 0, 100), ("t", 1, 0), ("t", 0, 100)]:
+        part = TotalsOfParts({place: BatchTotals({"sent": 1.0, "total-records-skipped": 2.0}, topics={"t"})})
+        found = sum.addInPlace(found, pickle.loads(pickle.dumps(part)))
+    assert found.together() == BatchTotals({"sent": 3.0, "total-records-skipped": 6.0}, topics={"t"})
 
 
 def test_totals_of_dead_letters_are_those_of_errors_alone() -> None:

@@ -77,6 +77,27 @@ class BatchTotals:
         self.traceparents |= more.traceparents
 
 
+@dataclass(slots=True)
+class TotalsOfParts:
+    """Totals of the parts of a batch, by the places of their first records.
+
+    Spark reads a part again, though it has succeeded, when an executor is lost with what a shuffle has stored of it;
+    such a part counts once.
+    """
+
+    parts: dict[tuple[str, int, int], BatchTotals] = field(default_factory=dict)
+
+    def add(self, more: TotalsOfParts) -> None:
+        self.parts |= more.parts
+
+    def together(self) -> BatchTotals:
+        """Return the totals of the batch."""
+        totals = BatchTotals()
+        for each in self.parts.values():
+            totals.add(each)
+        return totals
+
+
 def _sum(counts: dict[str, float], more: Mapping[str, float]) -> None:
     for name, value in more.items():
         counts[name] = counts.get(name, 0.0) + value

@@ -25,7 +25,7 @@ from penstock.spark.query.sink.rows.keys import Keys
 from penstock.spark.query.sink.rows.pipeline import Rows
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, RowPlan, reported
 from penstock.spark.query.sink.tables.evolution import Evolution
-from penstock.spark.query.sink.totals import BatchTotals, SumOf
+from penstock.spark.query.sink.totals import BatchTotals, SumOf, TotalsOfParts
 from penstock.spark.query.sql.select import SqlSelect
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class BatchWriter:
     ) -> None:
         self._spec, self._settings, self._target, self._select = spec, settings, target, select
         self._evolution = Evolution(settings, session)
-        self._totals = session.sparkContext.accumulator(BatchTotals(), SumOf())
+        self._totals = session.sparkContext.accumulator(TotalsOfParts(), SumOf())
         self._columns = None if settings.schema is None else declared(settings.schema)
         self._keys = keys_of(settings, self._columns)
         self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
@@ -113,7 +113,7 @@ class BatchWriter:
         """
         records = records.selectExpr(*RECORDS)
         while True:
-            self._totals.value = BatchTotals()
+            self._totals.value = TotalsOfParts()
             try:
                 self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
                 if self._columns is not None:
@@ -130,7 +130,7 @@ class BatchWriter:
                 if "trace" in report:
                     raise PipelineError(report["trace"]) from None
                 raise_not_written(error)
-            return self._totals.value
+            return self._totals.value.together()
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """Return the columns of the first values, or None if there are no values."""

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import Accumulator, TaskContext
 
-from penstock.api.batch import Batch
+from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import HostLost
@@ -36,7 +36,7 @@ from penstock.spark.query.sink.rows.held_letters import HeldFailures, HeldProduc
 from penstock.spark.query.sink.rows.keys import Keying, Keys
 from penstock.spark.query.sink.rows.plan import SCHEMA_COLUMN, RowPlan, RowsError, lost_host
 from penstock.spark.query.sink.rows.row_maker import SINK_CLASS, RowMaker, columns_in, raw_batch
-from penstock.spark.query.sink.totals import BatchTotals
+from penstock.spark.query.sink.totals import BatchTotals, TotalsOfParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Rows:
 
     spec: SafeSpec
     plan: RowPlan | None
-    totals: Accumulator[BatchTotals]
+    totals: Accumulator[TotalsOfParts]
     keys: Keys | None = None
     """By what rows are found that are to be changed."""
 
@@ -73,7 +73,8 @@ class Rows:
                 if rows := maker.rows(batch, pipeline.errors):
                     pipeline.metrics.add("sink-record-send-total", rows.num_rows)
                     yield rows
-        self.totals.add(pipeline.totals())
+        if pipeline.first is not None:
+            self.totals.add(TotalsOfParts({pipeline.first: pipeline.totals()}))
 
 
 def _probe(pipeline: Pipeline, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -100,6 +101,8 @@ class Pipeline:
     """Topics of the records that were converted."""
     parents: set[str] = field(default_factory=set)
     """These headers, at most ``MAX_TRACES``."""
+    first: tuple[str, int, int] | None = None
+    """Topic, partition and offset of the first record."""
     latest: int = 0
     """The latest timestamp."""
     began: float = field(default_factory=time.monotonic)
@@ -130,6 +133,8 @@ class Pipeline:
     def process(self, raw: Batch) -> Batch:
         self.metrics.add("sink-record-read-total", len(raw))
         self.latest = max(self.latest, max(filter(None, raw.timestamps), default=0))
+        if self.first is None and isinstance(raw.origin, SinkOrigin):
+            self.first = raw.origin.topics[0], raw.origin.partitions[0], raw.origin.offsets[0]
         self.letters.raw = raw
         if self.traced and len(self.parents) < MAX_TRACES:
             self.parents.update(islice(traceparents(raw.headers), MAX_TRACES - len(self.parents)))
