@@ -12,11 +12,20 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 """Signals that end a worker."""
 
 
+_ONE = threading.RLock()
+"""Of two imports at a time, the second would restore what the first one's plugin has left."""
+
+
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Around an import. ``logging.config`` replaces the handlers of the root logger, which know what secrets are, and
-    disables all loggers that there are.
+    """Around an import, of which there is one at a time. ``logging.config`` replaces the handlers of the root logger,
+    which know what secrets are, and disables all loggers that there are.
     """
+    with _ONE:
+        yield from _undisturbed()
+
+
+def _undisturbed() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     enabled = [each for each in _loggers() if not each.disabled]

@@ -7,6 +7,7 @@ import json
 import logging
 import queue
 import ssl
+import time
 from http.client import BadStatusLine
 from pathlib import Path
 from unittest.mock import MagicMock, Mock
@@ -216,7 +217,7 @@ def test_a_token_is_used_until_it_ends_while_no_other_can_be_had(
     }
     provider = for_kafka_python(settings)["sasl_oauth_token_provider"]
     clock = Mock(return_value=1000.0)
-    monkeypatch.setattr(oauth.time, "time", clock)
+    monkeypatch.setattr(oauth, "_now", clock)
     with monkeypatch.context() as answering:
         answering.setattr(oauth.OAuthTokens, "_fetched", lambda self: ("first", 100.0))
         assert provider.token() == "first"
@@ -243,7 +244,7 @@ def test_a_slow_token_endpoint_does_not_hold_the_thread_that_logs_in(monkeypatch
     answers: queue.SimpleQueue[tuple[str, float]] = queue.SimpleQueue()
     monkeypatch.setattr(oauth.OAuthTokens, "_fetched", lambda self: answers.get())
     clock = Mock(return_value=1000.0)
-    monkeypatch.setattr(oauth.time, "time", clock)
+    monkeypatch.setattr(oauth, "_now", clock)
     with monkeypatch.context() as impatient:
         impatient.setattr(oauth, "_PATIENCE", 0.0)
         with pytest.raises(KafkaConnectionError, match="There has been no token for 0 s; it is awaited"):
@@ -274,3 +275,23 @@ def test_an_answer_that_is_none_of_a_token_endpoint(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(oauth.urllib.request, "urlopen", Mock(return_value=answer))
     with pytest.raises(ConnectError, match=r"Failed to get a token from sasl\.oauthbearer\.token\.endpoint\.url"):
         for_kafka_python(settings)["sasl_oauth_token_provider"]._fetched()
+
+
+@pytest.mark.parametrize("jump", [-3600.0, 3600.0])
+def test_a_token_is_renewed_in_time_though_the_clock_is_set(jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    lives = iter([("first", 0.5), ("second", 100.0), ("third", 100.0)])
+    monkeypatch.setattr(oauth.OAuthTokens, "_fetched", lambda self: next(lives))
+    settings = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": "http://127.0.0.1:1/token",
+        "sasl.jaas.config": f"{OAUTH} required;",
+    }
+    tokens = for_kafka_python(settings)["sasl_oauth_token_provider"]
+    assert tokens.token() == "first"
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + jump)
+    assert tokens.token() == "first"
+    time.sleep(0.6)
+    assert tokens.token() == "second"
+    assert tokens.token() == "second"

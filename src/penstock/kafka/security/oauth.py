@@ -25,6 +25,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.kafka.security.settings import Login, texts
 
 log = logging.getLogger(__name__)
+_now = time.monotonic
 
 _LIFE = 3600.0
 _TIMEOUT = 10.0
@@ -39,7 +40,10 @@ _PATIENCE = 3.0
 
 
 class OAuthTokens(AbstractTokenProvider):  # type: ignore[misc]
-    """Called whenever a connection logs in, on the thread that sends the group's heartbeats as well."""
+    """Called whenever a connection logs in, on the thread that sends the group's heartbeats as well.
+
+    The life of a token is measured from when it came, by a clock that nobody sets.
+    """
 
     def __init__(self, java: Mapping[str, Any], login: Login) -> None:
         self._java, self._login = texts(java), login
@@ -55,7 +59,7 @@ class OAuthTokens(AbstractTokenProvider):  # type: ignore[misc]
         Raises a retriable error of kafka-python's while there is none, which is no reason to give up the group.
         """
         with self._lock:
-            now = time.time()
+            now = _now()
             if now >= min(self._renew, self._ends) and self._attempt.done():
                 self._attempt = Future()
                 threading.Thread(target=self._obtain, args=(self._attempt,), name="oauth-token", daemon=True).start()
@@ -70,7 +74,7 @@ class OAuthTokens(AbstractTokenProvider):  # type: ignore[misc]
             token, life = self._new()
         except Exception as error:
             with self._lock:
-                still = time.time() < self._ends
+                still = _now() < self._ends
                 log.log(
                     logging.DEBUG if self._failing else logging.WARNING,
                     "%s; %s",
@@ -78,12 +82,12 @@ class OAuthTokens(AbstractTokenProvider):  # type: ignore[misc]
                     "the last one is used until it ends" if still else "retrying",
                 )
                 self._failing = True
-                self._renew = time.time() + _PAUSE
+                self._renew = _now() + _PAUSE
             attempt.set_exception(KafkaConnectionError(str(error)) if isinstance(error, ConnectError) else error)
         else:
             with self._lock:
-                self._token, self._failing, self._ends = token, False, time.time() + life
-                self._renew = time.time() + life * _RENEWED_AFTER
+                self._token, self._failing, self._ends = token, False, _now() + life
+                self._renew = _now() + life * _RENEWED_AFTER
             attempt.set_result(token)
 
     def extensions(self) -> dict[str, str]:

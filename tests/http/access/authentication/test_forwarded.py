@@ -336,6 +336,18 @@ def test_a_signature_is_used_once_and_soon() -> None:
     assert len(leader._seen) <= 3
 
 
+@pytest.mark.parametrize("jump", [-3600, 3600])
+def test_requests_are_forwarded_when_the_clocks_of_all_workers_have_been_set(jump: int) -> None:
+    """A worker compared the time of the signature with the time of its start, and refused all for an hour."""
+    clock = Clock()
+    leader = Forwarded((ONE.encode(),), "leader:8083", clock=clock)
+    before = signed(ONE, "leader:8083", clock)
+    assert known(leader, before) == ADMIN
+    clock.now += jump
+    assert known(leader, signed(ONE, "leader:8083", clock)) == ADMIN
+    assert known(leader, before) == 403
+
+
 def test_a_key_has_to_be_long(serve: Serve) -> None:
     with pytest.raises(RestSettingError, match=KEY):
         serve({KEY: f"{ONE},short"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from penstock.pipeline.errors import ErrorSettings
@@ -79,3 +81,17 @@ def test_a_report_of_retries_is_renewed_when_the_cause_changes() -> None:
 def test_a_query_starts_again_after_what_javas_clients_retry(java: str, passing: bool) -> None:
     text = f"java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.{java}"
     assert passes(Exception(text)) == passing
+
+
+@pytest.mark.parametrize("jump", [-3600.0, 3600.0])
+def test_a_report_comes_in_time_though_the_clock_is_set(jump: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    report, steady, today = RetryReport(), [100.0], [1_000_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: steady[0])
+    monkeypatch.setattr(time, "time", lambda: today[0])
+    assert report.failed(OSError("away"), 1.0, "x") is not None
+    steady[0] += 1
+    today[0] += jump
+    assert report.failed(OSError("away"), 1.0, "x") is None
+    steady[0] += 6
+    assert report.failed(OSError("away"), 1.0, "x") is not None
+    assert report.over() == 7.0

@@ -66,13 +66,15 @@ class Forwarded:
     own: str = ""
     certificates: frozenset[bytes] = frozenset()
     clock: Callable[[], float] = time.time
+    steady: Callable[[], float] = time.monotonic
+    """A clock that nobody sets."""
     _since: float = 0.0
-    """Time at which this worker began to remember signatures."""
+    """Time by ``steady`` at which this worker began to remember signatures."""
     _seen: dict[str, float] = field(default_factory=dict)
     """Expiry of signatures that were accepted, in the order in which they were."""
 
     def __post_init__(self) -> None:
-        self._since = self.clock()
+        self._since = self.steady()
 
     def headers(self, request: Request, method: str, url: str, target: bytes, body: bytes) -> dict[str, str]:
         """Return the headers of a request to the worker at ``url`` in the name of this request's principal."""
@@ -124,7 +126,7 @@ class Forwarded:
         if not any(hmac.compare_digest(proof.encode(), each.encode()) for each in expected):
             raise _refused(f"is not signed with a key of `{KEY}` for this request to {self.own}")
         now, sent = self.clock(), _time(text)
-        if abs(now - sent) > MAX_AGE_S or sent < self._since:
+        if abs(now - sent) > MAX_AGE_S or now - sent > self.steady() - self._since:
             raise _refused(f"was signed {now - sent:.0f} s ago by this worker's clock, or before it started")
         self._forget(now)
         if proof in self._seen:

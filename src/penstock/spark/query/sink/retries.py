@@ -23,13 +23,14 @@ class RetryReport:
 
     cause: str = ""
     since: float = 0.0
+    """Time of the first failure, by a clock that nobody sets."""
     reported: float = -math.inf
     logs: bool = False
     """Whether the last failure differs from the one before, and so is to be logged."""
 
     def failed(self, error: BaseException, delay: float, allowed_by: str) -> str | None:
         """Return the sentence for the status, or None if it says what matters already; ``delay`` in seconds."""
-        cause, now = str(error), time.time()
+        cause, now, today = str(error), time.monotonic(), time.time()
         self.logs = cause != self.cause
         if not self.cause:
             self.since = now
@@ -37,14 +38,14 @@ class RetryReport:
         if not self.logs and now - self.reported < REPORT_SECONDS:
             return None
         self.reported = now
-        times = f"since {_instant(self.since)}, next at {_instant(now + delay)}"
+        times = f"since {_instant(today - (now - self.since))}, next at {_instant(today + delay)}"
         return f"{cause}. Retrying for as long as {allowed_by} allows, {times}"
 
     def over(self) -> float | None:
         """Return how long it has retried, in seconds, or None if there was no failure."""
         if not self.cause:
             return None
-        seconds = time.time() - self.since
+        seconds = time.monotonic() - self.since
         self.cause, self.reported, self.logs = "", -math.inf, False
         return seconds
 
