@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.query import QuerySinkConnector
 from penstock.core.config.overrides import NONE, PRODUCER
 from penstock.core.config.permissions.clients import check_clients
 from penstock.core.config.validation import WorkerRules
@@ -21,6 +22,7 @@ from penstock.java.regex import compile_regex
 from penstock.plugins import Plugins
 from penstock.settings import WorkerSettings
 from penstock.worker.configuration.permissions import WorkerPermissions
+from penstock.worker.configuration.topics import KnownConnectors
 from penstock.worker.specs import Specs
 
 WORKER = {
@@ -233,3 +235,45 @@ def test_paths_and_options_of_queries_are_those_of_the_workers_settings(tmp_path
         assert len(found[key]) < 5_000
         with pytest.raises(ConfigError, match=re.escape(key)):
             permissions.check(plugins.catalog, sink | {key: value})
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "refused"),
+    [
+        ("SparkSink", "SparkSink", True),
+        ("SparkSink", "FileStreamSink", True),
+        ("FileStreamSink", "SparkSink", True),
+        ("FileStreamSink", "FileStreamSink", False),
+    ],
+)
+def test_a_query_shares_its_group_with_no_other_sink(own: str, other: str, refused: bool) -> None:
+    """Ordinary sinks may share one, as in Java: at validation and when tasks start."""
+    worker = WorkerSettings.standalone_of(WORKER)
+    plugins = Plugins.discover(worker.plugin_path)
+    key = "consumer.override.group.id"
+
+    def problems(name: str, first: dict[str, str], second: dict[str, str]) -> list[tuple[str, str]]:
+        """The problems of the second, called by this name, while there is ``other`` with the first."""
+        known = KnownConnectors(
+            configs=lambda: [("other", {"connector.class": other, "topics": "t"} | first, 1)],
+            is_source=lambda config: plugins.kind(config) == "source",
+            is_query_sink=lambda config: issubclass(plugins.connector(config), QuerySinkConnector),
+        )
+        permissions = WorkerPermissions.of(worker, plugins, known)
+        config = {"connector.class": own, "name": name, "topics": "t"} | second
+        found = permissions.problems(plugins.catalog, config)
+        if found:
+            with pytest.raises(ConnectError, match="is that of connector other"):
+                permissions.check(plugins.catalog, config)
+        else:
+            permissions.check(plugins.catalog, config)
+        return found
+
+    shared = {key: "shared"}
+    assert [name for name, _ in problems("n", shared, shared)] == [key] * refused
+    assert [name for name, _ in problems("n", {}, {key: "connect-other"})] == [key] * refused
+    assert [name for name, _ in problems("n", {key: "connect-n"}, {})] == ["name"] * refused
+    for first, second in (({}, {}), (shared, {}), ({}, shared), (shared, {key: "another"})):
+        assert problems("n", first, second) == []
+    assert problems("other", shared, shared) == [], "its own configuration is no other connector's"
+    assert problems("n", shared, shared | {"consumer.override.bootstrap.servers": "elsewhere:1"}) == []

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 
 from penstock.api.errors import ConfigError
 from penstock.api.processes import ENVIRONMENT
+from penstock.api.query import QuerySinkConnector
 from penstock.core.config.overrides import PRODUCER
 from penstock.core.herder import Herder
 from penstock.core.model.events import LoopEvent
@@ -328,9 +329,16 @@ class Worker:
             ],
             active=lambda: self._herder.statuses.topics.pairs(),
             is_source=lambda config: self._plugins.kind(config) == "source",
+            is_query_sink=self._is_query_sink,
             resolve=lambda config: self._configurations.resolve(config),
             cluster_id=self._cluster_id,
         )
+
+    def _is_query_sink(self, config: Mapping[str, str]) -> bool:
+        try:
+            return issubclass(self._plugins.connector(config), QuerySinkConnector)
+        except Refused:
+            return False
 
     def _connector(self, name: str) -> Connected | None:
         known = self._herder.state.connectors.get(name)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.api.config import with_prefix
 from penstock.api.errors import KafkaError
+from penstock.api.query import QuerySinkConnector
 from penstock.core.config.catalog import Kind, PluginClass
 from penstock.core.config.clients import ADMIN_SETTINGS
 from penstock.core.config.internal_topics import (
@@ -49,6 +50,7 @@ log = logging.getLogger(__name__)
 Config = Mapping[str, str]
 Props = Mapping[str, str | None]
 Problem = tuple[str, str]
+GROUP = f"{CONSUMER}group.id"
 _USES = ("configs", "offsets", "statuses", "history", "audit", "cluster-id")
 _AUDIT = "penstock.audit.topic"
 WAIT_S = 10.0
@@ -64,6 +66,8 @@ class KnownConnectors:
     active: Callable[[], Iterable[tuple[str, str]]] = tuple
     """Returns active topics (KIP-558), each with the name of its connector."""
     is_source: Callable[[Config], bool] = lambda config: False
+    is_query_sink: Callable[[Config], bool] = lambda config: False
+    """Returns whether it is a sink whose task is a query, which keeps its position in its group."""
     resolve: Callable[[Config], dict[str, str]] = dict
     """Replaces references to config providers. May block."""
     cluster_id: Callable[[], str] = str
@@ -151,6 +155,7 @@ class WorkerTopics:
         return [
             *topic_problems(found.java_name, given, source, internal, cluster_of),
             *self._of_offsets(found.java_name, given, source, internal),
+            *(() if source else self._of_group(found, given)),
             *(name_problems(given, self._names(given.get("name", ""))) if _has_names(given) else ()),
         ]
 
@@ -211,6 +216,39 @@ class WorkerTopics:
                 others.add(name)
         if others - {own}:
             yield OFFSETS_TOPIC, f"{topic} has records of other connectors: name a topic for offsets alone"
+
+    def _of_group(self, found: PluginClass, props: Config) -> Iterator[Problem]:
+        """Yield a group that another sink of this worker's group has, if one of the two is a query: its position is the
+        group's offsets with their metadata, and the other's commits would replace it. Ordinary sinks may share a group.
+        """
+        own, query = props.get("name"), isinstance(found.type, type) and issubclass(found.type, QuerySinkConnector)
+        if own is None:
+            return
+        group, brokers = self._group_of(own, props)
+        for name, config, _ in self.known.configs():
+            if name == own or (GROUP not in props and GROUP not in config):
+                continue
+            try:
+                resolved = self.known.resolve(config) if "${" in config.get(GROUP, "") else config
+            except (KafkaError, ValueError, OSError) as error:
+                log.warning("The consumer group of connector %s is not known: %s", name, error)
+                continue
+            its_group, its_brokers = self._group_of(name, resolved)
+            if group != its_group or brokers.isdisjoint(its_brokers) or self.known.is_source(config):
+                continue
+            if query or self.known.is_query_sink(config):
+                yield (
+                    GROUP if GROUP in props else "name",
+                    f"Consumer group {group} is that of connector {name}, and {own if query else name} keeps its "
+                    "position in its group alone: each would continue at the other's position. Use a group that no "
+                    "other connector has",
+                )
+
+    def _group_of(self, name: str, props: Config) -> tuple[str, frozenset[str]]:
+        """Return the consumer group of a sink and the addresses of its brokers."""
+        given = {key: props[key] for key in (GROUP, f"{CONSUMER}bootstrap.servers") if key in props}
+        settings = connector_consumer(self.settings.config, {**given, "name": name}, "")
+        return settings["group.id"], frozenset(each.strip() for each in bootstrap_servers(settings).split(","))
 
     def _names(self, connector: str | None = None) -> WorkerNames:
         worker, group = self.settings.config, self.settings.group
