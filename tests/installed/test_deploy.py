@@ -14,7 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from penstock.core.config.permissions.rules import PATHS_ALLOWED
+from penstock.api.paths import PATHS_ALLOWED
 from penstock.settings import load_settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

@@ -11,7 +11,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-from penstock.core.config.permissions.rules import PATHS_ALLOWED
+from penstock.api.paths import PATHS_ALLOWED
 from penstock.settings import ConfigTransformer, load_settings
 from penstock.settings.providers import BUILT_IN
 from support.helm import JARS, HelmError, lint, template
