@@ -21,7 +21,8 @@ from penstock.connectors.jdbc.source.windows import Extent, Select
 from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
 from penstock.spark.query.jdbc.source.task import JdbcSource
 from penstock.spark.query.safe import Safe
-from support.postgres import Postgres
+from support.machine import missing
+from support.postgres import Postgres, binaries
 from support.spark.queries import SECONDS
 from support.spark.transactions import Bench, Looks
 from support.tasks.runs import eventually
@@ -212,3 +213,55 @@ def test_negative_numbers_are_read_once_no_transaction_can_commit_lesser_ones(lo
     eventually(source.next_read, SECONDS)
     source.position = TablePosition(-5)
     assert source.next_read() is None
+
+
+@pytest.fixture
+def own() -> Iterator[Postgres]:
+    """A server that a test may stop."""
+    if binaries() is None:
+        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
+    server = Postgres.make(max_prepared_transactions="4")
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+HORIZON = {"mode": "incrementing", "incrementing.column.name": "id", "penstock.snapshot.horizon": "true"}
+
+
+def test_a_prepared_transaction_is_waited_for_across_a_restart_of_the_server(looks: Looks, own: Postgres) -> None:
+    own.execute("CREATE TABLE late (id SERIAL); INSERT INTO late DEFAULT VALUES")
+    source = looks.source(own.url, SourceTable("", "public", "late"), **HORIZON)
+    eventually(source.next_read, SECONDS)
+    source.position = TablePosition(1)
+    own.execute("BEGIN; INSERT INTO late DEFAULT VALUES; PREPARE TRANSACTION 'late';")
+    own.execute("INSERT INTO late DEFAULT VALUES")
+    assert source.next_read() is None
+    own.stop()
+    own.start()
+
+    def look() -> list[Any]:
+        """Return what is read next, in a list; an empty one while the server is not there."""
+        try:
+            return [source.next_read()]
+        except DatabaseError:
+            return []
+
+    assert [eventually(look, SECONDS) for _ in range(3)] == [[None]] * 3
+    own.execute("COMMIT PREPARED 'late'")
+    assert eventually(source.next_read, SECONDS) is not None
+
+
+def test_a_replica_which_shows_no_transactions_of_its_primary_is_refused(looks: Looks, own: Postgres) -> None:
+    own.execute("CREATE TABLE there (id SERIAL); INSERT INTO there DEFAULT VALUES")
+    replica = own.standby()
+    try:
+        source = looks.source(replica.url, SourceTable("", "public", "there"), **HORIZON)
+        with pytest.raises(ConnectError, match="is a replica, which does not show the transactions of its primary"):
+            source.next_read()
+        without = HORIZON | {"penstock.snapshot.horizon": "false"}
+        assert looks.source(replica.url, SourceTable("", "public", "there"), **without).next_read() is not None
+    finally:
+        replica.remove()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.api.errors import ConnectError
+from penstock.connectors.jdbc.source.definition import HORIZON
 from penstock.connectors.jdbc.source.offsets import QUERY, TablePosition
 from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
 from penstock.connectors.jdbc.source.tables import SourceTable, columns_for
@@ -24,12 +25,15 @@ _TIME_UNIT = 1_000_000
 
 
 _RUNNING = """
-SELECT l.virtualtransaction FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+SELECT 'started ' || extract(epoch FROM pg_postmaster_start_time())
+UNION ALL SELECT 'replica' WHERE pg_is_in_recovery()
+UNION ALL SELECT l.virtualtransaction FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
 WHERE l.locktype IN ('virtualxid', 'transactionid') AND l.mode = 'ExclusiveLock'
 AND l.pid IS DISTINCT FROM pg_backend_pid()
 AND (a.datname IS NULL OR a.datname = current_database())
 AND a.backend_type IS DISTINCT FROM 'autovacuum worker'
 """
+"""In one statement, so that the transactions are those of the server that it names."""
 
 
 class Horizon:
@@ -38,16 +42,33 @@ class Horizon:
     A number or a time is given to a row before its transaction commits. So what is seen at some moment is complete only
     when all transactions that ran at that moment have ended. Which those are tell the locks on virtual transaction ids,
     which every user may read; the ids of transactions (``xmin``) don't, since a transaction gets its own late.
+
+    A prepared transaction outlives its server, and has another virtual id once that has started again: what ran before
+    is then asked for again. A replica does not show the transactions of its primary.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._settled: int | None = None
         self._pending: tuple[int, frozenset[str]] | None = None
+        self._started = ""
+        """The start of the server that the transactions in ``_pending`` are of."""
 
     def reach(self, seen: int) -> int | None:
-        """Return how far it is safe to read; ``seen``: what was seen before this call. None if nothing is safe yet."""
-        running = frozenset(self._database.texts(_RUNNING))
+        """Return how far it is safe to read; ``seen``: what was seen before this call. None if nothing is safe yet.
+
+        Raises ConnectError for a replica.
+        """
+        started, *found = self._database.texts(_RUNNING)
+        if "replica" in found:
+            raise ConnectError(
+                f"The server of connection.url is a replica, which does not show the transactions of its primary that "
+                f"can still commit earlier rows: {HORIZON}=true needs the primary. Name it in connection.url, or set "
+                f"{HORIZON}=false with timestamp.delay.interval.ms"
+            )
+        running = frozenset(found)
+        if started != self._started:
+            self._pending, self._started = None, started
         if self._pending is not None and not self._pending[1] & running:
             self._settled, self._pending = self._pending[0], None
         if not running:
