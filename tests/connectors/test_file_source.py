@@ -207,6 +207,29 @@ def test_a_truncated_file_is_read_from_its_beginning(tmp_path: Path, reading: St
     assert task.lines() == ["new"]
 
 
+@pytest.mark.parametrize("start", [None, 4])
+@pytest.mark.parametrize("size", [1, 400])
+def test_a_file_that_is_truncated_and_longer_again_is_read_from_its_beginning(
+    tmp_path: Path, reading: Start, caplog: pytest.LogCaptureFixture, start: int | None, size: int
+) -> None:
+    """As by logrotate's copytruncate, before the source has looked."""
+    file = tmp_path / "in"
+    before = ["one", "two" * size]
+    file.write_text("".join(f"{line}\n" for line in before))
+    task = reading(file, start)
+    assert task.lines() == before[0 if start is None else 1 :]
+    after = [f"{size}-{n}" for n in range(300)]
+    with file.open("r+") as out:
+        out.truncate()
+        out.write("".join(f"{line}\n" for line in after))
+    assert task.lines() == after
+    assert "was truncated and written again; reading it again from its beginning" in caplog.text
+    with file.open("a") as out:
+        out.write("next\n")
+    assert task.lines() == ["next"]
+    assert caplog.text.count("written again") == 1
+
+
 def test_a_position_beyond_the_end_waits_as_in_java(
     tmp_path: Path, reading: Start, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,7 +8,8 @@ If the file is replaced or truncated, Java keeps reading the one that it has ope
 - A file that does not exist yet, or was deleted, is retried until it is there.
 - A file that was replaced (renamed and recreated, as log rotation does) is read to its end, the last line even without
   an end; then the new one is read from its beginning.
-- A file that has become shorter than what was read of it (truncated in place) is read again from its beginning.
+- A file that has become shorter than what was read of it (truncated in place) is read again from its beginning, and
+  also one that has been truncated and is as long again: the last bytes that were read are compared.
 - A stored position beyond the end of the file at the start is left as it is, as in Java: lines are sent once the file
   is longer than that.
 """
@@ -75,6 +76,8 @@ SOURCE_CONFIG = (
 )
 
 _BLOCK = 1 << 20
+_TAIL = 256
+"""How many of the last bytes that were read are compared with the file's before more of it is taken."""
 
 
 class FileStreamSourceTask(SourceTask):
@@ -94,6 +97,9 @@ class FileStreamSourceTask(SourceTask):
         self._missing = False
         self._empty = 0
         """Consecutive polls without records."""
+        self._seen = 0
+        self._tail = b""
+        """The last bytes before ``_seen``, up to where the file has been read."""
         self._taken: Sequence[dict[str, int]] = ()
         """The positions of the last batch."""
 
@@ -177,7 +183,16 @@ class FileStreamSourceTask(SourceTask):
         self._file.seek(position)
         self._lines.start_at(position)
         self._seen = min(position, size)
+        self._tail = self._bytes_before(self._file, self._seen, _TAIL)
         return True
+
+    def _bytes_before(self, file: BinaryIO, position: int, count: int) -> bytes:
+        """Return as many of the file's bytes before this position. Raises ConnectError."""
+        count = min(count, position)
+        try:
+            return os.pread(file.fileno(), count, position - count)
+        except OSError as e:
+            raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
 
     def _stored_position(self) -> int:
         offset = self.context.offset_reader.offset(self._partition) or {}
@@ -199,26 +214,27 @@ class FileStreamSourceTask(SourceTask):
             block = file.read(_BLOCK)
         except OSError as e:
             raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
-        if block:
+        if not block:
+            self._follow(file)
+        elif self._bytes_before(file, self._seen, len(self._tail)) != self._tail:
+            self._truncated(file, "was truncated and written again")
+        else:
             self._lines.feed(block)
             self._seen = file.tell()
-        else:
-            self._follow(file)
+            self._tail = (self._tail + block[-_TAIL:])[-_TAIL:]
+
+    def _truncated(self, file: BinaryIO, how: str) -> None:
+        log.warning("File %s %s; reading it again from its beginning", self._name, how)
+        file.seek(0)
+        self._seen, self._taken, self._tail = 0, (), b""
+        self._lines.start_at(0)
 
     def _follow(self, file: BinaryIO) -> None:
         """At the end of the file: check whether it was replaced or truncated."""
         assert self._filename is not None
         opened = os.fstat(file.fileno())
         if opened.st_size < self._seen:
-            log.warning(
-                "File %s was truncated from %d to %d bytes; reading it again from its beginning",
-                self._name,
-                self._seen,
-                opened.st_size,
-            )
-            file.seek(0)
-            self._seen, self._taken = 0, ()
-            self._lines.start_at(0)
+            self._truncated(file, f"was truncated from {self._seen} to {opened.st_size} bytes")
             return
         try:
             named = os.stat(self._filename)
@@ -239,7 +255,7 @@ class FileStreamSourceTask(SourceTask):
             raise ConnectError(f"Couldn't open file {self._name}: {e.strerror}") from e
         log.warning("File %s was replaced; reading the new file from its beginning", self._name)
         file.close()
-        self._file, self._seen, self._taken = new, 0, ()
+        self._file, self._seen, self._taken, self._tail = new, 0, (), b""
         self._lines.start_at(0)
 
 
