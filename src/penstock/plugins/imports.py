@@ -13,7 +13,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 _ONE = threading.RLock()
-"""Of two imports at a time, the second would restore what the first one's plugin has left."""
+"""Held during an import: a second one would take the changes of the first for what was there before."""
 
 
 @contextmanager
