@@ -7,6 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
 import pytest
 
 from support.kafka.client import Kafka
@@ -102,6 +105,38 @@ def test_records_that_do_not_fit_are_dead_letters_with_tolerance(
         found = kafka.read_all(letters)
         assert len(found) == 2
         assert any(b"nothing" in (each.value or b"") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("format", "table", "schema", "misfit"),
+    [
+        ("parquet", {"n": pa.array([1, 300], pa.int32())}, "n TINYINT", "300"),
+        ("orc", {"n": pa.array([1, 3_000_000_000])}, "n INT", "3000000000"),
+        ("orc", {"n": ["1", "x"]}, "n INT", "x"),
+        ("orc", {"n": [1.0, 1.5]}, "n INT", "1.5"),
+    ],
+)
+def test_values_of_other_types_in_files_with_types_are_refused(
+    source: Callable[..., Source], format: str, table: dict[str, Any], schema: str, misfit: str
+) -> None:
+    write = pq.write_table if format == "parquet" else orc.write_table
+    with source(format=format, schema=schema) as one:
+        write(pa.table(table).slice(0, 1), one.folder / f"1.{format}")
+        one.start()
+        assert one.wait(1) == [{"n": 1}]
+        one.batch(0)
+        write(pa.table(table), one.folder / f".2.{format}")
+        (one.folder / f".2.{format}").rename(one.folder / f"2.{format}")
+        trace = one.failure()
+        assert f"{misfit} does not fit column n of type" in trace
+        assert f"2.{format}" in trace
+
+
+def test_a_number_of_json_that_is_too_large_for_a_byte_is_refused(source: Callable[..., Source]) -> None:
+    with source(schema="n TINYINT") as one:
+        put(one, "1.json", '{"n":200}\n')
+        one.start()
+        assert "does not fit the schema" in one.failure()
 
 
 def test_permissive_is_what_spark_means_by_it_if_it_is_asked_for(source: Callable[..., Source]) -> None:

@@ -9,6 +9,7 @@ letter; columns of files with a header are found by their names.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 _CHECKED = frozenset({"json", "csv", "xml"})
 """Formats of texts, whose records may fit a schema or not; of the others Spark reports errors by itself."""
+_BITS: dict[t.DataType, int] = {t.ByteType(): 8, t.ShortType(): 16}
+_WHOLE = (t.ByteType, t.ShortType, t.IntegerType, t.LongType)
 _OWN_CORRUPT = "_corrupt_record"
 _FOREVER = "36500d"
 _REPORT = re.compile(r"penstock malformed (\{.*?\}) in record", re.DOTALL)
@@ -81,14 +84,59 @@ class SourceFiles:
 
     def stream(self) -> DataFrame:
         """Return the stream, with MALFORMED and FILE if it is checked."""
-        if not self.checked:
+        if not self.checked and not self._narrow:
             options = {f"{OPTION}{name}": value for name, value in self.options.items()}
             frame: DataFrame = SparkSourceTask.stream({**self.config, **options}, self.context)
             return frame
         assert self.columns is not None
         reader = self.context.session.readStream.format(self.settings.format).options(**self.options)
-        frame = reader.schema(self.columns).load(self.settings.path)
-        return frame.select("*", f.col("_metadata.file_path").alias(FILE))
+        read = [
+            t.StructField(each.name, t.IntegerType()) if each.name in self._narrow else each for each in self.columns
+        ]
+        frame = reader.schema(t.StructType(read)).load(self.settings.path)
+        if self._narrow:
+            frame = self._narrowed(frame)
+        return frame.select("*", f.col("_metadata.file_path").alias(FILE)) if self.checked else frame
+
+    @property
+    def _narrow(self) -> frozenset[str]:
+        """The columns of one or two bytes in formats for whose larger numbers Spark takes others."""
+        wraps = self.columns is not None and (self.settings.format == "parquet" or self._is_json)
+        return frozenset(each.name for each in self.columns or () if each.dataType in _BITS) if wraps else frozenset()
+
+    @property
+    def _is_json(self) -> bool:
+        return self.checked and self.settings.format == "json"
+
+    def _narrowed(self, frame: DataFrame) -> DataFrame:
+        """Return a frame whose columns of integers have the declared types; of json, too large ones are malformed."""
+        assert self.columns is not None
+        fits = {}
+        for name in self._narrow:
+            bits = _BITS[self.columns[name].dataType]
+            column = f.col(quoted(name))
+            fits[name] = column.isNull() | column.between(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        taken = []
+        for each in self.columns:
+            column = f.col(quoted(each.name))
+            if each.name in fits:
+                value = f.when(fits[each.name], column.cast(each.dataType))
+                if not self._is_json:
+                    text = f.concat(column.cast("string"), f.lit(f" does not fit column {each.name} of "))
+                    where = f.concat(f.lit(f"type {each.dataType.simpleString()} in "), f.col("_metadata.file_path"))
+                    value = value.otherwise(f.raise_error(f.concat(text, where)).cast(each.dataType))
+                column = value.alias(each.name)
+            elif each.name == MALFORMED:
+                others = f.to_json(f.struct(*[quoted(other) for other in self.columns.names if other != MALFORMED]))
+                misfit = f.when(~functools.reduce(lambda one, other: one & other, fits.values()), others)
+                column = f.coalesce(column, misfit).alias(MALFORMED)
+            taken.append(column)
+        return frame.select(*taken)
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each file of a batch is looked at before the batch is read."""
+        return self.by_header or (self.settings.format == "orc" and self.columns is not None)
 
     @property
     def by_header(self) -> bool:
@@ -105,6 +153,8 @@ class SourceFiles:
         """
         if self.by_header:
             frame = self._by_names(frame, files)
+        if self.settings.format == "orc" and self.columns is not None:
+            frame = self._by_types(frame, files)
         if not self.checked:
             return frame if select is None else select.of(frame)
         if not self.tolerates:
@@ -229,6 +279,45 @@ class SourceFiles:
                 taken.append(f.col(quoted(name)))
         return frame.select(*taken)
 
+    def _by_types(self, frame: DataFrame, files: Sequence[str]) -> DataFrame:
+        """Return the rows of ORC files, of whose values Spark makes nulls or others where the types differ."""
+        assert self.columns is not None
+        groups: dict[tuple[tuple[str, t.DataType], ...], list[str]] = {}
+        for file in files:
+            reader = self.context.session.read.options(__globPaths__="false")
+            own = {each.name.casefold(): each.dataType for each in reader.orc(_path(file)).schema}
+            pairs = [(each, own.get(each.name.casefold(), each.dataType)) for each in self.columns]
+            differing = tuple((each.name, kind) for each, kind in pairs if _loses(kind, each.dataType))
+            groups.setdefault(differing, []).append(file)
+        if not any(groups):
+            return frame
+        frames = [self._cast(dict(differing), group, frame.columns) for differing, group in groups.items()]
+        return functools.reduce(lambda one, other: one.unionByName(other), frames)
+
+    def _cast(self, kinds: Mapping[str, t.DataType], files: Sequence[str], columns: Sequence[str]) -> DataFrame:
+        assert self.columns is not None
+        reader = self.context.session.read.format("orc").options(**self.options, __globPaths__="false")
+        path = self.settings.path or ""
+        if not re.search(r"[*?\[{]", path):
+            reader = reader.option("basePath", path)
+        read = [t.StructField(each.name, kinds.get(each.name, each.dataType)) for each in self.columns]
+        frame = reader.schema(t.StructType(read)).load([_path(file) for file in files])
+        taken = []
+        for name in columns:
+            column = f.col(quoted(name))
+            if name in kinds:
+                kind = self.columns[name].dataType
+                value = column.try_cast(kind)
+                fits = value.isNotNull()
+                if isinstance(kinds[name], t.NumericType):
+                    fits &= value.cast(kinds[name]) == column
+                text = f.concat(column.cast("string"), f.lit(f" does not fit column {name} of "))
+                where = f.concat(f.lit(f"type {kind.simpleString()} in "), f.col("_metadata.file_path"))
+                error = f.raise_error(f.concat(text, where)).cast(kind)
+                column = f.when(column.isNull(), value).when(fits, value).otherwise(error).alias(name)
+            taken.append(column)
+        return frame.select(*taken)
+
     def _header(self, file: str) -> list[str]:
         """Return the names in a file's header; none if it is empty."""
         lower = {name.casefold() for name in self.options}
@@ -261,6 +350,15 @@ class SourceFiles:
             stream.close()
         line, end, _ = data.partition(b"\n")
         return line if end and line.strip() and line.count(b'"') % 2 == 0 else None
+
+
+def _loses(own: t.DataType, declared: t.DataType) -> bool:
+    """Return whether values of a file's type may be others in a column of the declared one."""
+    if own == declared or not isinstance(declared, t.IntegralType | t.DateType | t.BooleanType | t.TimestampType):
+        return isinstance(own, t.StringType) and isinstance(declared, t.NumericType)
+    if isinstance(own, t.IntegralType) and isinstance(declared, t.IntegralType):
+        return _WHOLE.index(type(own)) > _WHOLE.index(type(declared))
+    return isinstance(own, t.StringType) or (isinstance(own, t.NumericType) and isinstance(declared, t.IntegralType))
 
 
 def _path(uri: str) -> str:

@@ -240,8 +240,8 @@ class QuerySource(SourceTask, RuntimeHooks):
         try:
             with self._control.calls.entered("batch"):
                 records = TopicRecordMaker(self._shape.topic, self._records, self._partition, {BATCH: self._committed})
-                by_header = self._files is not None and self._files.by_header
-                files = self._notes.files_of(number) if by_header or self._limits.folders is not None else []
+                one_by_one = self._files is not None and self._files.one_by_one
+                files = self._notes.files_of(number) if one_by_one or self._limits.folders is not None else []
                 self._limits.check_files(files)
                 if self._files is None:
                     rows = self._shaped(frame)
