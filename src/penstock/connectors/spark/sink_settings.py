@@ -15,6 +15,7 @@ from penstock.api.validators import ValidString, at_least
 
 OPTION = "option."
 RECORD_KEY = "record_key"
+ON_DATA_LOSS = "on.data.loss"
 
 SINK_CONFIG = (
     ConfigDef()
@@ -127,6 +128,15 @@ SINK_CONFIG = (
         at_least(1),
         Importance.LOW,
         "How many records a batch has at most.",
+    )
+    .define(
+        ON_DATA_LOSS,
+        ConfigType.STRING,
+        "continue",
+        ValidString("continue", "fail"),
+        Importance.MEDIUM,
+        "What to do if records were deleted before they were read, by retention or with their topic. continue: name "
+        "their offsets in the status and the log, and read on. fail: the task fails and says so.",
     )
 )
 

@@ -168,6 +168,8 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "penstock-newest-record-timestamp": "Sources: the timestamp of the newest record, in milliseconds since 1970",
         "penstock-last-error-timestamp": "The last error that did not end the task, in milliseconds since 1970",
         "penstock-log-lines-dropped-total": "Log lines of the task that were dropped, since they were too many",
+        "penstock-gaps-total": "Sinks that are queries: gaps in what they read, of records deleted before that",
+        "penstock-gap-offsets-total": "Sinks that are queries: offsets in these gaps",
         "penstock-stage-seconds-total": "Seconds spent in the stage that the label names",
         "penstock-place-position": "The task's position in a partition or another part of what it reads",
         "penstock-place-behind": "The distance from that position to the end of that part, in the label's unit",

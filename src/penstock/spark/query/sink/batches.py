@@ -15,6 +15,7 @@ from penstock.pipeline.task import TaskControl
 from penstock.pipeline.telemetry.places import Places, of_topic
 from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.progress_report import shares
+from penstock.spark.query.sink.gaps import Gaps
 from penstock.spark.query.sink.offsets import QueryOffsets
 from penstock.spark.query.sink.progress import GroupProgress, Partition, Span, new_epoch, root_of
 from penstock.spark.query.sink.topics import KafkaReader, Topics
@@ -73,6 +74,7 @@ class QueryReport:
     """Called before each batch, in the thread that writes it."""
     written: Callable[[], None]
     """Called after each batch, in that thread."""
+    gaps: Gaps
 
 
 class Batches:
@@ -110,7 +112,9 @@ class Batches:
             progress = self._progress(partitions)
         self._version = progress.version
         # A partition without a committed offset goes on where this run has begun, as a consumer does.
-        self.position = self._input.topics.starts(partitions, {**self.position, **self._input.group.offsets})
+        known = {**self.position, **self._input.group.offsets}
+        self.position = self._input.topics.starts(partitions, known)
+        self._report.gaps.started(known, self.position)
 
     def _progress(self, partitions: list[Partition]) -> GroupProgress:
         """Where to continue, by the group and by what the target knows."""
@@ -163,11 +167,14 @@ class Batches:
                 group.begin(version, span)
 
         started = time.monotonic()
+        gaps, topics = self._report.gaps, self._input.topics
+        there = gaps.before(topics, span)
         group.begin(version, span)
         begun = time.monotonic()
         with calls.entered("a batch of the query"):
             totals = self._writer.write(records, version, confirm)
         written = time.monotonic()
+        gaps.after(topics, span, there)
         metrics.traces.read(list(totals.traceparents))
         metrics.traces.stage("write", written - begun)
         self._count(totals, written - begun)

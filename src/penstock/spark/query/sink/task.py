@@ -18,7 +18,7 @@ from penstock.api.errors import RetriableError
 from penstock.api.paths import PathReader
 from penstock.api.query import QuerySinkTask
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
-from penstock.connectors.spark.sink_settings import SinkSettings
+from penstock.connectors.spark.sink_settings import ON_DATA_LOSS, SinkSettings
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.client_settings import connector_consumer, consumer_group
 from penstock.kafka.clients import consumer_config, make_admin, new_consumer
@@ -40,6 +40,7 @@ from penstock.spark.query.limits import QueryLimits
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.batches import Pace, QueryInput, QueryReport, SinkWriter
 from penstock.spark.query.sink.direct import DirectWriter, direct_value, goes_direct
+from penstock.spark.query.sink.gaps import Gaps
 from penstock.spark.query.sink.offsets import QueryOffsets, committing_producer
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, SinkQuery
@@ -147,19 +148,25 @@ def _run(
     id = TaskId(spec.connector, spec.task)
     group = source.group
 
+    retry, gaps = RetryReport(), Gaps(str(id), metrics, spec.connector_config.get(ON_DATA_LOSS, "").strip() == "fail")
+    shown: str | None = None
+
+    def degraded() -> str | None:
+        return "; ".join(each for each in (group.unfenced, gaps.reason()) if each is not None) or None
+
     def claimed() -> None:
         if group.unfenced is not None:
-            host.running(group.unfenced)
-
-    retry = RetryReport()
+            host.running(degraded())
 
     def written() -> None:
         if (seconds := retry.over()) is not None:
             log.info("%s writes again after retrying for %.0f s", id, seconds)
-        if retries.over():
-            host.running(group.unfenced)
+        nonlocal shown
+        if retries.over() or gaps.reason() != shown:
+            shown = gaps.reason()
+            host.running(degraded())
 
-    report = QueryReport(metrics, TopicReporter(spec, control, host), claimed, entered, written)
+    report = QueryReport(metrics, TopicReporter(spec, control, host), claimed, entered, written, gaps)
     query = SinkQuery(str(id), source, writer, control, report)
 
     def measure() -> None:
@@ -175,7 +182,7 @@ def _run(
         if control.pausing:
             _pause(control, host, query)
             if not control.stopping:
-                host.running(group.unfenced)
+                host.running(degraded())
             continue
         try:
             query.run()

@@ -10,7 +10,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaException, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _OURS = frozenset(
     {
@@ -178,8 +180,23 @@ class Topics:
                 found[partition] = self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=1.0)[1]
         return found
 
+    def firsts(self, partitions: list[Partition]) -> dict[Partition, int]:
+        """Return the first offset of each partition that is there still. Raises ConnectError."""
+        return self._asked(partitions, lambda at: at(OFFSET_BEGINNING))
+
     def _ranges(self, partitions: list[Partition]) -> dict[Partition, tuple[int, int]]:
         """Return the first offset of each partition and the one after its last record, by one request for all."""
+
+        def both(at: Callable[[int], dict[Partition, int]]) -> dict[Partition, tuple[int, int]]:
+            first, end = at(OFFSET_BEGINNING), at(OFFSET_END)
+            return {partition: (first[partition], end[partition]) for partition in partitions}
+
+        return self._asked(partitions, both)
+
+    def _asked(
+        self, partitions: list[Partition], ask: Callable[[Callable[[int], dict[Partition, int]]], dict[Partition, T]]
+    ) -> dict[Partition, T]:
+        """Return the answer of ``ask``, which gets a function that returns offsets at the beginning or the end."""
         whose = "the topics"
 
         def at(where: int) -> dict[Partition, int]:
@@ -193,14 +210,10 @@ class Topics:
                 found[each.topic, each.partition] = each.offset
             return found
 
-        def ask() -> dict[Partition, tuple[int, int]]:
-            first, end = at(OFFSET_BEGINNING), at(OFFSET_END)
-            return {partition: (first[partition], end[partition]) for partition in partitions}
-
         if not partitions:
             return {}
         try:
-            return asked("the offsets of the topics were read", ask, self._aborted)
+            return asked("the offsets of the topics were read", lambda: ask(at), self._aborted)
         except KafkaException as e:
             raise failed(f"The offsets of {whose} can't be read", e.args[0]) from broker_error(e.args[0])
 
