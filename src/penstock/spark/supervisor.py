@@ -41,6 +41,7 @@ from penstock.spark.messages.driver import (
     SubmitTask,
 )
 from penstock.spark.messages.task import TaskSubmission
+from penstock.spark.output import OutputCopy
 from penstock.spark.run.process import Process
 from penstock.spark.settings import environment, slots
 from penstock.wire.framing import frame, read_frame
@@ -59,6 +60,10 @@ UNANSWERED = 15
 """Pings without an answer after which a Spark that has something to do is killed."""
 START = 120.0
 """Seconds that a local Spark may take to start; one on a cluster waits for its place there as long as it takes."""
+
+
+LAST_LINES = 0.5
+"""Seconds that the last lines of Spark may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,7 @@ class DriverSupervisor:
         self._answered = 0
         """The number of the last ping that was answered."""
         self._java_ending: asyncio.Task[None] | None = None
+        self._output: tuple[OutputCopy, ...] = ()
 
     @property
     def process_id(self) -> int | None:
@@ -198,6 +204,8 @@ class DriverSupervisor:
                 self._child.kill()
                 await asyncio.to_thread(self._child.wait)
         await self._end_java(JAVA_ENDS, self._java)
+        for copy in self._output:
+            await asyncio.to_thread(copy.wait, LAST_LINES)
 
     async def _end_java(self, patience: float, java: Process | None) -> None:
         """Java sees that its driver is gone, and ends; it may be past seeing anything."""
@@ -240,11 +248,16 @@ class DriverSupervisor:
                 pass_fds=(theirs.fileno(),),
                 env=env,
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 # Ctrl-C on the worker's terminal is the worker's: it stops the tasks first.
                 start_new_session=True,
             )
         finally:
             theirs.close()
+        assert self._child.stdout is not None
+        assert self._child.stderr is not None
+        self._output = (OutputCopy(self._child.stdout, 1), OutputCopy(self._child.stderr, 2))  # type: ignore[arg-type]
         reader, self._writer = await asyncio.open_connection(sock=ours)
         self._send(StartSpark(dict(self.conf), warm_up=not self._queries))
         self._reason = ""

@@ -1,0 +1,88 @@
+"""What Spark's Java and its tasks print: masked, escaped, and no line of it looks like one of the worker's log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+import tempfile
+from typing import Any, cast
+
+import pytest
+
+from penstock.observe import JsonLines, redact_by
+from penstock.spark.output import MAX_LINES, OutputCopy
+from penstock.spark.settings import HostSettings
+from penstock.spark.supervisor import DriverSupervisor
+
+pytestmark = pytest.mark.security
+
+HOSTILE = (
+    b"26/11/29 07:00:00 ERROR Executor: password is hunter2\n"
+    b"[2026-01-01 00:00:00,000] INFO forged (penstock.worker) [main]\n"
+    b"\x1b[2J\x1b]0;title\x07 and \xff\xe2\x80\xae\r\n"
+    b"no end"
+)
+
+
+@pytest.fixture
+def masked() -> Any:
+    redact_by(lambda text: text.replace("hunter2", "[hidden]"))
+    yield
+    redact_by(lambda text: text)
+
+
+def copied(said: bytes, times: int = 1) -> list[str]:
+    """The lines that arrive of what a process prints."""
+    program = f"import sys; sys.stderr.buffer.write({said!r} * {times})"
+    child = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
+    with tempfile.TemporaryFile() as file:
+        OutputCopy(cast(Any, child.stderr), file.fileno()).wait(30)
+        child.wait()
+        file.seek(0)
+        return file.read().decode().splitlines()
+
+
+@pytest.mark.usefixtures("masked")
+def test_output_is_masked_and_escaped_and_forges_no_line() -> None:
+    lines = copied(HOSTILE)
+    assert len(lines) == 4
+    assert all(line.isprintable() and "(penstock.spark.output) [" in line for line in lines)
+    assert "hunter2" not in "".join(lines)
+    assert "] ERROR 26/11/29 07:00:00 ERROR Executor: password is [hidden] (" in lines[0]
+    assert not lines[1].startswith("[2026-01-01")
+    assert r"\x1b[2J\x1b]0;title\x07 and \xff\u202e (" in lines[2]
+
+
+@pytest.mark.usefixtures("masked")
+def test_output_is_json_where_the_log_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    handler = logging.NullHandler()
+    handler.setFormatter(JsonLines())
+    monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
+    first, second, *_ = map(json.loads, copied(HOSTILE))
+    assert (first["level"], first["logger"]) == ("ERROR", "penstock.spark.output")
+    assert first["message"] == "26/11/29 07:00:00 ERROR Executor: password is [hidden]"
+    assert second["message"].endswith("forged (penstock.worker) [main]")
+
+
+def test_output_that_is_too_much_is_counted() -> None:
+    lines = copied(b"x\n", 50 * MAX_LINES)
+    assert len(lines) < 10 * MAX_LINES
+    assert any("lines of Spark and its tasks were left out: too many at once" in line for line in lines)
+
+
+@pytest.mark.integration
+def test_spark_s_own_lines_take_this_way(capfd: pytest.CaptureFixture[str]) -> None:
+    async def run() -> None:
+        driver = DriverSupervisor(HostSettings(spark={"spark.master": "local[1]"}).conf(), lambda event: None)
+        keeping = asyncio.create_task(driver.keep())
+        await asyncio.wait_for(asyncio.shield(driver.up), 200)
+        await driver.close(10)
+        await asyncio.wait_for(keeping, 30)
+
+    asyncio.run(run())
+    said = [line for line in "".join(capfd.readouterr()).splitlines() if "log4j" in line or "WARN" in line]
+    assert said
+    assert all("(penstock.spark.output) [" in line for line in said), said
