@@ -45,6 +45,13 @@ VALUES = [
     "jdbc:p6spy:postgresql://x/y", "jdbc:mysql://x/y?autoDeserialize=true", "jdbc:duckdb:/etc/x", "Password = hunter2;",
     "jdbc:postgresql://x/y?socketFactory=org.springframework.context.support.ClassPathXmlApplicationContext",
     "\x1b[31m",
+    "file:///etc/passwd", "url:file:/etc/passwd", "jar:file:/etc/x.jar!/y", "/etc/krb5.keytab", "../../etc/ssl/key.pem",
+    'com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true keyTab="/etc/krb5.keytab" principal="a@B";',
+    "x.Login required keyStoreURL='file:/etc/x' a=\"\\057etc\";", "connect-audit", "connect-history", "${dir:/etc:passwd}",
+    "SELECT * FROM batch TABLESAMPLE (1 ROWS), LATERAL (SELECT input_file_name())", "delta.`/etc`", "iceberg.`/etc`",
+    "https://user:hunter2@host/", "DefaultEndpointsProtocol=https;AccountKey=hunter2==", "Bearer hunter2",
+    "-Djavax.net.ssl.trustStore=/etc/passwd", "@/etc/passwd", "-XX:OnError=id", "jdbc:sqlite:/etc/x?attach=/etc/y",
+    "jdbc:derby:memory:x;create=true", "jdbc:oracle:thin:@config-file:///etc/x", "\u202egnp.exe", "a\u2028b",
     "org.apache.kafka.common.security.auth.SaslExtensionsCallback", "/proc/self/environ", "/dev/zero", "x" * 1_100_000,
 ]  # fmt: skip
 KEYS = [
@@ -59,6 +66,12 @@ KEYS = [
     "admin.override.bootstrap.servers", "consumer.override.ssl.truststore.location", "offsets.storage.topic", "query",
     "connection.url", "connection.properties", "dialect.name", "transforms.a.topic.format",
     "option.kafka.sasl.jaas.config",
+    "producer.override.ssl.keystore.location", "consumer.override.ssl.ca.location", "admin.override.ssl.truststore.location",
+    "consumer.override.sasl.jaas.config", "consumer.override.sasl.kerberos.keytab", "penstock.java.opts", "database.sslkey",
+    "consumer.override.sasl.oauthbearer.token.endpoint.url", "consumer.override.sasl.oauthbearer.jwks.endpoint.url",
+    "producer.override.sasl.oauthbearer.assertion.file", "value.converter.schema.registry.ssl.truststore.location",
+    "value.converter.schema.registry.url", "transforms.a.ssl.keystore.location", "schema.history.internal.file.filename",
+    "source.cluster.ssl.truststore.location", "database.ssl.keystore", "keyfile", "config.providers", "option.kafka.group.id",
     "producer.override.interceptor.classes", "consumer.override.client.id", "singer.tap", "singer.config", "dlt.source",
 ]  # fmt: skip
 CLASSES = [

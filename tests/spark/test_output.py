@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.observe import JsonLines, redact_by
+from penstock.observe import JsonLines, TextLines, add_context, redact_by
 from penstock.spark.output import MAX_LINES, OutputCopy
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
@@ -28,10 +28,18 @@ HOSTILE = (
 
 
 @pytest.fixture
-def masked() -> Any:
+def masked(monkeypatch: pytest.MonkeyPatch) -> Any:
+    log_format(monkeypatch, TextLines())
     redact_by(lambda text: text.replace("hunter2", "[hidden]"))
     yield
     redact_by(lambda text: text)
+
+
+def log_format(monkeypatch: pytest.MonkeyPatch, formatter: logging.Formatter) -> None:
+    handler = logging.NullHandler()
+    handler.addFilter(add_context)
+    handler.setFormatter(formatter)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
 
 
 def copied(said: bytes, times: int = 1) -> list[str]:
@@ -58,13 +66,18 @@ def test_output_is_masked_and_escaped_and_forges_no_line() -> None:
 
 @pytest.mark.usefixtures("masked")
 def test_output_is_json_where_the_log_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    handler = logging.NullHandler()
-    handler.setFormatter(JsonLines())
-    monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
+    log_format(monkeypatch, JsonLines())
     first, second, *_ = map(json.loads, copied(HOSTILE))
     assert (first["level"], first["logger"]) == ("ERROR", "penstock.spark.output")
     assert first["message"] == "26/11/29 07:00:00 ERROR Executor: password is [hidden]"
     assert second["message"].endswith("forged (penstock.worker) [main]")
+
+
+def test_without_a_log_no_line_controls_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    lines = copied(HOSTILE)
+    assert len(lines) == 4
+    assert all(line.isprintable() and line.endswith(" (penstock.spark.output)") for line in lines)
 
 
 def test_output_that_is_too_much_is_counted() -> None:
@@ -74,7 +87,9 @@ def test_output_that_is_too_much_is_counted() -> None:
 
 
 @pytest.mark.integration
-def test_spark_s_own_lines_take_this_way(capfd: pytest.CaptureFixture[str]) -> None:
+def test_spark_s_own_lines_take_this_way(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    log_format(monkeypatch, TextLines())
+
     async def run() -> None:
         driver = DriverSupervisor(HostSettings(spark={"spark.master": "local[1]"}).conf(), lambda event: None)
         keeping = asyncio.create_task(driver.keep())

@@ -1,8 +1,8 @@
 """Output of Spark's driver and Java, and of the processes that they start on this machine.
 
-It has texts of plugins, sources and connectors, so it takes the way of all lines of the log: masked, escaped, and each
-line with a beginning that no text of it can make. Standard output and error stay what they are. Executors of a cluster
-write into files of Spark's, on other machines.
+It has texts of plugins, sources and connectors, so each line is made by the formatter of the worker's log: masked,
+escaped, and with a beginning that no text of it can make. Standard output and error stay what they are. Executors of a
+cluster write into files of Spark's, on other machines.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import re
 import threading
 import time
 from typing import BinaryIO
-
-from penstock.observe import TextLines, add_context
 
 MAX_LINE = 1 << 16
 """Maximum of bytes of a line; a longer one is written as several."""
@@ -59,17 +57,16 @@ class OutputCopy:
         if found := _LEVEL.match(text):
             self._level = _NUMBERS[found[1]]
         record = logging.LogRecord(LOGGER, self._level, "", 0, "%s", (text,), None)
-        add_context(record)
-        data = (_formatter().format(record) + "\n").encode("utf-8", "backslashreplace")
+        data = (_formatted(record) + "\n").encode("utf-8", "backslashreplace")
         with contextlib.suppress(OSError):  # nobody reads it; what comes next has to be taken, or Java would wait
             while data:
                 data = data[os.write(self._to, data) :]
 
 
-def _formatter() -> logging.Formatter:
-    """Return the format of this worker's log."""
-    given = (handler.formatter for handler in logging.getLogger().handlers)
-    return next((each for each in given if type(each).__module__ == TextLines.__module__), _PLAIN)
-
-
-_PLAIN = TextLines()
+def _formatted(record: logging.LogRecord) -> str:
+    """Return the line by the first formatter of the root logger, which is the log's; elsewhere in ASCII."""
+    for handler in logging.getLogger().handlers:
+        if handler.formatter is not None:
+            handler.filter(record)  # adds what the formatter needs
+            return handler.formatter.format(record)
+    return f"{record.levelname} {ascii(record.getMessage())[1:-1]} ({record.name})"
