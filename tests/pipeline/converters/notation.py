@@ -92,7 +92,8 @@ def result(case: dict[str, Any]) -> Any:
 
 def converter(case: dict[str, Any]) -> Converter:
     subject: Converter = CONVERTERS[case["converter"]]()
-    subject.configure(case.get("config", {}), is_key=False)
+    coercion = {"penstock.coercion": "java"} if case["converter"].endswith("JsonConverter") else {}
+    subject.configure({**case.get("config", {}), **coercion}, is_key=False)
     return subject
 
 

@@ -29,8 +29,8 @@ from penstock.api.schema import (
     struct,
 )
 from penstock.java.numbers import float_text
-from penstock.pipeline.converters.scalar_nodes import wrapped
 from penstock.pipeline.converters.simple_header import SimpleHeaderConverter
+from penstock.values.numeric import wrapped
 from pipeline.converters.json_values import converter
 
 ROW = struct(("a", INT64), ("b", STRING))
@@ -137,7 +137,8 @@ def test_the_head_of_an_envelope_is_known_by_its_bytes_only_where_it_is_whole():
 
 def test_a_schema_that_is_given_twice_is_the_last_one():
     twice = b'{"schema":' + INT32_JSON + b',"payload":1,"schema":' + STRING_JSON + b"}"
-    schemas, values = read(converter(), *envelope(INT32_JSON, b"1"), twice, *envelope(INT32_JSON, b"2"))
+    subject = converter(penstock_coercion="java")
+    schemas, values = read(subject, *envelope(INT32_JSON, b"1"), twice, *envelope(INT32_JSON, b"2"))
     assert values == [1, None, 2]
     assert [schema.type.value for schema in schemas] == ["int32", "string", "int32"]
 
@@ -376,7 +377,8 @@ def test_floats_are_rounded_once():
 
 
 def test_numbers_of_as_many_digits_as_jackson_reads():
-    assert read(converter(schemas_enable="false"), b"1" * 1000)[1] == [wrapped(int("1" * 1000), 64)]
+    subject = converter(schemas_enable="false", penstock_coercion="java")
+    assert read(subject, b"1" * 1000)[1] == [wrapped(int("1" * 1000), 64)]
 
 
 @pytest.mark.parametrize("case", JSON_ERRORS)

@@ -82,7 +82,7 @@ def both_ways(subject: JsonConverter, data: list[bytes]) -> tuple[Any, Any]:
 
 @given(objects_of_one_shape())
 def test_maps(data):
-    (schemas, values), one_by_one = both_ways(converter(schemas_enable="false"), data)
+    (schemas, values), one_by_one = both_ways(converter(schemas_enable="false", penstock_coercion="java"), data)
     assert [spelled(value) for value in values] == [spelled(value) for _, value in one_by_one]
     assert to_strings(schemas, values) == [to_string(None, value) for value in values]
 
@@ -106,7 +106,7 @@ ROWS = st.fixed_dictionaries(
 
 @given(st.lists(ROWS, min_size=1, max_size=4))
 def test_structs_in_envelopes(rows):
-    subject = converter()
+    subject = converter(penstock_coercion="java")
     first = b'{"schema":' + ROW_JSON + b',"payload":{"id":1,"user":"u","amount":1.0,"n":1}}'
     assert subject.to_connect_batch(["t"], [()], [first])[0] == [ROW]
     data = [b'{"schema":' + ROW_JSON + b',"payload":' + orjson.dumps(row) + b"}" for row in rows]
@@ -127,7 +127,7 @@ OPTIONAL_FIELDS = (
 
 @given(st.lists(st.fixed_dictionaries({name: st.none() | kind for name, _, _, kind in OPTIONAL_FIELDS}), min_size=1))
 def test_nulls_in_structs(rows):
-    subject = converter()
+    subject = converter(penstock_coercion="java")
     fields = [{"type": kind, "optional": True, "field": name} for name, _, kind, _ in OPTIONAL_FIELDS]
     schema = {"type": "struct", "optional": False, "fields": fields}
     data = [orjson.dumps({"schema": schema, "payload": row}) for row in rows]
@@ -153,9 +153,10 @@ INNER_NODES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.parametrize("java", [True, False])
 @pytest.mark.parametrize("name", CONTAINERS)
 @given(data=st.data())
-def test_structs_and_arrays_in_structs(name, data):
+def test_structs_and_arrays_in_structs(name, java, data):
     schema, others = CONTAINERS[name]
     row = struct((name, schema))
     usual = others if schema.type is SchemaType.ARRAY else INNER_NODES
@@ -163,7 +164,7 @@ def test_structs_and_arrays_in_structs(name, data):
     odd = others | values | INNER_NODES.map(lambda node: dict(list(node.items())[1:]))
     some = data.draw(st.sampled_from([values, values | st.none(), odd]))
     nodes = data.draw(st.lists(st.fixed_dictionaries({name: some}), min_size=1, max_size=4))
-    reader = JsonReader(True, 10)
+    reader = JsonReader(True, 10, java)
     table, alone = (
         either(lambda: reader.table(row, again(nodes))),
         either(lambda: list(map(reader.reader(row), again(nodes)))),
@@ -207,7 +208,7 @@ def test_envelopes_of_several_schemas(cache, batches):
 
 def test_nulls_among_objects():
     data = [b'{"id":1}', None, b'{"id":2}', None]
-    (schemas, values), one_by_one = both_ways(converter(schemas_enable="false"), data)
+    (schemas, values), one_by_one = both_ways(converter(schemas_enable="false", penstock_coercion="java"), data)
     assert (schemas, values) == ([None] * 4, [{"id": 1}, None, {"id": 2}, None])
     assert values == [value for _, value in one_by_one]
     with pytest.raises(DataError):
@@ -247,7 +248,7 @@ def test_columns_are_what_objects_of_one_shape_become():
 @pytest.mark.parametrize("other", [b"[]", b"null", b"3", b'{"id":1,"more":2}', b"{}", b'{"other":1}'])
 def test_values_of_another_shape_are_a_list(other):
     data = [b'{"id":1}', other]
-    (_, values), one_by_one = both_ways(converter(schemas_enable="false"), data)
+    (_, values), one_by_one = both_ways(converter(schemas_enable="false", penstock_coercion="java"), data)
     assert isinstance(values, list)
     assert values == [value for _, value in one_by_one]
 

@@ -12,7 +12,7 @@ from penstock.pipeline.converters import JsonConverter
 
 def read(data: bytes) -> Any:
     subject = JsonConverter()
-    subject.configure({}, is_key=False)
+    subject.configure({"penstock.coercion": "java"}, is_key=False)
     _, [value] = subject.to_connect_batch(["t"], [()], [data])
     return value
 

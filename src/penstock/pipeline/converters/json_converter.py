@@ -26,6 +26,7 @@ from penstock.java.jackson.reading import dumps, loads, parse
 from penstock.java.jackson.scanner import too_deep
 from penstock.pipeline.converters import json_columns
 from penstock.pipeline.converters.base import AnyConverter, converter_settings
+from penstock.pipeline.converters.coercion import define_coercion, is_java
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.json_schema import read_schema, show_schema
 from penstock.pipeline.converters.json_writer import JsonWriter
@@ -98,14 +99,14 @@ class JsonConverter(AnyConverter):
             "When set to true, the default value is used, otherwise null is used.",
             display_name="Replace null with default",
         )  # fmt: skip
-        return settings
+        return define_coercion(settings)
 
     def set_up(self, settings: dict[str, Any]) -> None:
         self.schemas_enabled: bool = settings["schemas.enable"]
         self.cache_size: int = max(settings["schemas.cache.size"], 1)
         defaults: bool = settings["replace.null.with.default"]
         self._write = JsonWriter(settings["decimal.format"].upper() == "NUMERIC", defaults, self.cache_size)
-        self._read = JsonReader(defaults, self.cache_size)
+        self._read = JsonReader(defaults, self.cache_size, is_java(settings))
         self._heads: dict[Schema, bytes] = {}
         self._schemas: dict[bytes, Schema | None] = {}
         self._same: dict[Schema, Schema] = {}

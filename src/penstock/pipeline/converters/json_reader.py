@@ -1,7 +1,8 @@
 """From parsed JSON to Connect's data: one function per schema, compiled once.
 
-As lenient as Jackson's nodes are: a text where a number should be is 0, a number where a text should be is null, and
-integers are truncated to their type. Objects without a schema become maps in the order of Java's ``HashMap``.
+A node that its schema's type cannot hold is an error. Readers that coerce as Java does are as lenient as Jackson's
+nodes are: a text where a number should be is 0, a number where a text should be is null, and integers are truncated to
+their type. Objects without a schema become maps in the order of Java's ``HashMap``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DECIMAL_NAME, Field, Schema, SchemaType
 from penstock.java.jackson.node import MISSING, Node, node_type
+from penstock.pipeline.converters.coercion import BITS, CoercionError, named
 from penstock.pipeline.converters.json_table import (
     Plain,
     ReadTable,
@@ -24,29 +26,29 @@ from penstock.pipeline.converters.json_table import (
 )
 from penstock.pipeline.converters.nulls_inside import check_inside, checked
 from penstock.pipeline.converters.scalar_nodes import (
-    BITS,
-    DATE_READERS,
+    EXACT,
+    LENIENT,
     InexactError,
     Read,
+    another_kind,
     decimal_reader,
-    integer_reader,
-    read_boolean,
-    read_bytes,
-    read_double,
-    read_float,
-    read_string,
-    wrapped,
 )
 from penstock.values.hash_map import hash_map, in_hash_order
+from penstock.values.numeric import wrapped
 
 _LONG = 2**63
+DATE_NAMES = frozenset(LENIENT.dates)
 
 
 class JsonReader:
-    """The functions of one converter; ``defaults``: in place of nulls, where there are any."""
+    """The functions of one converter; ``defaults``: in place of nulls, where there are any; ``java``: coerce nodes that
+    do not fit as Java does, instead of raising CoercionError.
+    """
 
-    def __init__(self, defaults: bool, cache_size: int) -> None:
-        self.defaults = defaults
+    def __init__(self, defaults: bool, cache_size: int, java: bool = False) -> None:
+        self.defaults, self.java = defaults, java
+        self._scalars = LENIENT if java else EXACT
+        self._free = free_reader(java)
         self.cache_size = max(cache_size, 1)
         self._compiled: dict[Schema, Read] = {}
         self._fields_of: dict[Schema, list[StructField]] = {}
@@ -56,7 +58,7 @@ class JsonReader:
         floats.
         """
         if schema is None:
-            return read_free
+            return self._free
         found = self._compiled.get(schema)
         if found is None:
             if len(self._compiled) >= self.cache_size:
@@ -70,7 +72,7 @@ class JsonReader:
         """
         if schema is None:
             columns = columns_of_maps(nodes)
-            return None if columns is None else read_maps(columns, read_free)
+            return None if columns is None else read_maps(columns, self._free)
         if schema.type is not SchemaType.STRUCT or _is_logical(schema):
             return None
         columns = columns_of_structs(schema, nodes)
@@ -128,21 +130,21 @@ class JsonReader:
     def _compile(self, schema: Schema) -> Read:
         if schema.name == DECIMAL_NAME:
             return decimal_reader(schema)
-        if schema.name in DATE_READERS:
-            return DATE_READERS[schema.name]
+        if schema.name in DATE_NAMES:
+            return self._scalars.dates[schema.name]
         match schema.type:
             case SchemaType.INT8 | SchemaType.INT16 | SchemaType.INT32 | SchemaType.INT64:
-                return integer_reader(BITS[schema.type])
+                return self._scalars.integer(schema.type)
             case SchemaType.FLOAT64:
-                return read_double
+                return self._scalars.double
             case SchemaType.FLOAT32:
-                return read_float
+                return self._scalars.float
             case SchemaType.BOOLEAN:
-                return read_boolean
+                return self._scalars.boolean
             case SchemaType.STRING:
-                return read_string
+                return self._scalars.string
             case SchemaType.BYTES:
-                return read_bytes
+                return self._scalars.bytes
             case SchemaType.ARRAY:
                 return self._array(schema)
             case SchemaType.MAP:
@@ -151,9 +153,11 @@ class JsonReader:
                 return self._struct(schema)
 
     def _array(self, schema: Schema) -> Read:
-        read_item = self.reader(schema.value_schema)
+        read_item, java = self.reader(schema.value_schema), self.java
 
         def read(node: Node) -> list[Any]:
+            if type(node) is not list and not java:
+                raise another_kind(node, "an array", "ARRAY")
             items = node if type(node) is list else node.values() if type(node) is dict else ()
             return [read_item(item) for item in items]
 
@@ -190,7 +194,7 @@ class JsonReader:
 
     def _struct(self, schema: Schema) -> Read:
         plan = self._fields(schema)
-        fields = [(field.name, field.read) for field in plan]
+        fields = [(field.name, field.read if self.java else named(field.read, field.name)) for field in plan]
         names = tuple(name for name, _ in fields)
         types = [_plain_type(field.schema) for field in schema.fields]
         places = [i for i, kind in enumerate(types) if kind is None]
@@ -245,30 +249,39 @@ class JsonReader:
         return read_required
 
 
-def read_free(node: Node) -> Any:
-    """For values without a schema: longs, doubles, texts, booleans, lists and maps. Changes the node itself."""
-    kind = type(node)
-    if kind is dict:
-        for key, item in node.items():
-            kind = type(item)
-            if kind is not str and not (kind is int and -_LONG <= item < _LONG):
-                node[key] = read_free(item)
-        return in_hash_order(node)
-    if kind is str or kind is bool or node is None:
-        return node
-    if kind is int:
-        return node if -_LONG <= node < _LONG else wrapped(node, 64)
-    if kind is list:
-        return [item if type(item) is str else read_free(item) for item in node]
-    if kind is float:
-        if not -_LONG < node < _LONG:
-            raise InexactError
-        return node or 0.0
-    return None if node is MISSING else read_double(node)
+def free_reader(java: bool) -> Read:
+    """Return the function for values without a schema: longs, doubles, texts, booleans, lists and maps. It changes the
+    node itself.
+    """
+    read_double = (LENIENT if java else EXACT).double
+
+    def read(node: Node) -> Any:
+        kind = type(node)
+        if kind is dict:
+            for key, item in node.items():
+                kind = type(item)
+                if kind is not str and not (kind is int and -_LONG <= item < _LONG):
+                    node[key] = read(item)
+            return in_hash_order(node)
+        if kind is str or kind is bool or node is None:
+            return node
+        if kind is int:
+            if not -_LONG <= node < _LONG and not java:
+                raise CoercionError("has an integer of more than 64 bits, which data without a schema cannot hold")
+            return node if -_LONG <= node < _LONG else wrapped(node, 64)
+        if kind is list:
+            return [item if type(item) is str else read(item) for item in node]
+        if kind is float:
+            if not -_LONG < node < _LONG:
+                raise InexactError
+            return node or 0.0
+        return None if node is MISSING else read_double(node)
+
+    return read
 
 
 def _is_logical(schema: Schema) -> bool:
-    return schema.name == DECIMAL_NAME or schema.name in DATE_READERS
+    return schema.name == DECIMAL_NAME or schema.name in DATE_NAMES
 
 
 def _is_array(schema: Schema) -> bool:

@@ -19,6 +19,7 @@ from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.jackson.reading import literal_number, number
 from penstock.java.numbers import float_text
+from penstock.pipeline.converters.coercion import BITS
 from penstock.values.class_names import class_name
 from penstock.values.logical import bytes_of, days_since, millis_of_day, millis_since
 
@@ -82,7 +83,10 @@ class JsonWriter:
 
     def _column(self, schema: Schema | None, column: Sequence[Any]) -> Column:
         kinds = set(map(type, column))
-        fits = (kinds <= _FREE_TYPES or kinds <= _DOUBLES) if schema is None else self._fits(schema, kinds)
+        if schema is None:
+            fits = kinds <= _FREE_TYPES or kinds <= _DOUBLES
+        else:
+            fits = self._fits(schema, kinds) and (int not in kinds or _in_range(schema, column, kinds))
         if fits and (float not in kinds or all(x is None or 1e-3 <= x < 1e7 or number(x) is x for x in column)):
             return column, kinds
         written: list[Any] | None = None
@@ -150,8 +154,10 @@ class JsonWriter:
                 return self._map(schema)
             case SchemaType.STRUCT:
                 return self._struct(schema)
-            case plain:
-                return _checked(schema, _PLAIN_TYPES[plain], None)
+            case SchemaType.BOOLEAN | SchemaType.STRING:
+                return _checked(schema, _PLAIN_TYPES[schema.type], None)
+            case _:
+                return _integer(schema)
 
     def _decimal(self, schema: Schema) -> Write:
         def write(value: Any) -> Any:
@@ -194,6 +200,9 @@ class JsonWriter:
         types = [_plain_type(field.schema) for field in schema.fields]
         places = [i for i, kind in enumerate(types) if kind is None]
         others = [fields[i] for i in places]
+        ranges = [
+            (field.name, _limit(field.schema)) for field, kind in zip(schema.fields, types, strict=True) if kind is int
+        ]
 
         def write(value: Any) -> Any:
             if type(value) is not dict:
@@ -203,11 +212,15 @@ class JsonWriter:
                 for place in places:
                     kinds[place] = None
                 if kinds == types:
-                    if others:
-                        value = value.copy()
-                        for name, write_field in others:
-                            value[name] = write_field(value[name])
-                    return value
+                    for name, limit in ranges:
+                        if not -limit <= value[name] < limit:
+                            break
+                    else:
+                        if others:
+                            value = value.copy()
+                            for name, write_field in others:
+                                value[name] = write_field(value[name])
+                        return value
             get = value.get
             return {name: write_field(get(name)) for name, write_field in fields}
 
@@ -255,6 +268,29 @@ def _checked(schema: Schema, kind: type, convert: Write | None) -> Write:
         return value if convert is None else convert(value)
 
     return write
+
+
+def _integer(schema: Schema) -> Write:
+    limit = _limit(schema)
+
+    def write(value: Any) -> int:
+        if type(value) is not int or not -limit <= value < limit:
+            raise _mismatch(schema, value)
+        return value
+
+    return write
+
+
+def _limit(schema: Schema) -> int:
+    """Integers of this schema are below the limit and not below its negative."""
+    return 1 << BITS[schema.type] - 1
+
+
+def _in_range(schema: Schema, column: Sequence[Any], kinds: set[type]) -> bool:
+    """Whether a column of integers, which may have nulls, has none that its schema cannot hold."""
+    integers = [0, *filter(None, column)] if type(None) in kinds else column
+    limit = _limit(schema)
+    return max(integers) < limit and -limit <= min(integers)
 
 
 def _mismatch(schema: Schema, value: Any) -> DataError:

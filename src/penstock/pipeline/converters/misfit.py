@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema, SchemaType
+from penstock.pipeline.converters.coercion import BITS
 
 _FREE = "None, bool, int, float, str, bytes, list, dict"
 Writer = Callable[[Schema | None], Callable[[Any], Any]]
@@ -23,6 +24,9 @@ def misfit(writer: Writer, schema: Schema | None, value: Any) -> DataError:
         names.append(name)
     where = f"The field {'.'.join(names)}" if names else "It"
     found = "None" if value is None else f"of Python's type {type(value).__name__}"
+    if type(value) is int and schema is not None and schema.type in BITS:
+        limit = 1 << BITS[schema.type] - 1
+        return DataError(f"{where} is an integer that {schema.type.name} cannot hold: expected {-limit} to {limit - 1}")
     if schema is None:
         return DataError(f"{where} is {found}; without a schema, expected one of {_FREE}")
     optional = "" if schema.optional else ", and not optional"

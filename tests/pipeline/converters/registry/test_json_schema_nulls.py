@@ -54,7 +54,7 @@ LACKING = {
 @pytest.mark.parametrize("case", LACKING)
 def test_properties_that_are_not_there_are_null_even_if_they_are_required(case):
     schema, node, value = LACKING[case]
-    assert ValueReader(10).reader(schema)(node) == value
+    assert ValueReader(10, java=True).reader(schema)(node) == value
 
 
 INNER = struct(("b", STRING), ("c", INT64))
@@ -86,5 +86,5 @@ REFUSED_INSIDE = {
 def test_nested_structs_need_their_required_properties(case):
     inner, node, message = REFUSED_INSIDE[case]
     with pytest.raises(DataError) as error:
-        ValueReader(10).reader(struct(("a", inner)))({"a": node})
+        ValueReader(10, java=True).reader(struct(("a", inner)))({"a": node})
     assert str(error.value) == message

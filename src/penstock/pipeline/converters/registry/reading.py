@@ -136,6 +136,8 @@ class MessageReading:
         if values is None:
             try:
                 values = [reader.one(item, start) for item in messages]
+            except DataError:
+                raise
             except Exception as error:
                 raise self._unreadable(run.topic, id, error) from error
         return [reader.schema] * len(messages), values
@@ -145,8 +147,6 @@ class MessageReading:
         message = f"Failed to deserialize data for topic {topic} to {kind}:"
         if isinstance(error, RetriableError):
             return RetriableError(f"{message} {error}")
-        if isinstance(error, DataError):
-            return error
         if isinstance(error, SerializationError):
             return DataError(f"{message} {error}")
         said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

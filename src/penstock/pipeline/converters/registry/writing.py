@@ -77,6 +77,8 @@ class Writing:
         plan = self._plan(topic, schema)
         try:
             messages: list[bytes | None] = list(_written(plan.writer.all, plan.head, values))
+        except DataError:
+            raise  # A value that does not fit its schema is the mapping's own error, as in Java.
         except Exception as error:
             raise self._unwritable(topic, error) from error
         if plan.header is not None:
@@ -94,6 +96,8 @@ class Writing:
             plan = self._plan(topic, schema)
             try:
                 messages.append(_written(plan.writer.one, plan.head, value))
+            except DataError:
+                raise
             except Exception as error:
                 raise self._unwritable(topic, error) from error
             if plan.header is not None:
@@ -104,8 +108,7 @@ class Writing:
         message = f"Failed to serialize {self._format.format} data from topic {topic} :"
         if isinstance(error, RetriableError):
             return RetriableError(f"{message} {error}")
-        # A value that does not fit its schema is the mapping's own DataError, as in Java.
-        return error if isinstance(error, DataError) else DataError(f"{message} {error}")
+        return DataError(f"{message} {error}")
 
     def _plan(self, topic: str, schema: Schema | None) -> _Plan:
         plan = self._plans.get((topic, schema))

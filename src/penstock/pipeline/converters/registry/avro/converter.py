@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.api.config import ConfigDef, ConfigType
 from penstock.api.schema import Schema
+from penstock.pipeline.converters.coercion import define_coercion, is_java
 from penstock.pipeline.converters.registry.access.client import SchemaText
 from penstock.pipeline.converters.registry.avro.options import AvroOptions
 from penstock.pipeline.converters.registry.avro.reader import reader
@@ -31,7 +32,7 @@ class AvroConverter(RegistryConverter):
 
     @classmethod
     def config_def(cls) -> ConfigDef:
-        config = registry_settings()
+        config = define_coercion(registry_settings())
         define_flag(config, "connect.meta.data", True, "Whether Avro schemas say what they are in Connect.")
         define_flag(
             config, "enhanced.avro.schema.support", False, "Whether enums stay enums, and unions use full names."
@@ -78,7 +79,7 @@ class AvroConverter(RegistryConverter):
         shown = read_as or avro
         # As in Java, the version is still the writer's.
         schema = None if show(shown) == _ANYTHING else self._to_connect.schema(shown, version)
-        return reader(avro, schema, self.settings["avro.fail.on.trailing.data"], read_as)
+        return reader(avro, schema, self.settings["avro.fail.on.trailing.data"], read_as, is_java(self.settings))
 
     def _parse(self, what: str, text: SchemaText) -> AvroType:
         known: dict[str, AvroType] = {}

@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
+from penstock.pipeline.converters.coercion import CoercionError, integer
 from penstock.pipeline.converters.registry.avro.bounds import bounds
 from penstock.pipeline.converters.registry.avro.columns import table_reader
 from penstock.pipeline.converters.registry.avro.options import is_union
@@ -33,19 +34,22 @@ from penstock.values.logical import day_of, decimal_of, moment_of, time_of
 Change = Callable[[Any], Any]
 """Makes Connect's value of fastavro's."""
 
-_BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16}
-
 
 def reader(
-    avro: AvroType, schema: Schema | None, to_the_end: bool = False, read_as: AvroType | None = None
+    avro: AvroType,
+    schema: Schema | None,
+    to_the_end: bool = False,
+    read_as: AvroType | None = None,
+    java: bool = False,
 ) -> FormatReader:
     """How messages of this schema are read, ``read_as`` another schema if one is given, whose Connect schema is
-    ``schema`` then.
+    ``schema`` then. Integers that are out of the range of their type are wrapped if ``java``, else they raise
+    CoercionError.
 
     The functions raise an exception for bytes that are no such value. What follows the value is ignored unless it is to
     go ``to_the_end``.
     """
-    change = read_anything if schema is None else _Compiler().change(read_as or avro, schema)
+    change = read_anything if schema is None else _Compiler(java).change(read_as or avro, schema)
     if read_as is not None:
         change = _both(resolution(avro, read_as), change)
     if avro.kind == "bytes":
@@ -68,7 +72,7 @@ def reader(
     one: Read = read_plain if change is None else _changed(read_plain, change)
     table = None
     if schema is not None and schema.type is SchemaType.STRUCT and avro.kind == "record" and read_as is None:
-        table = table_reader(avro, schema, _Compiler().changes, to_the_end)
+        table = table_reader(avro, schema, _Compiler(java).changes, to_the_end)
     return FormatReader(schema, one) if table is None else FormatReader(schema, one, table)
 
 
@@ -86,7 +90,8 @@ def _both(first: Change | None, second: Change | None) -> Change | None:
 class _Compiler:
     """Compiles the changes that values of one schema need; None is none."""
 
-    def __init__(self) -> None:
+    def __init__(self, java: bool) -> None:
+        self._java = java
         self._records: dict[int, list[Any]] = {}
         """The functions of records that are being compiled, by identity of the schema; empty until there is one."""
 
@@ -104,8 +109,7 @@ class _Compiler:
                 return moment_of
         match schema.type:
             case SchemaType.INT8 | SchemaType.INT16:
-                half = 1 << (_BITS[schema.type] - 1)
-                return lambda value: value if -half <= value < half else (value + half) % (2 * half) - half
+                return integer(schema, self._java)
             case SchemaType.ARRAY:
                 return self._array(avro, schema)
             case SchemaType.MAP:
@@ -196,8 +200,11 @@ class _Compiler:
             return None
 
         def record(value: dict[str, Any]) -> dict[str, Any]:
-            for name, change in changes:
-                value[name] = change(value[name])
+            try:
+                for name, change in changes:
+                    value[name] = change(value[name])
+            except CoercionError as error:
+                raise error.within(name) from None
             return value
 
         holder.append(record)

@@ -12,6 +12,7 @@ from penstock.api.errors import DataError, SerializationError
 from penstock.api.schema import Schema
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.java.jackson.reading import dumps, loads, parse
+from penstock.pipeline.converters.coercion import define_coercion, is_java
 from penstock.pipeline.converters.registry.access.client import SchemaText
 from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.converters.registry.extras import load
@@ -52,7 +53,7 @@ class JsonSchemaConverter(RegistryConverter):
 
     @classmethod
     def config_def(cls) -> ConfigDef:
-        config = registry_settings()
+        config = define_coercion(registry_settings())
         define_flag(config, "object.additional.properties", True, "Whether objects may have other properties.")
         define_flag(
             config, "use.optional.for.nonrequired", False, "Whether properties that are not required are optional."
@@ -77,7 +78,7 @@ class JsonSchemaConverter(RegistryConverter):
     def set_up(self, settings: dict[str, Any]) -> None:
         self.options = JsonSchemaOptions.of(settings)
         self._values = ValueWriter(self.options, self.cache_size)
-        self._read = ValueReader(self.cache_size)
+        self._read = ValueReader(self.cache_size, java=is_java(settings))
         self._validates: bool = settings["json.fail.invalid.schema"]
         if self._validates:
             load("jsonschema_rs", self.extra)

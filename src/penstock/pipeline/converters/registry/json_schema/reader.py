@@ -30,10 +30,10 @@ class ValueReader(JsonReader):
     ``inside`` of another struct is looked through once more, and refused then. Java: ``Struct.put``.
     """
 
-    def __init__(self, cache_size: int, inside: bool = False) -> None:
-        super().__init__(True, cache_size)
+    def __init__(self, cache_size: int, inside: bool = False, java: bool = False) -> None:
+        super().__init__(True, cache_size, java)
         self._is_inside = inside
-        self._inside = self if inside else ValueReader(cache_size, True)
+        self._inside = self if inside else ValueReader(cache_size, True, java)
 
     def reader(self, schema: Schema | None) -> Read:
         if isinstance(schema, RecursiveSchema):

@@ -217,7 +217,7 @@ class _Builder:
         if isinstance(given, dict):
             parts.parameters.update({str(key): str(value) for key, value in given.items()})
         if "default" in node and not (self._modern and node["default"] is None):
-            parts.default = ValueReader(10, inside=True).reader(parts.build())(node["default"])
+            parts.default = ValueReader(10, inside=True, java=True).reader(parts.build())(node["default"])
         parts.optional = parts.optional or optional
         return self._closed(place, parts.build())
 

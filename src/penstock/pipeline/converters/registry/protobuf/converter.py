@@ -10,6 +10,7 @@ from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, ConfigType
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.schema import Schema, SchemaType
+from penstock.pipeline.converters.coercion import define_coercion, is_java
 from penstock.pipeline.converters.registry.access.client import SchemaText
 from penstock.pipeline.converters.registry.converter import RegistryConverter
 from penstock.pipeline.converters.registry.extras import load
@@ -58,7 +59,7 @@ class ProtobufConverter(RegistryConverter):
 
     @classmethod
     def config_def(cls) -> ConfigDef:
-        config = registry_settings()
+        config = define_coercion(registry_settings())
         for name, default, documentation in _FLAGS:
             define_flag(config, name, default, documentation)
         for name in ("specific.protobuf.key.type", "specific.protobuf.value.type"):
@@ -127,7 +128,7 @@ class ProtobufConverter(RegistryConverter):
             text, version = source.latest(message.full_name)
             message = self._message(source.what, text, source.id.indexes, message.full_name)
         schema = MessageSchemas(self.options).top(message, version)
-        readers = MessageReaders(self.options, self._class_of)
+        readers = MessageReaders(self.options, self._class_of, is_java(self.settings))
         change, table = readers.reader(message, schema), readers.table(message, schema)
         parse_message = self._class_of(message).FromString
 

@@ -12,6 +12,7 @@ from typing import Any
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
+from penstock.pipeline.converters.coercion import CoercionError, integer
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.pipeline.converters.registry.protobuf.columns import MIN_MESSAGES, column_reader
 from penstock.pipeline.converters.registry.protobuf.files import field_proto
@@ -35,8 +36,8 @@ _UNSIGNED_LONG = (4, 6)
 class MessageReaders:
     """Compiles the functions that read messages; those of a message that contains itself call themselves."""
 
-    def __init__(self, options: ProtobufOptions, class_of: Callable[[Any], Any]) -> None:
-        self.options, self._class_of = options, class_of
+    def __init__(self, options: ProtobufOptions, class_of: Callable[[Any], Any], java: bool = False) -> None:
+        self.options, self._class_of, self._java = options, class_of, java
         self._compiled: dict[tuple[str, int], list[Change]] = {}
 
     def reader(self, message: Any, schema: Schema) -> Change:
@@ -97,21 +98,24 @@ class MessageReaders:
 
         def read(found: Any) -> dict[str, Any]:
             value: dict[str, Any] = dict.fromkeys(names)
-            for name, change in always:
-                item = getattr(found, name)
-                value[name] = item if change is None else change(item)
-            for name, change in present:
-                if found.HasField(name):
+            try:
+                for name, change in always:
                     item = getattr(found, name)
                     value[name] = item if change is None else change(item)
-            for oneof, target, members, blank in unions:
-                if chosen := found.WhichOneof(oneof):
-                    item, change = getattr(found, chosen), members[chosen]
-                    item = item if change is None else change(item)
-                    if target is None:
-                        value[chosen] = item
-                    else:
-                        value[target] = {**blank, chosen: item}
+                for name, change in present:
+                    if found.HasField(name):
+                        item = getattr(found, name)
+                        value[name] = item if change is None else change(item)
+                for oneof, target, members, blank in unions:
+                    if name := found.WhichOneof(oneof):
+                        item, change = getattr(found, name), members[name]
+                        item = item if change is None else change(item)
+                        if target is None:
+                            value[name] = item
+                        else:
+                            value[target] = {**blank, name: item}
+            except CoercionError as error:
+                raise error.within(name) from None
             return value
 
         return read
@@ -166,11 +170,9 @@ class MessageReaders:
                 return lambda found: found.value
             return self.reader(field.message_type, schema)
         if schema.type in (SchemaType.INT8, SchemaType.INT16):
-            half = 1 << (7 if schema.type is SchemaType.INT8 else 15)
-            return lambda number: (number + half) % (2 * half) - half
+            return integer(schema, self._java)
         if schema.type is SchemaType.INT64 and field.type in _UNSIGNED_LONG:
-            half = 1 << 63
-            return lambda number: number if number < half else number - 2 * half
+            return integer(schema, self._java)
         return None
 
     def _map(self, field: Any, schema: Schema) -> Change:

@@ -1,0 +1,88 @@
+"""Values that their schema's type cannot hold: refused, or changed as Java Connect's converters change them.
+
+Java narrows 300 to the int8 44, takes the text ``"5"`` for the number 0 and a number for the text null. Unless a
+converter is configured for that, such a value is an error that names its field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.api.config import ConfigDef, ConfigType, Importance, Width
+from penstock.api.errors import DataError
+from penstock.api.schema import Schema, SchemaType
+from penstock.api.validators import ValidString
+from penstock.values.numeric import wrapped
+
+COERCION = "penstock.coercion"
+NONE, JAVA = "none", "java"
+BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
+
+Read = Callable[[Any], Any]
+
+
+class CoercionError(DataError):
+    """A value that its type cannot hold. ``problem`` continues a sentence that begins with the value; ``fields`` is the
+    path of the field that has it, empty for the whole value.
+    """
+
+    def __init__(self, problem: str, fields: tuple[str, ...] = ()) -> None:
+        subject = f"The value of the field {'.'.join(fields)}" if fields else "The value"
+        super().__init__(f"{subject} {problem}. {COERCION}={JAVA} makes the converter change it as Java Connect does.")
+        self.problem, self.fields = problem, fields
+
+    def within(self, field: str) -> CoercionError:
+        return CoercionError(self.problem, (field, *self.fields))
+
+
+def define_coercion(config: ConfigDef) -> ConfigDef:
+    return config.define(
+        COERCION,
+        ConfigType.STRING,
+        NONE,
+        ValidString(NONE, JAVA),
+        Importance.LOW,
+        "Whether a value that its schema's type cannot hold, such as 300 for an int8, is an error, or is changed as "
+        "Java Connect's converters change it.",
+        display_name="Coercion",
+        width=Width.SHORT,
+    )
+
+
+def is_java(settings: Mapping[str, Any]) -> bool:
+    return bool(settings[COERCION] == JAVA)
+
+
+def named(read: Read, field: str) -> Read:
+    """Like ``read``, but an error for a value that does not fit names this field."""
+
+    def read_named(value: Any) -> Any:
+        try:
+            return read(value)
+        except CoercionError as error:
+            raise error.within(field) from None
+
+    return read_named
+
+
+def beyond(type: SchemaType) -> CoercionError:
+    half = 1 << (BITS[type] - 1)
+    return CoercionError(f"is a number that {type.name} cannot hold: expected {-half} to {half - 1}")
+
+
+def integer(schema: Schema, java: bool) -> Callable[[int], int]:
+    """Return the function that makes an integer of any size one of a schema's type. It raises CoercionError unless
+    ``java``.
+    """
+    type = schema.type
+    half, bits = 1 << (BITS[type] - 1), BITS[type]
+
+    def fitting(number: int) -> int:
+        if -half <= number < half:
+            return number
+        if java:
+            return wrapped(number, bits)
+        raise beyond(type)
+
+    return fitting
