@@ -63,6 +63,11 @@ OUTSIDE = [
     ("gcs.credentials.path", "/etc/passwd"),
     ("keyfile", "/etc/passwd"),
     ("bucket.url", "file:/etc"),
+    ("bucket.url", "jar:nested:/etc/x.jar!/y"),
+    ("sslTrustStoreLocation", "/etc/passwd"),
+    ("oracle.wallet.location", "/etc"),
+    ("consumer.override.ssl.truststore.location", "http://../../etc/passwd"),
+    ("database.ssl.keystore", "-----BEGIN ../../etc/passwd"),
 ]
 
 

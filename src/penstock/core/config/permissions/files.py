@@ -49,10 +49,10 @@ _FOLDER = re.compile(
 _STORE = r"(?:key|trust)[._-]?store"
 _PLACE = r"[._-]?(?:location|path|file|filename|dir|directory)"
 _PATH_NAME = re.compile(
-    rf"(?:.*[._-])?(?:{_STORE}(?:{_PLACE}|[._-]?ur[il])?"
+    rf"(?:.*[._-]|.*(?:ssl|tls))?(?:{_STORE}(?:{_PLACE}|[._-]?ur[il])?"
     rf"|(?:ssl|tls)[._-](?:.*[._-])?(?:location|path|file|filename|dir|directory)"
     rf"|(?:ca|root|client|server)?[._-]?(?:cert(?:s|ificates?)?|crl){_PLACE}"
-    rf"|(?:client[._-])?key[._-]?tab(?:{_PLACE})?|ticket[._-]?cache|krb5[._-]?conf(?:ig)?(?:{_PLACE})?)"
+    rf"|(?:client[._-])?key[._-]?tab(?:{_PLACE})?|ticket[._-]?cache|krb5[._-]?conf(?:ig)?(?:{_PLACE})?|wallet{_PLACE})"
     rf"|.*(?:ssl|tls)[._-]?(?:root[._-]?)?(?:cert|key|ca|crl)(?:{_PLACE})?"
 )
 """Names, in lower case, of settings that name files of TLS and Kerberos."""
@@ -64,7 +64,7 @@ _FILE_NAME = re.compile(
 _PATH_VALUE = re.compile(r"[~.]|[^\s{\[<]*/")
 _TEXT = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|-----BEGIN ", re.IGNORECASE)
 """Start of a URL of a server, or of a key or certificate itself."""
-_FILE_URL = re.compile(r"(?:(?:url|jar|nested|zip):)*(file|netdoc):(?!\Z)", re.IGNORECASE)
+_FILE_URL = re.compile(r"(?:(?:url|jar|zip):)*(file|netdoc|nested):(?!\Z)", re.IGNORECASE)
 _URL_NAME = re.compile(r".*(?:ur[il]s?|endpoint|location|path|file)")
 _JAAS_NAME = re.compile(r"(?:.*[._-])?jaas[._-]config")
 _JAAS_FILES = frozenset({"keytab", "ticketcache", "keystoreurl", "keystorepasswordurl", "privatekeypasswordurl"})
@@ -129,7 +129,7 @@ def _problem(name: str, value: str, path_problem: PathProblem) -> str | None:
 
 def names_path(name: str, value: str) -> bool:
     """Whether a setting of any plugin, by its name in lower case and its value, names a file or folder."""
-    if _TEXT.match(value):
+    if _TEXT.match(value) and ".." not in value:
         return False
     if _PATH_NAME.fullmatch(name):
         return True
