@@ -24,6 +24,7 @@ from penstock.pipeline.converters.registry.wire import (
     guid_header,
     id_prefix,
 )
+from penstock.pipeline.trace import causes
 
 NONE = type(None)
 
@@ -191,11 +192,7 @@ class Writing:
 
 def is_about_surrogates(error: BaseException | None) -> bool:
     """Whether a text that UTF-8 does not have is behind this error."""
-    while error is not None:
-        if isinstance(error, UnicodeEncodeError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    return error is not None and any(isinstance(each, UnicodeEncodeError) for each in causes(error))
 
 
 def without_surrogates(value: Any) -> Any:
