@@ -44,22 +44,33 @@ class CommitTiming:
         )
 
 
+STOP_SECONDS = 5.0
+"""The longest wait for ``stop`` of a task on another thread; Java's tasks have as long to end, by default."""
+
+
 @dataclass(slots=True)
 class StopOnce:
-    """Calls ``stop`` of a task once, from the host's thread or at the end of the loop, whichever comes first."""
+    """Calls ``stop`` of a task once, from the host's thread or at the end of the loop, whichever comes first.
+
+    The other one waits until it has returned, at most ``STOP_SECONDS``: what the task uses is closed afterwards.
+    """
 
     stop: Callable[[], None]
     calls: PluginCalls
     lock: threading.Lock = field(default_factory=threading.Lock)
     done: bool = False
+    returned: threading.Event = field(default_factory=threading.Event)
 
     def __call__(self) -> None:
         with self.lock:
-            if self.done:
-                return
-            self.done = True
+            first, self.done = not self.done, True
+        if not first:
+            self.returned.wait(STOP_SECONDS)
+            return
         try:
             with self.calls.entered("stop"):
                 self.stop()
         except BaseException:  # SystemExit, too
             log.warning("Could not stop task", exc_info=True)
+        finally:
+            self.returned.set()
