@@ -138,7 +138,7 @@ def test_another_coercion_is_refused():
 def test_an_integer_that_its_schema_cannot_hold_is_not_written(number, enable):
     subject, schema = converter(schemas_enable=enable), struct(("a", INT8.with_(optional=True)), ("b", INT64))
     good, bad = {"a": None, "b": 2**63 - 1}, {"a": number, "b": 1}
-    for values in ([bad], [good, bad], [{**good, "b": 2**63}]):
+    for values in ([bad], [good, bad], [{**good, "b": 2**63}], [good, {**good, "b": -(2**63) - 1}]):
         with pytest.raises(DataError, match=r"^Invalid type for INT(8|64): class ") as caught:
             subject.from_connect_batch(["t"] * len(values), [()] * len(values), [schema] * len(values), values)
         cause = "The field [ab] is an integer that INT(8|64) cannot hold: expected -"

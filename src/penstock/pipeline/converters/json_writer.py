@@ -287,10 +287,10 @@ def _limit(schema: Schema) -> int:
 
 
 def _in_range(schema: Schema, column: Sequence[Any], kinds: set[type]) -> bool:
-    """Whether a column of integers, which may have nulls, has none that its schema cannot hold."""
+    """Whether a column of integers, which may have nulls, has none that its schema cannot hold and orjson takes."""
     integers = [0, *filter(None, column)] if type(None) in kinds else column
     limit = _limit(schema)
-    return max(integers) < limit and -limit <= min(integers)
+    return max(integers) < limit and (schema.type is SchemaType.INT64 or -limit <= min(integers))
 
 
 def _mismatch(schema: Schema, value: Any) -> DataError:
