@@ -72,7 +72,7 @@ def test_a_database_that_is_down_is_waited_for_and_nothing_is_lost(
         *_, waiting = one.until(TaskRunning)
         why = waiting.degraded_reason
         assert why.startswith("A batch could not be written: org.postgresql.util.PSQLException: Connection")
-        assert why.endswith("Retrying for as long as errors.retry.timeout allows")
+        assert "connections. Retrying for as long as errors.retry.timeout allows, since " in why
         values = one.figures(lambda values: values["penstock-retrying"] and values["penstock-records-behind"] == 20)
         assert "org.postgresql.util.PSQLException: Connection" in values["penstock-last-error"]
         postgres.start()

@@ -39,7 +39,7 @@ class RetryReport:
             return None
         self.reported = now
         times = f"since {_instant(today - (now - self.since))}, next at {_instant(today + delay)}"
-        return f"{cause}. Retrying for as long as {allowed_by} allows, {times}"
+        return f"{cause.rstrip('.')}. Retrying for as long as {allowed_by} allows, {times}"
 
     def over(self) -> float | None:
         """Return how long it has retried, in seconds, or None if there was no failure."""

@@ -38,7 +38,11 @@ final class Query implements Serializable {
     /** As a parameter; null if the column is. */
     static String parameter(ResultSet rows, int index, char kind, Reading.Zones zones) throws SQLException {
         if (kind == 'N') {
-            long number = whole(rows, index, isDecimal(rows.getMetaData(), index));
+            if (isDecimal(rows.getMetaData(), index)) { // as SQLite's null is, after which wasNull throws
+                BigDecimal value = rows.getBigDecimal(index);
+                return value == null ? null : "N" + exact(value);
+            }
+            long number = rows.getLong(index);
             return rows.wasNull() ? null : "N" + number;
         }
         Timestamp value = rows.getTimestamp(index, zones.database);
@@ -55,8 +59,12 @@ final class Query implements Serializable {
     static long whole(ResultSet rows, int index, boolean decimal) throws SQLException {
         if (!decimal) return rows.getLong(index);
         BigDecimal value = rows.getBigDecimal(index);
+        return value == null ? 0 : exact(value);
+    }
+
+    private static long exact(BigDecimal value) {
         try {
-            return value == null ? 0 : value.longValueExact();
+            return value.longValueExact();
         } catch (ArithmeticException error) {
             throw new ArithmeticException(value.toPlainString() + " is no whole number of 64 bits");
         }
