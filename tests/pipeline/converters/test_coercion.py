@@ -97,7 +97,7 @@ def test_a_timestamp_of_more_than_64_bits_is_refused():
 
 @pytest.mark.parametrize("payload", [b"9223372036854775808", b'{"a":[-9223372036854775809]}', b'{"a":1e999}'])
 def test_numbers_that_data_without_a_schema_cannot_hold_are_refused(payload):
-    with pytest.raises(CoercionError, match=r"data without a schema cannot hold|FLOAT64 cannot hold"):
+    with pytest.raises(CoercionError, match=r"64 bits with a sign cannot hold|FLOAT64 cannot hold"):
         converter(schemas_enable="false").to_connect("t", (), payload)
 
 
@@ -126,6 +126,10 @@ def test_an_integer_arrives_unchanged_or_not_at_all(kind, number):
     else:
         with pytest.raises(DataError, match="cannot hold"):
             read(converter(), message)
+
+
+def test_the_default_of_a_field_is_read_as_by_java():
+    assert read(converter(), data("int32", b"3", ',"default":"5"'), data("int32", b"null", ',"default":"5"')) == [3, 0]
 
 
 def test_another_coercion_is_refused():

@@ -1,6 +1,7 @@
 """The verdict on an error of a database: it passes, it is one of the statement, or the database refuses the row.
 
-One table for each kind of database, of SQLSTATEs and vendor codes. Only errors that are known to pass are retried.
+One table for each kind of database, of SQLSTATEs and vendor codes. Only errors that are known to pass are retried, and
+only those that are known to refuse a row leave it out: anything else ends the task, which loses nothing.
 Sources: SQL:2016 part 2, PostgreSQL's appendix A, MariaDB's and MySQL's error references, SQLite's result codes, SQL
 Server's ``sys.messages``, Oracle's error messages, and Derby's ``SQLState``.
 """
@@ -49,7 +50,7 @@ class SqlFailure:
 class ErrorTable:
     """Errors of one kind of database: regular expressions of SQLSTATEs, and vendor codes, which count first.
 
-    Any error that is in neither group is one of the row.
+    Any error that is in no group is one of the statement.
     """
 
     transient: str = (
@@ -60,23 +61,22 @@ class ErrorTable:
     transient_codes: frozenset[int] = frozenset()
     transient_texts: str = ""
     """A regular expression that is found in messages, where neither code nor SQLSTATE tells."""
-    statement: str = (
-        "08004|"  # the server rejects the connection
-        "0A.*|"  # features that it lacks
-        "25.*|"  # states of transactions
-        "28.*|3[DF].*|"  # passwords, missing databases and schemas
-        "42(?!804|846|883).*|"  # SQL and permissions, but not types that a value can't be cast to
-        "S00.*"  # SQL Server's
-    )
     statement_codes: frozenset[int] = frozenset()
+    """Those that a SQLSTATE would make errors of the row."""
     statement_texts: str = ""
     """As ``transient_texts``."""
+    row: str = (
+        "2[123].*|44.*|"  # cardinality, data, constraints, views with a check option
+        "09.*|27.*|3[89].*|"  # triggers and routines
+        "42804|42846|42883"  # types that a value can't be cast to
+    )
+    row_codes: frozenset[int] = frozenset()
     classes: bool = True
     """Whether the classes of exceptions tell that they pass: MariaDB's driver raises SQLTransientConnectionException
     for each SQLSTATE that it does not know.
     """
     row_routines: frozenset[str] = frozenset()
-    """Routines of PostgreSQL's server that refuse rows by SQLSTATEs of statements."""
+    """Routines of PostgreSQL's server that refuse rows by any SQLSTATE. Only Java knows the routine of an error."""
 
     def verdict(self, failure: SqlFailure) -> Verdict:
         if failure.code in self.transient_codes:
@@ -87,9 +87,11 @@ class ErrorTable:
             return Verdict.TRANSIENT
         if self.statement_texts and re.search(self.statement_texts, failure.message):
             return Verdict.STATEMENT
+        if failure.code in self.row_codes:
+            return Verdict.ROW
         if re.fullmatch(self.transient, failure.state) or (self.classes and failure.passing):
             return Verdict.TRANSIENT
-        return Verdict.STATEMENT if re.fullmatch(self.statement, failure.state) else Verdict.ROW
+        return Verdict.ROW if re.fullmatch(self.row, failure.state) else Verdict.STATEMENT
 
 
 STANDARD = ErrorTable()
@@ -103,7 +105,7 @@ POSTGRESQL = ErrorTable(
     ),
     # The table was altered: 0A000, as for what is never possible.
     transient_texts="cached plan must not change result type",
-    statement=f"{STANDARD.statement}|55(?!P03).*|57P04|58.*|F0.*|XX.*",
+    row=f"{STANDARD.row}|54.*|P0.*",  # limits, such as of an index, and PL/pgSQL
     # RAISE in a function of a trigger, and a policy of row security.
     row_routines=frozenset({"exec_stmt_raise", "ExecWithCheckOptions"}),
 )
@@ -111,8 +113,12 @@ SQLITE = ErrorTable(
     transient_codes=frozenset({5, 6, 17}),  # busy, locked, schema changed
     # no permission, no memory, read-only, I/O, damaged, full, can't be opened, lock protocol, misuse, not authorized,
     # no database
-    statement_codes=frozenset({3, 7, 8, 10, 11, 13, 14, 15, 21, 23, 26}),
-    statement_texts="no such (table|column|function)|has no column named|syntax error|incomplete input",
+    # any error, too big, constraint, mismatch
+    row_codes=frozenset({1, 18, 19, 20}),
+    statement_texts=(
+        r"\A(?!.*constraint failed).*"
+        r"(?:no such (?:table|column|function)|has no column named|syntax error|incomplete input)"
+    ),
 )
 MYSQL = ErrorTable(
     transient=f"{STANDARD.transient}|70100",
@@ -135,10 +141,16 @@ MYSQL = ErrorTable(
             *(1021, 1030, 1034, 1035, 1036, 1114, 1194, 1195, 1290, 1792, 1836),
         }
     ),
-    statement="08004|28.*|3D.*|42S.*",
+    # values, limits of rows, constraints, SIGNAL, partitions, JSON
+    row_codes=frozenset(
+        {
+            *(1048, 1264, 1265, 1292, 1364, 1366, 1406, 1411, 1690, 3140, 3141),
+            *(1062, 1118, 1169, 1216, 1217, 1441, 1451, 1452, 1526, 1557, 1586, 1644, 1748, 1761, 1762, 3819, 4025),
+        }
+    ),
     classes=False,
 )
-DERBY = ErrorTable(transient=f"{STANDARD.transient}|X0X78", statement=f"{STANDARD.statement}|XJ0.*|XSDG.*|XBM.*")
+DERBY = ErrorTable(transient=f"{STANDARD.transient}|X0X78")
 SQL_SERVER = ErrorTable(
     transient_codes=frozenset(
         {
@@ -148,8 +160,8 @@ SQL_SERVER = ErrorTable(
             *(40197, 40501, 40540, 40613, 49918, 49919, 49920),  # Azure
         }
     ),
-    # syntax, missing columns and tables, permissions, passwords, full or read-only databases
-    statement_codes=frozenset({102, 105, 156, 207, 208, 229, 230, 262, 911, 1105, 3906, 4060, 9002, 18452, 18456}),
+    # values, constraints, texts that are too long, RAISERROR
+    row_codes=frozenset({220, 241, 242, 245, 515, 547, 2601, 2627, 2628, 8114, 8115, 8152, 50000}),
 )
 ORACLE = ErrorTable(
     transient_codes=frozenset(
@@ -162,7 +174,7 @@ ORACLE = ErrorTable(
             *(17002, 17008, 17410, 17447, 17800),
         }
     ),
-    # SQL, missing columns and tables, permissions, passwords, no room, read-only
-    statement_codes=frozenset({900, 903, 904, 911, 913, 917, 923, 933, 936, 942, 1017, 1031, 1045})
-    | frozenset({1536, 1652, 1653, 1654, 1658, 16000, 28000, 28001}),
+    # constraints, values, texts that are too long, RAISE_APPLICATION_ERROR
+    row_codes=frozenset({1, 1400, 1401, 1407, 1438, 1461, 1722, 1840, 1841, 1843, 2290, 2291, 2292, 12899})
+    | frozenset(range(20000, 21000)),
 )

@@ -107,6 +107,7 @@ class JsonConverter(AnyConverter):
         defaults: bool = settings["replace.null.with.default"]
         self._write = JsonWriter(settings["decimal.format"].upper() == "NUMERIC", defaults, self.cache_size)
         self._read = JsonReader(defaults, self.cache_size, is_java(settings))
+        self._defaults = JsonReader(defaults, self.cache_size, java=True)
         self._heads: dict[Schema, bytes] = {}
         self._schemas: dict[bytes, Schema | None] = {}
         self._same: dict[Schema, Schema] = {}
@@ -270,17 +271,17 @@ class JsonConverter(AnyConverter):
     def _schema(self, node: Node) -> Schema | None:
         """The schema that JSON describes; equal ones are one object."""
         if node is None or type(node) is not dict:
-            return read_schema(node if node is None else {}, self._read.read_value)
+            return read_schema(node if node is None else {}, self._defaults.read_value)
         try:
             text = orjson.dumps(node)
         except TypeError:
-            return read_schema(node, self._read.read_value)
+            return read_schema(node, self._defaults.read_value)
         found = self._schemas.get(text)
         if found is None:
             if len(self._schemas) >= self.cache_size:
                 self._schemas.clear()
                 self._same.clear()
-            found = read_schema(node, self._read.read_value)
+            found = read_schema(node, self._defaults.read_value)
             assert found is not None
             found = self._schemas[text] = self._same.setdefault(found, found)
         return found

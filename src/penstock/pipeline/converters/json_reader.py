@@ -267,7 +267,7 @@ def free_reader(java: bool) -> Read:
             return node
         if kind is int:
             if not -_LONG <= node < _LONG and not java:
-                raise CoercionError("has an integer of more than 64 bits, which data without a schema cannot hold")
+                raise CoercionError("has an integer that 64 bits with a sign cannot hold")
             return node if -_LONG <= node < _LONG else wrapped(node, 64)
         if kind is list:
             return [item if type(item) is str else read(item) for item in node]

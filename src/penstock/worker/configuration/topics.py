@@ -229,7 +229,8 @@ class WorkerTopics:
             if name == own or (GROUP not in props and GROUP not in config):
                 continue
             try:
-                resolved = self.known.resolve(config) if "${" in config.get(GROUP, "") else config
+                given = config.get(GROUP, "") + config.get(f"{CONSUMER}bootstrap.servers", "")
+                resolved = self.known.resolve(config) if "${" in given else config
             except (KafkaError, ValueError, OSError) as error:
                 log.warning("The consumer group of connector %s is not known: %s", name, error)
                 continue

@@ -62,7 +62,7 @@ _FILE_NAME = re.compile(
 )
 """Names, in lower case, of settings that name files if their values look like paths."""
 _PATH_VALUE = re.compile(r"[~.]|[^\s{\[<]*/")
-_TEXT = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|-----BEGIN ", re.IGNORECASE)
+_TEXT = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|-----BEGIN |MI[a-z0-9+/=\s]{98,}\Z", re.IGNORECASE)
 """Start of a URL of a server, or of a key or certificate itself."""
 _FILE_URL = re.compile(r"(?:(?:url|jar|zip):)*(file|netdoc|nested):(?!\Z)", re.IGNORECASE)
 _URL_NAME = re.compile(r".*(?:ur[il]s?|endpoint|location|path|file)")

@@ -106,9 +106,10 @@ def verdicts(entry: Any, errors: ErrorTable, made: Callable[[Sequence[Any]], Any
         errors.transient,
         made(sorted(errors.transient_codes)),
         errors.transient_texts,
-        errors.statement,
         made(sorted(errors.statement_codes)),
         errors.statement_texts,
+        errors.row,
+        made(sorted(errors.row_codes)),
         errors.classes,
         made(sorted(errors.row_routines)),
     )

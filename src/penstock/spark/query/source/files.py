@@ -117,16 +117,17 @@ class SourceFiles:
             column = f.col(quoted(name))
             fits[name] = column.isNull() | column.between(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         taken = []
-        for each in self.columns:
-            column = f.col(quoted(each.name))
-            if each.name in fits:
+        for name in frame.columns:  # those of `schema`, and of folders such as `dt=2026-11-29`
+            column = f.col(quoted(name))
+            if name in fits:
+                each = self.columns[name]
                 value = f.when(fits[each.name], column.cast(each.dataType))
                 if not self._is_json:
                     text = f.concat(column.cast("string"), f.lit(f" does not fit column {each.name} of "))
                     where = f.concat(f.lit(f"type {each.dataType.simpleString()} in "), f.col("_metadata.file_path"))
                     value = value.otherwise(f.raise_error(f.concat(text, where)).cast(each.dataType))
                 column = value.alias(each.name)
-            elif each.name == MALFORMED:
+            elif name == MALFORMED:
                 others = f.to_json(f.struct(*[quoted(other) for other in self.columns.names if other != MALFORMED]))
                 misfit = f.when(~functools.reduce(lambda one, other: one & other, fits.values()), others)
                 column = f.coalesce(column, misfit).alias(MALFORMED)
@@ -261,7 +262,7 @@ class SourceFiles:
         if lacking and "mode" not in {name.casefold() for name in self.settings.options}:
             raise DataError(
                 f"The header of {files[0]} has no column {', '.join(each.name for each in lacking)}, which `schema` "
-                f"has, but {', '.join(names)}"
+                f"has, but {', '.join(names)}; `option.enforceSchema=true` takes columns by their order"
             )
         corrupt = [self.columns[MALFORMED]] if self.checked else []
         reader = self.context.session.read.format("csv").options(**self.options, __globPaths__="false")

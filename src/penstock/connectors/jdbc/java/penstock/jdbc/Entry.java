@@ -58,18 +58,20 @@ public final class Entry {
             String transientStates,
             List<Integer> transientCodes,
             String transientTexts,
-            String statementStates,
             List<Integer> statementCodes,
             String statementTexts,
+            String rowStates,
+            List<Integer> rowCodes,
             boolean classes,
             List<String> rowRoutines) {
         return new Verdicts(
                 transientStates,
                 transientCodes,
                 transientTexts,
-                statementStates,
                 statementCodes,
                 statementTexts,
+                rowStates,
+                rowCodes,
                 classes,
                 rowRoutines);
     }
