@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,6 +47,7 @@ def test_keys_are_written_with_their_stored_bytes():
 
 
 def test_a_stored_offset_that_is_none_is_left_out_and_can_be_reset(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.WARNING, "penstock.kafka.offsets.entries")
     offsets = OffsetEntries()
     offsets.put([(b'["c",{"n":1}]', b"[]"), (b'["c",{"n":2}]', b'{"p":1}'), (b'["c",null]', b"no JSON")])
     assert [stored.partition for stored in offsets.snapshot("c")] == [{"n": 2}]

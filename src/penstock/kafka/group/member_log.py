@@ -72,7 +72,7 @@ class StoredMembers:
 
     def ids(self, connector: str, task: int) -> frozenset[str]:
         with self._lock:
-            new = self._new.get((connector, task), [])
+            new = list(self._new.get((connector, task), []))
         await_done(self._store.read_to_end, "read to the end of the offsets topic", _SECONDS)
         return frozenset([*self._stored(connector, task), *new])
 
@@ -83,11 +83,20 @@ class StoredMembers:
                     self._writing = False
                     return
                 place = next(iter(self._new))
-                new = self._new.pop(place)
+                new = list(self._new[place])
             try:
                 self._put(*place, new)
             except Exception as error:
                 log.warning("The group member of task %s-%d could not be noted: %s", *place, error)
+                with self._lock:
+                    self._writing = False  # The next member is the occasion to try again.
+                return
+            with self._lock:
+                left = self._new[place][len(new) :]
+                if left:
+                    self._new[place] = left
+                else:
+                    del self._new[place]
 
     def _put(self, connector: str, task: int, new: list[str]) -> None:
         ids = "\n".join(_added(self._stored(connector, task), new))
