@@ -54,6 +54,16 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
         gc.freeze()
 
 
+def _format_captured_lines(config: pytest.Config) -> None:
+    """Give the handlers of captured lines pytest's format. PySpark's loggers, of which any thread may make one,
+    change the format of handlers that they are given.
+    """
+    plugin: Any = config.pluginmanager.get_plugin("logging-plugin")
+    if plugin is not None:
+        for handler in (plugin.caplog_handler, plugin.report_handler):
+            handler.setFormatter(plugin.formatter)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests come first, then those that need a broker, so that in the end no process waits for the long
@@ -69,6 +79,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     marking.begin(item)
+    _format_captured_lines(item.config)
     yield
 
 

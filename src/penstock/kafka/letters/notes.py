@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 import zlib
 from base64 import b85decode, b85encode
 from bisect import bisect_left, bisect_right
@@ -21,12 +22,13 @@ from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import KafkaError as BrokerError
 from kafka.errors import GroupAuthorizationFailedError
 
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition as PartitionOfTopic
-from penstock.kafka.admin import NoAnswerError
+from penstock.kafka.admin import NoAnswerError, code_of
 from penstock.kafka.letters.queue import partitions_of
 from penstock.kafka.offsets.groups import GroupOffsets
 
@@ -41,6 +43,7 @@ _PACKED = "packed:"
 _MAX_UNPACKED = 1 << 18
 """Bytes of an unpacked note."""
 _PATIENCE = 30.0
+_MOVING = (BrokerError.NOT_COORDINATOR, BrokerError.COORDINATOR_LOAD_IN_PROGRESS)
 _CLIENT = "penstock-dlq-notes"
 _MAX_COPIES = 20
 """Copies of one call, each of which found that the note had changed since."""
@@ -148,7 +151,7 @@ def done_of(consumer: Consumer, topic: str, kept: Callable[[], Mapping[int, Done
     ``kept``: ``kept_notes`` of the connector and queue, which is called if a partition has no note.
     """
     asked = [TopicPartition(topic, p) for p in partitions_of(consumer, topic)]
-    found = consumer.committed(asked, timeout=_PATIENCE) if asked else []
+    found = _offsets_of(consumer, asked)
     notes = {each.partition: Done.of(each.offset, each.metadata) for each in found}
     absent = [each.partition for each in found if each.offset < 0]
     copies = kept() if absent else {}
@@ -181,9 +184,22 @@ def keep_notes(connector: str, queue: str, settings: Mapping[str, str], consumer
                     "then they can be replayed again: %s", connector, error)  # fmt: skip
 
 
+def _offsets_of(consumer: Consumer, asked: list[TopicPartition]) -> list[TopicPartition]:
+    """Ask for committed offsets, again if the group's coordinator has just moved, which librdkafka reports at once."""
+    over = time.monotonic() + _PATIENCE
+    while asked:
+        try:
+            return consumer.committed(asked, timeout=_PATIENCE)
+        except KafkaException as error:
+            if code_of(error) not in _MOVING or time.monotonic() > over:
+                raise
+        time.sleep(0.1)
+    return []
+
+
 def _committed(consumer: Consumer, queue: str) -> dict[PartitionOfTopic, tuple[int, str]]:
     asked = [TopicPartition(queue, p) for p in partitions_of(consumer, queue)]
-    found = consumer.committed(asked, timeout=_PATIENCE) if asked else []
+    found = _offsets_of(consumer, asked)
     return {PartitionOfTopic(queue, n.partition): (n.offset, n.metadata or "") for n in found if n.offset >= 0}
 
 
