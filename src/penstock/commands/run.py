@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -36,9 +37,16 @@ def run(
     """
     from penstock.trial.session import session
 
+    interrupted = threading.Event()
+
+    def interrupt(*_: object) -> None:
+        interrupted.set()
+        raise KeyboardInterrupt
+
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGINT, interrupt)
     try:
-        with session(plugin, config, records) as running:
+        with session(plugin, config, records, interrupted) as running:
             running.run()
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)

@@ -7,6 +7,7 @@ and goes on at the offsets of the one before.
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -63,6 +64,8 @@ class TrialSession:
     changes: FileChanges
     log: WorkerLog
     records: int = 0
+    interrupted: threading.Event = field(default_factory=threading.Event)
+    """Set by the handler of Ctrl-C. An interrupt that is raised while a C library calls Python may get lost."""
     _name: str | None = None
     _putting: Put | None = None
     """The configuration that the worker is given."""
@@ -77,6 +80,8 @@ class TrialSession:
         shown, seen = TopicRecords(self.bootstrap), 0
         try:
             while True:
+                if self.interrupted.is_set():
+                    raise KeyboardInterrupt
                 self._look(shown)
                 if self._name is not None and self._lines is not None and self._has_put(self._name, self._lines):
                     return
@@ -218,7 +223,9 @@ class TrialSession:
 
 
 @contextmanager
-def session(plugin: Path, config: Path | None = None, records: int = 0) -> Iterator[TrialSession]:
+def session(
+    plugin: Path, config: Path | None = None, records: int = 0, interrupted: threading.Event | None = None
+) -> Iterator[TrialSession]:
     """With a broker and a worker that end with the block. Raises EmbeddedError."""
     path = plugin_path(plugin)
     require_own_modules(path)
@@ -235,7 +242,9 @@ def session(plugin: Path, config: Path | None = None, records: int = 0) -> Itera
         client = ending.enter_context(Client(f"http://127.0.0.1:{port}", patience=REBALANCE_SECONDS))
         say(f"Kafka at {bootstrap}, a worker at {client.url}, its log in {worker.log}; Ctrl-C ends them.")
         changes = FileChanges(path, config)
-        yield TrialSession(config, bootstrap, worker, client, changes, WorkerLog(worker.log), records)
+        log = WorkerLog(worker.log)
+        asked = interrupted or threading.Event()
+        yield TrialSession(config, bootstrap, worker, client, changes, log, records, asked)
 
 
 def say(text: str) -> None:
