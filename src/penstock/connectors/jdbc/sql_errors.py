@@ -62,9 +62,9 @@ class ErrorTable:
     transient_texts: str = ""
     """A regular expression that is found in messages, where neither code nor SQLSTATE tells."""
     statement_codes: frozenset[int] = frozenset()
-    """Those that a SQLSTATE would make errors of the row."""
+    """Errors of the statement whose SQLSTATE is one of the row."""
     statement_texts: str = ""
-    """As ``transient_texts``."""
+    """A regular expression that is found in messages."""
     row: str = (
         "2[123].*|44.*|"  # cardinality, data, constraints, views with a check option
         "09.*|27.*|3[89].*|"  # triggers and routines
