@@ -69,7 +69,7 @@ class KafkaRecords:
 
 
 class KafkaConsumer(Protocol):
-    """Reads partitions that it is told; it joins no group. Used by one thread at a time."""
+    """Reads the partitions that it is given; it joins no group. Used by one thread at a time."""
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read these partitions from these offsets, or EARLIEST, LATEST or COMMITTED; no others from now on.

@@ -33,7 +33,7 @@ from penstock.spark.channel import RefusedError
 from penstock.spark.messages.driver import SampleSource, SourceSampled
 from penstock.spark.messages.task import AdmittedTask, LogLevelCommand, TaskIdentity
 from penstock.spark.run.hosted_run import HostedRun, RunGate, RunResources
-from penstock.spark.run.log_writer import LogWriter
+from penstock.spark.run.log_writer import TaskLogWriter
 from penstock.spark.run.sharing import MANY, TaskProcesses
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
@@ -176,7 +176,7 @@ class HostedTasks:
             OutOfMemoryKills(),
             MemberRemoval(),
             self._members,
-            LogWriter(self._loop),
+            TaskLogWriter(self._loop),
         )
         self._driving = {self._loop.create_task(self._processes.driver.keep())}
         reception = Reception(own, self._key_of, self._ready, self._admit)

@@ -12,10 +12,10 @@ from penstock.connectors.jdbc.sql_errors import (
     SQLITE,
     ErrorTable,
     SqlFailure,
-    Verdict,
+    SqlVerdict,
 )
 
-TRANSIENT, STATEMENT, ROW = Verdict.TRANSIENT, Verdict.STATEMENT, Verdict.ROW
+TRANSIENT, STATEMENT, ROW = SqlVerdict.TRANSIENT, SqlVerdict.STATEMENT, SqlVerdict.ROW
 CASES = [
     (POSTGRESQL, "40P01", 0, "deadlock detected", TRANSIENT),
     (POSTGRESQL, "57P03", 0, "the database system is starting up", TRANSIENT),
@@ -54,6 +54,6 @@ CASES = [
 
 @pytest.mark.parametrize(("table", "state", "code", "message", "verdict"), CASES)
 def test_only_errors_that_are_known_to_pass_are_retried_and_only_known_ones_refuse_a_row(
-    table: ErrorTable, state: str, code: int, message: str, verdict: Verdict
+    table: ErrorTable, state: str, code: int, message: str, verdict: SqlVerdict
 ) -> None:
     assert table.verdict(SqlFailure("SQLException", message, state, code)) is verdict

@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 
 
-class Verdict(enum.Enum):
-    """Java has the same enum, ``penstock.jdbc.Verdicts.Verdict``."""
+class SqlVerdict(enum.Enum):
+    """The verdict on an error; Java has the same enum, ``penstock.jdbc.Verdicts.Verdict``."""
 
     TRANSIENT = "transient"
     """The same statement may succeed later: a lost connection, a deadlock, a server that starts."""
@@ -78,20 +78,20 @@ class ErrorTable:
     row_routines: frozenset[str] = frozenset()
     """Routines of PostgreSQL's server that refuse rows by any SQLSTATE. Only Java knows the routine of an error."""
 
-    def verdict(self, failure: SqlFailure) -> Verdict:
+    def verdict(self, failure: SqlFailure) -> SqlVerdict:
         if failure.code in self.transient_codes:
-            return Verdict.TRANSIENT
+            return SqlVerdict.TRANSIENT
         if failure.code in self.statement_codes:
-            return Verdict.STATEMENT
+            return SqlVerdict.STATEMENT
         if self.transient_texts and re.search(self.transient_texts, failure.message):
-            return Verdict.TRANSIENT
+            return SqlVerdict.TRANSIENT
         if self.statement_texts and re.search(self.statement_texts, failure.message):
-            return Verdict.STATEMENT
+            return SqlVerdict.STATEMENT
         if failure.code in self.row_codes:
-            return Verdict.ROW
+            return SqlVerdict.ROW
         if re.fullmatch(self.transient, failure.state) or (self.classes and failure.passing):
-            return Verdict.TRANSIENT
-        return Verdict.ROW if re.fullmatch(self.row, failure.state) else Verdict.STATEMENT
+            return SqlVerdict.TRANSIENT
+        return SqlVerdict.ROW if re.fullmatch(self.row, failure.state) else SqlVerdict.STATEMENT
 
 
 STANDARD = ErrorTable()

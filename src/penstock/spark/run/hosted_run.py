@@ -44,7 +44,7 @@ from penstock.spark.messages.task import (
     TaskSubmission,
     WorkerCommand,
 )
-from penstock.spark.run.log_writer import LogWriter
+from penstock.spark.run.log_writer import TaskLogWriter
 from penstock.spark.run.process import SETTLING, RunGroupMember, TaskProcess
 from penstock.spark.run.reports import (
     LossReason,
@@ -98,7 +98,7 @@ class RunResources:
     out_of_memory: OutOfMemoryKills
     removal: MemberRemoval
     members: MemberLog
-    logs: LogWriter
+    logs: TaskLogWriter
 
 
 class HostedRun:

@@ -19,7 +19,7 @@ AT_ONCE = 64
 CLOSE_S = 5.0
 
 
-class LogWriter:
+class TaskLogWriter:
     """Writes in the order of the calls. All methods but ``close`` return at once."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -14,7 +14,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.query import BatchVersion
 from penstock.connectors.jdbc.columns import RowShape
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
-from penstock.connectors.jdbc.sql_errors import Verdict
+from penstock.connectors.jdbc.sql_errors import SqlVerdict
 from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.task import TaskSpec
@@ -191,7 +191,7 @@ class JdbcWriter:
         found = self._java.sql_error(error)
         if found is None:
             return NotWrittenError(error)
-        if self._settings.connection.dialect.errors.verdict(found) is Verdict.TRANSIENT:
+        if self._settings.connection.dialect.errors.verdict(found) is SqlVerdict.TRANSIENT:
             return NotWrittenError(error, str(found))
         return refused("The database refuses a batch", found)
 

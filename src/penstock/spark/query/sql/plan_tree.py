@@ -91,7 +91,7 @@ class PlanReader:
 
 
 _walks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-"""The Java object of each Java. One, because Py4J knows methods by the name of their class, whoever has loaded it."""
+"""The Java object of each Java. One, because Py4J knows methods by the name of their class, whichever loader it has."""
 _lock = threading.Lock()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.java.numbers import float32, float_text
+from penstock.pipeline.converters.coercion import BITS
 from penstock.pipeline.converters.registry.avro.options import AvroOptions, is_union
 from penstock.pipeline.converters.registry.avro.schema.model import NULL_DEFAULT, AvroType
 from penstock.pipeline.converters.registry.mapping.names import scrubbed
@@ -23,8 +24,6 @@ from penstock.values.logical import (
     moment_of,
     time_of,
 )
-
-_BITS = {SchemaType.INT8: 8, SchemaType.INT16: 16, SchemaType.INT32: 32, SchemaType.INT64: 64}
 
 
 def from_logical(schema: Schema, value: Any) -> Any:
@@ -134,8 +133,8 @@ def _value(schema: Schema, value: Any, options: AvroOptions) -> Any:
 
 def _plain(schema: Schema, value: Any, options: AvroOptions) -> Any:
     kind = schema.type
-    if kind in _BITS and type(value) is int:
-        half = 1 << (_BITS[kind] - 1)
+    if kind in BITS and type(value) is int:
+        half = 1 << (BITS[kind] - 1)
         return (value + half) % (half << 1) - half
     if kind in (SchemaType.FLOAT32, SchemaType.FLOAT64) and type(value) in (int, float):
         return float32(float(value)) if kind is SchemaType.FLOAT32 else float(value)

@@ -13,7 +13,7 @@ from penstock.connectors.jdbc.connection import Connection
 from penstock.connectors.jdbc.source.tables import SourceTable
 from penstock.connectors.jdbc.source.types import SourceColumn
 from penstock.connectors.jdbc.source.windows import Extent, Select, value_of
-from penstock.connectors.jdbc.sql_errors import Verdict
+from penstock.connectors.jdbc.sql_errors import SqlVerdict
 from penstock.spark.query.dataframes import full_text, root_cause
 from penstock.spark.query.jdbc.java import JavaError, JdbcJava, lacks_driver, refused
 
@@ -97,7 +97,7 @@ class Database:
             return ConnectError(f"The database could not be read: {root_cause(error)}")
         if self._java.is_missing_table(error):
             return NoTableError(str(found))
-        if self._connection.dialect.errors.verdict(found) is Verdict.TRANSIENT:
+        if self._connection.dialect.errors.verdict(found) is SqlVerdict.TRANSIENT:
             return DatabaseError(str(found))
         return refused("The database could not be read", found)
 

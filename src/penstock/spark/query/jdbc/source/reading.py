@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
 from penstock.connectors.jdbc.source.windows import Select
-from penstock.connectors.jdbc.sql_errors import SqlFailure, Verdict
+from penstock.connectors.jdbc.sql_errors import SqlFailure, SqlVerdict
 from penstock.spark.query.dataframes import full_text, root_cause
 from penstock.spark.query.jdbc.java import JdbcJava
 from penstock.spark.query.jdbc.source.database import NoTableError
@@ -104,7 +104,7 @@ class TableRead:
         if self._java.is_missing_table(error):
             raise NoTableError(str(self._java.sql_error(error)))
         failure, errors = self._java.sql_error(error), self._settings.connection.dialect.errors
-        raise ReadError(error, failure, failure is None or errors.verdict(failure) is Verdict.TRANSIENT)
+        raise ReadError(error, failure, failure is None or errors.verdict(failure) is SqlVerdict.TRANSIENT)
 
     def cancel(self) -> None:
         """End the read; returns when it has ended."""
