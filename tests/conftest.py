@@ -54,14 +54,16 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
         gc.freeze()
 
 
-def _format_captured_lines(config: pytest.Config) -> None:
-    """Give the handlers of captured lines pytest's format. PySpark's loggers, of which any thread may make one,
-    change the format of handlers that they are given.
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Keep pytest's format of captured lines.
+
+    Pytest adds its handlers to each logger that does not propagate, before each phase of a test. PySpark makes two such
+    loggers when it raises an AnalysisException; they set a format of their own on the handlers that they are given.
     """
-    plugin: Any = config.pluginmanager.get_plugin("logging-plugin")
+    plugin: Any = session.config.pluginmanager.get_plugin("logging-plugin")
     if plugin is not None:
         for handler in (plugin.caplog_handler, plugin.report_handler):
-            handler.setFormatter(plugin.formatter)
+            handler.setFormatter = lambda formatter: None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -79,7 +81,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     marking.begin(item)
-    _format_captured_lines(item.config)
     yield
 
 
