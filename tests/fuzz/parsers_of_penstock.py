@@ -28,10 +28,10 @@ from penstock.core.model.tasks import TaskId
 from penstock.core.status.statuses import Statuses
 from penstock.declarative.variables import yaml_documents
 from penstock.history.recorder import Recorder
-from penstock.hosts.jvm import messages as jvm
 from penstock.hosts.jvm.codec import decode, tags
 from penstock.hosts.jvm.codec.decode import Decoder
 from penstock.hosts.jvm.codec.schema_table import SchemaTable
+from penstock.hosts.jvm.messages import protocol as jvm
 from penstock.hosts.python import messages as python
 from penstock.hosts.python import wire as pickled
 from penstock.http import bodies

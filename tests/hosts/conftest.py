@@ -10,7 +10,7 @@ from hosts.conducted import Conducted, Sinks
 from hosts.plugins import plugin_path
 from penstock.embedded.java import java
 from penstock.hosts.jvm.build import class_path
-from penstock.hosts.jvm.messages import OpenSession
+from penstock.hosts.jvm.messages.worker import OpenSession
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.process import JvmSpec, open_session
 from penstock.hosts.jvm.session import JvmSession, unanswered

@@ -12,7 +12,7 @@ from penstock.embedded import class_data as archives
 from penstock.embedded import home
 from penstock.hosts.jvm import class_data
 from penstock.hosts.jvm.build import class_path
-from penstock.hosts.jvm.messages import OpenSession
+from penstock.hosts.jvm.messages.worker import OpenSession
 from penstock.hosts.jvm.process import CLASS_DATA, JvmSpec, open_session
 
 

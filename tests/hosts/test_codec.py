@@ -36,7 +36,7 @@ from penstock.api.schema import (
 )
 from penstock.hosts.jvm.codec import schema_table
 from penstock.hosts.jvm.codec.schema_table import MAX_NUMBERS, SchemaTable
-from penstock.hosts.jvm.messages import OpenSession
+from penstock.hosts.jvm.messages.worker import OpenSession
 from penstock.hosts.jvm.process import JvmSpec, open_session
 from penstock.hosts.jvm.tasks.remote_batch import RemoteBatch, remote
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm

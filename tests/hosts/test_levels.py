@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.hosts.jvm.levels import JVMS
-from penstock.hosts.jvm.messages import SetJavaLogLevels
+from penstock.hosts.jvm.messages.worker import SetJavaLogLevels
 from penstock.pipeline.task import TaskControl
 from penstock.spark.messages.task import LogLevelCommand
 from penstock.spark.run.task_link import Steering

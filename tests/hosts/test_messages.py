@@ -9,17 +9,11 @@ import msgspec
 import pytest
 
 from penstock.hosts.jvm.build import SOURCES
-from penstock.hosts.jvm.messages import (
-    ENVELOPES_FROM_JVM,
-    FROM_JVM,
-    BatchInput,
-    FromJvm,
-    JavaRequest,
-    ProvidedConfig,
-    ReadProvidedConfig,
-    ReplyFromJvm,
-    ToJvm,
-)
+from penstock.hosts.jvm.messages.base import JavaRequest
+from penstock.hosts.jvm.messages.batches import BatchInput
+from penstock.hosts.jvm.messages.from_jvm import FromJvm
+from penstock.hosts.jvm.messages.protocol import ENVELOPES_FROM_JVM, FROM_JVM, ReplyFromJvm, ToJvm
+from penstock.hosts.jvm.messages.worker import ProvidedConfig, ReadProvidedConfig
 from penstock.hosts.jvm.session import reply_of, reply_type
 from penstock.wire.calls import RemoteReply
 from penstock.wire.messages import MessageError

@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 
 from hosts.conducted import Conducted, stored
-from penstock.hosts.jvm.messages import (
-    CreateJavaConnector,
-    PluginMessage,
-    PluginReference,
-    ReadSourceOffsets,
-    StartJavaConnector,
-)
+from penstock.hosts.jvm.messages.base import PluginReference
+from penstock.hosts.jvm.messages.from_jvm import PluginMessage, ReadSourceOffsets
+from penstock.hosts.jvm.messages.worker import CreateJavaConnector, StartJavaConnector
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.process import JvmSpec
 from penstock.hosts.jvm.session import JvmSession

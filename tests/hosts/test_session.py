@@ -21,7 +21,9 @@ from penstock.api.errors import KafkaError
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm import process
 from penstock.hosts.jvm.codec.schema_table import SchemaTable
-from penstock.hosts.jvm.messages import DescribeJvm, JavaRequest, KeepBatch, OpenSession
+from penstock.hosts.jvm.messages.base import JavaRequest
+from penstock.hosts.jvm.messages.batches import KeepBatch
+from penstock.hosts.jvm.messages.worker import DescribeJvm, OpenSession
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.control import ControlJvm
 from penstock.hosts.jvm.plugins.worker import JavaConfigProvider

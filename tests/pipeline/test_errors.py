@@ -13,7 +13,7 @@ from penstock.api.errors import ConnectError, DataError, RetriableError
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.errors import FatalJavaError
 from penstock.hosts.jvm.errors import java_error
-from penstock.hosts.jvm.messages import JavaFailure
+from penstock.hosts.jvm.messages.base import JavaFailure
 from penstock.pipeline.errors import (
     ErrorHandler,
     ErrorSettings,

@@ -18,7 +18,7 @@ from pathlib import Path
 from penstock.embedded import class_data
 from penstock.embedded.home import EmbeddedError
 from penstock.hosts.jvm.build import class_path
-from penstock.hosts.jvm.messages import DescribeJvm, OpenSession
+from penstock.hosts.jvm.messages.worker import DescribeJvm, OpenSession
 from penstock.hosts.jvm.plugins.catalogue import java_executable
 from penstock.hosts.jvm.process import CLASS_DATA, JvmSpec, open_session
 

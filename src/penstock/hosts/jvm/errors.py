@@ -9,7 +9,7 @@ import functools
 
 from penstock.api import errors
 from penstock.hosts.errors import FatalJavaError
-from penstock.hosts.jvm.messages import JavaCause, JavaFailure
+from penstock.hosts.jvm.messages.base import JavaCause, JavaFailure
 
 
 class BadRequestError(errors.ConnectError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from penstock.hosts.jvm.messages import SetJavaLogLevels
+from penstock.hosts.jvm.messages.worker import SetJavaLogLevels
 from penstock.hosts.jvm.session import JvmSession
 from penstock.hosts.levels import LevelFollowers
 

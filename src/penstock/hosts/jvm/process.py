@@ -33,7 +33,7 @@ from penstock.api.processes import child_environment, java_options
 from penstock.embedded import class_data
 from penstock.embedded.home import home
 from penstock.hosts.errors import HostLost
-from penstock.hosts.jvm.messages import OpenSession
+from penstock.hosts.jvm.messages.worker import OpenSession
 from penstock.hosts.jvm.session import Answer, JvmSession, unanswered
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,9 @@ import msgspec
 
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.errors import java_error
-from penstock.hosts.jvm.messages import (
+from penstock.hosts.jvm.messages.base import JavaRequest
+from penstock.hosts.jvm.messages.from_jvm import JavaLogLine, JavaLogLines, PluginMessage
+from penstock.hosts.jvm.messages.protocol import (
     ENVELOPES_FROM_JVM,
     ENVELOPES_TO_JVM,
     FROM_JVM,
@@ -26,14 +28,10 @@ from penstock.hosts.jvm.messages import (
     CallToJvm,
     FailureFromJvm,
     FailureToJvm,
-    JavaLogLine,
-    JavaLogLines,
-    JavaRequest,
-    OpenSession,
-    PluginMessage,
     ReplyFromJvm,
     ReplyToJvm,
 )
+from penstock.hosts.jvm.messages.worker import OpenSession
 from penstock.wire.calls import BACKGROUND, CallPeer, Envelope, PendingCall, RemoteCall, RemoteFailure, RemoteReply
 from penstock.wire.framing import Bytes, FrameConnection
 from penstock.wire.lines import log_dropped

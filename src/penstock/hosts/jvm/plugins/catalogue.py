@@ -25,7 +25,7 @@ from penstock.embedded.home import EmbeddedError, folder, home
 from penstock.embedded.jars import lock, pinned
 from penstock.embedded.java import bundled_version, chosen, is_bundled, java
 from penstock.hosts.jvm.build import SOURCES, class_path
-from penstock.hosts.jvm.messages import PluginReference
+from penstock.hosts.jvm.messages.base import PluginReference
 from penstock.hosts.jvm.plugins.locations import Checksums, java_locations, write_json
 
 log = logging.getLogger(__name__)

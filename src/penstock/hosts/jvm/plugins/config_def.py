@@ -17,7 +17,8 @@ from penstock.api.errors import ConnectError
 from penstock.api.validators import Described
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.errors import java_error
-from penstock.hosts.jvm.messages import JavaFailure, ValidateByDefinition, ValidatedSetting
+from penstock.hosts.jvm.messages.base import JavaFailure
+from penstock.hosts.jvm.messages.worker import ValidateByDefinition, ValidatedSetting
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
 from penstock.hosts.jvm.session import JvmSession

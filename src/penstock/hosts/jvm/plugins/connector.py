@@ -26,20 +26,21 @@ from penstock.api.sink import SinkTask
 from penstock.api.source import SourceTask
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.errors import java_error
-from penstock.hosts.jvm.messages import (
+from penstock.hosts.jvm.messages.base import JavaRequest, SinkRequest
+from penstock.hosts.jvm.messages.from_jvm import (
+    PluginMessage,
+    RaiseConnectorError,
+    ReadSourceOffsets,
+    RequestReconfiguration,
+)
+from penstock.hosts.jvm.messages.worker import (
     AlterJavaOffsets,
     AskExactlyOnceSupport,
     AskTransactionBoundaries,
     CreateJavaConnector,
     JavaMetric,
-    JavaRequest,
     MakeJavaTaskConfigs,
-    PluginMessage,
-    RaiseConnectorError,
     ReadJavaMetrics,
-    ReadSourceOffsets,
-    RequestReconfiguration,
-    SinkRequest,
     StartJavaConnector,
     StopJavaConnector,
     ValidateJavaConnector,

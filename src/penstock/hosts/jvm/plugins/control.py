@@ -15,7 +15,8 @@ from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.class_data import make_when_quiet
 from penstock.hosts.jvm.errors import BadRequestError
 from penstock.hosts.jvm.levels import follow, unfollow
-from penstock.hosts.jvm.messages import CreateJavaConnector, OpenSession, PluginReference
+from penstock.hosts.jvm.messages.base import PluginReference
+from penstock.hosts.jvm.messages.worker import CreateJavaConnector, OpenSession
 from penstock.hosts.jvm.process import JvmSpec, JvmStartError, open_session
 from penstock.hosts.jvm.session import Answer, JvmSession, unanswered
 

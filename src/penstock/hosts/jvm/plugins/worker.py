@@ -13,10 +13,10 @@ from penstock.api.errors import ConnectError
 from penstock.api.override_policy import ClientOverridePolicy
 from penstock.api.provider import ConfigData, ConfigProvider
 from penstock.hosts.errors import HostLost
-from penstock.hosts.jvm.messages import (
+from penstock.hosts.jvm.messages.base import JavaRequest
+from penstock.hosts.jvm.messages.worker import (
     CreateJavaPolicy,
     CreateJavaProvider,
-    JavaRequest,
     ReadProvidedConfig,
     ValidateByPolicy,
 )

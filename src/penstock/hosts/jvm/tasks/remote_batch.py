@@ -18,14 +18,14 @@ from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.hosts.jvm.codec.decode import Decoder
 from penstock.hosts.jvm.codec.encode import Encoder
-from penstock.hosts.jvm.messages import (
+from penstock.hosts.jvm.messages.base import Part
+from penstock.hosts.jvm.messages.batches import (
     BatchInJvm,
     BatchInput,
     ConcatBatches,
     FetchColumns,
     KeepBatch,
     KeptBatch,
-    Part,
     SentBatch,
 )
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm

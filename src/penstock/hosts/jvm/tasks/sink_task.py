@@ -17,24 +17,13 @@ from typing import Any, Protocol, assert_never
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.sink import OffsetAndMetadata, SinkTask, SinkTaskContext, TopicPartition
 from penstock.hosts.jvm.errors import java_error
-from penstock.hosts.jvm.messages import (
-    CloseJavaPartitions,
-    CommittedRow,
-    CreateJavaSinkTask,
+from penstock.hosts.jvm.messages.base import CommittedRow, JavaRequest, PartitionName
+from penstock.hosts.jvm.messages.batches import SentBatch
+from penstock.hosts.jvm.messages.from_jvm import (
     DescribeGroupMember,
     DescribeTopic,
     GroupMembership,
-    JavaRequest,
-    JavaTaskReference,
-    OpenJavaPartitions,
-    PartitionName,
     PluginMessage,
-    PreCommitJavaTask,
-    PutDone,
-    PutJavaRecords,
-    PutNotConverted,
-    PutOutcome,
-    PutSkipped,
     RaiseConnectorError,
     ReadCommittedOffsets,
     ReadEndOffsets,
@@ -43,7 +32,18 @@ from penstock.hosts.jvm.messages import (
     ReportOriginalRecord,
     ReportRecord,
     RequestReconfiguration,
-    SentBatch,
+)
+from penstock.hosts.jvm.messages.tasks import (
+    CloseJavaPartitions,
+    CreateJavaSinkTask,
+    JavaTaskReference,
+    OpenJavaPartitions,
+    PreCommitJavaTask,
+    PutDone,
+    PutJavaRecords,
+    PutNotConverted,
+    PutOutcome,
+    PutSkipped,
     StartJavaSinkTask,
     StopJavaSinkTask,
     TaskRequests,

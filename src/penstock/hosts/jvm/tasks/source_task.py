@@ -26,21 +26,21 @@ from penstock.api.errors import RetriableError
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceTask
 from penstock.hosts.jvm.errors import java_error
-from penstock.hosts.jvm.messages import (
-    BatchInJvm,
-    CommitJavaRecords,
-    CommitJavaTask,
-    CreateJavaSourceTask,
-    FetchOffsets,
-    JavaTaskReference,
-    KeptBatch,
+from penstock.hosts.jvm.messages.base import SinkRequest
+from penstock.hosts.jvm.messages.batches import BatchInJvm, FetchOffsets, KeptBatch
+from penstock.hosts.jvm.messages.from_jvm import (
     PluginMessage,
-    PolledInJvm,
-    PollJavaTask,
     RaiseConnectorError,
     ReadSourceOffsets,
     RequestReconfiguration,
-    SinkRequest,
+)
+from penstock.hosts.jvm.messages.tasks import (
+    CommitJavaRecords,
+    CommitJavaTask,
+    CreateJavaSourceTask,
+    JavaTaskReference,
+    PolledInJvm,
+    PollJavaTask,
     StartJavaSourceTask,
     StopJavaSourceTask,
 )

@@ -20,7 +20,8 @@ from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.api.transform import Predicate, Transformation
 from penstock.hosts.jvm.codec.decode import Decoder
-from penstock.hosts.jvm.messages import (
+from penstock.hosts.jvm.messages.base import Part, PluginReference
+from penstock.hosts.jvm.messages.batches import (
     ApplyStep,
     AskPredicate,
     CloseStep,
@@ -29,8 +30,6 @@ from penstock.hosts.jvm.messages import (
     ConvertToConnect,
     CreateStep,
     GiveStepMetrics,
-    Part,
-    PluginReference,
 )
 from penstock.hosts.jvm.tasks.remote_batch import PARTS, BytesBatch, RemoteBatch, after, header_rows, input_of
 from penstock.hosts.jvm.tasks.task_jvm import TaskJvm

@@ -20,7 +20,7 @@ from penstock.api.errors import ConnectError
 from penstock.hosts.jvm.build import class_path
 from penstock.hosts.jvm.codec.schema_table import SchemaTable
 from penstock.hosts.jvm.levels import follow, unfollow
-from penstock.hosts.jvm.messages import JavaMetric, OpenSession, ReadJavaMetrics
+from penstock.hosts.jvm.messages.worker import JavaMetric, OpenSession, ReadJavaMetrics
 from penstock.hosts.jvm.plugins.catalogue import find, java_executable
 from penstock.hosts.jvm.process import JvmSpec, open_session
 from penstock.hosts.jvm.session import JavaCall, JvmSession

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The messages of the protocol with Penstock, each with its fields; {@code hosts/jvm/messages.py} describes them, and a
+ * The messages of the protocol with Penstock, each with its fields; {@code hosts/jvm/messages/} describes them, and a
  * test compares both. A message or a field that is missing here is an error that names it.
  */
 public final class Messages {
