@@ -73,7 +73,7 @@ kill-test-changes: $(STAMP)  ## 100 kills and freezes while Debezium streams 100
 kill-test-tables: $(STAMP)  ## 100 kills while a million rows of a PostgreSQL go into a topic and two tables; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak tables $(ARGS)
 
-fuzz: $(STAMP)  ## 10,000 random requests by three roles and a stranger, with secrets to be found; ARGS="--help" lists the options
+fuzz: $(STAMP)  ## 10,000 random requests and attacks by four roles and a stranger, with secrets to be found; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m fuzz $(ARGS)
 
 soak-parsers: $(STAMP)  ## 100,000 hostile inputs for each parser of bytes from outside; ARGS="--help" lists the options

@@ -1,4 +1,4 @@
-"""``make fuzz``: 10,000 random requests of three roles and a stranger; exits with 1 if anything was found."""
+"""``make fuzz``: 10,000 random requests and attacks of four roles and a stranger; exits with 1 if it found anything."""
 
 from __future__ import annotations
 

@@ -5,20 +5,25 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import socket
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import psutil
 
+from fuzz.forbidden import Attack
 from fuzz.hostile import Hostile, Requests, garbage
 from fuzz.target import CANARY, MAY_SEE_SECRETS, PLANTED, USERS, Target
 
 CHANGES = ("PUT", "POST", "PATCH", "DELETE")
 STRANGER = "stranger"
+_FORGED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028]|\n\[")
+"""Control characters, and what begins as a line of the log does."""
 SLOWEST_HEALTH = 2.0
 CONNECTORS = (PLANTED, "orders-1", "orders-2")
 
@@ -29,6 +34,12 @@ class Findings:
     changes: int = 0
     refusals: int = 0
     garbage: int = 0
+    attacks: Counter[str] = field(default_factory=Counter)
+    """Requests for what must be refused, by kind."""
+    accepted: list[str] = field(default_factory=list)
+    """Attacks that were not refused as they must be."""
+    forged: list[str] = field(default_factory=list)
+    """Lines of the log with control characters."""
     leaks: list[str] = field(default_factory=list)
     unaudited: list[str] = field(default_factory=list)
     no_document: list[str] = field(default_factory=list)
@@ -44,15 +55,20 @@ class Findings:
         return sum(each > SLOWEST_HEALTH for each in self.health)
 
     def problems(self) -> list[str]:
-        return [*self.leaks, *self.unaudited, *self.no_document, *self.defects]
+        return [
+            *(*self.accepted, *self.leaks, *self.unaudited),
+            *(*self.no_document, *self.defects, *self.forged),
+        ]
 
     def report(self) -> str:
         health = sorted(self.health) or [0.0]
         return "\n".join([
             f"{self.requests} requests, {self.garbage} connections with garbage, {self.changes} changes, "
             f"{self.refusals} refusals",
+            f"{self.attacks.total()} attacks of {len(self.attacks)} kinds, {len(self.accepted)} not refused",
             f"{len(self.leaks)} leaks, {len(self.unaudited)} unaudited changes or refusals, "
-            f"{len(self.no_document)} errors without Connect's document, {len(self.defects)} answers with 500 or none",
+            f"{len(self.no_document)} errors without Connect's document, {len(self.defects)} answers with 500 or none, "
+            f"{len(self.forged)} lines of the log with control characters",
             f"/health: {len(health)} times, p50 {health[len(health) // 2] * 1000:.0f} ms, "
             f"max {health[-1] * 1000:.0f} ms, {self.slow} over {SLOWEST_HEALTH:g} s",
             f"memory after the first quarter: {self.grown / 2**20:+.1f} MiB",
@@ -65,7 +81,7 @@ def attack(place: Target, count: int, seed: int) -> Findings:
     chance = random.Random(seed)
     found = Findings()
     place.plant()
-    requests = Requests(chance, [*USERS * 3, STRANGER], CONNECTORS)
+    requests = Requests(chance, [*USERS * 3, STRANGER], CONNECTORS, place.folder, place.hidden)
     over = threading.Event()
     asking = threading.Thread(target=_ask_health, args=(place, found, over))
     asking.start()
@@ -84,11 +100,12 @@ def attack(place: Target, count: int, seed: int) -> Findings:
         asking.join()
     found.grown = process.memory_info().rss - memory
     found.leaks += [f"in the log: {text[:300]}" for text in place.lines.texts if CANARY in text]
+    found.forged = [ascii(text[:300]) for text in place.lines.texts if _FORGED.search(text)]
     return found
 
 
 def _send(place: Target, request: Hostile, found: Findings) -> None:
-    before = len(place.lines.audit)
+    before, known = len(place.lines.audit), place.cluster.configs() if request.attack else {}
     found.requests += 1
     what = f"{request.user} {request.method[:20]} {request.path[:200]} {request.body[:200]!r}"
     try:
@@ -104,6 +121,12 @@ def _send(place: Target, request: Hostile, found: Findings) -> None:
     if status == 500:
         found.defects.append(f"{what}: {body[:300]!r}")
     named = [line for line in lines if line["principal"] == (None if status == 401 else request.user)]
+    if request.attack is not None:
+        found.attacks[request.attack.kind] += 1
+        if problem := _attack_problem(request, request.attack, status, body, len(lines)):
+            found.accepted.append(f"{request.attack.kind}: {problem}: {what}: {status} {body[:500]!r}")
+        if known != place.cluster.configs():
+            found.accepted.append(f"{request.attack.kind}: a configuration has changed: {what}: {status}")
     changed = status < 400 and request.method in CHANGES and "/config/validate" not in request.path
     found.changes += changed
     found.refusals += status in (401, 403)
@@ -111,6 +134,36 @@ def _send(place: Target, request: Hostile, found: Findings) -> None:
         found.unaudited.append(f"{what}: {status}, audit has {lines}")
     if status in (401, 403) and len(lines) != 1:
         found.unaudited.append(f"{what}: {status}, audit has {lines}")
+
+
+def _attack_problem(request: Hostile, attack: Attack, status: int, body: bytes, lines: int) -> str | None:
+    """Return in what the answer to an attack is not as it must be."""
+    text = body.decode()
+    if CANARY in text and (status >= 400 or request.user not in MAY_SEE_SECRETS):
+        return "a secret is shown"
+    if status in (401, 403) and (
+        request.user in (STRANGER, "victor")
+        or dict(request.headers).keys() & {"Origin", "X-Penstock-Principal"}
+        or (request.user == "tom" and attack.name is not None)
+    ):
+        return None
+    if "/config/validate" in request.path and status == 200:
+        if '"error_count":0' in text.replace(" ", ""):
+            return "it is valid"
+        return None if any(key in text for key in attack.keys) else "the setting is not named"
+    if status == 404 and request.method == "PATCH":  # somebody has deleted it
+        return None
+    if status not in (400, 403):
+        return "it is not refused"
+    if "%00" in request.path:
+        return None if "400 Bad Request" in text else "the path is taken"
+    if request.user == "victor" and attack.kind != "settings":  # a body is read before it is known who may send it
+        return "a viewer may not ask"
+    if not any(key.casefold() in text.casefold() for key in attack.keys):
+        return "the setting is not named"
+    if "/config/validate" not in request.path and lines != 1:
+        return f"there are {lines} audit records"
+    return None
 
 
 def _check_document(what: str, status: int, headers: bytes, body: bytes, found: Findings) -> None:
@@ -127,7 +180,7 @@ def _exchanged(port: int, request: Hostile) -> tuple[int, bytes, bytes]:
     """By hand, because no client would send all of it. Raises OSError."""
     lines = [
         f"{request.method} {request.path} HTTP/1.1".encode("utf-8", "surrogatepass"),
-        b"Host: localhost",
+        b"Host: " + request.host.encode(),
         b"Connection: close",
     ]
     if request.user != STRANGER:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from fuzz.forbidden import Attack, attack_of, placed
 from penstock.http.openapi.document import OPERATIONS
 
 METHODS = ["GET", "PUT", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "get", "X" * 300]
@@ -94,6 +95,12 @@ HEADERS = [
     "Accept", "X-Penstock-Principal", "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm", "Origin",
     "X-Forwarded-For", "X-Forwarded-Host", "X-HTTP-Method-Override", "Forwarded", "Host", "Cookie",
 ]  # fmt: skip
+ATTACKS = 0.4
+"""Share of requests for what must be refused."""
+_SIZES = ("settings", "a large configuration")
+_NOTHING = {"topic": None, "file": None, "offsets.storage.topic": None}
+"""Changes of a connector's configuration that leave its class."""
+FORGED = [each for each in HEADERS if each not in ("Accept", "Host")]
 QUERIES = [
     "", "", "", "expand=info", "expand=info&expand=status", "expand=%ff", "includeTasks=true&onlyFailed=true",
     "penstock=true", "scope=cluster", "scope=worker", "forward=false", "connectorsOnly=false", "a" * 5000, "=&=&%",
@@ -109,16 +116,31 @@ class Hostile:
     path: str
     body: bytes
     headers: tuple[tuple[str, str], ...]
+    attack: Attack | None = None
+    """What must be refused, if that is known."""
+    host: str = "localhost"
 
 
 class Requests:
-    def __init__(self, chance: random.Random, users: Sequence[str], connectors: Sequence[str]) -> None:
+    """Random requests. ``folder``: the one that is allowed; ``hide`` puts a value behind a reference."""
+
+    def __init__(
+        self,
+        chance: random.Random,
+        users: Sequence[str],
+        connectors: Sequence[str],
+        folder: str,
+        hide: Callable[[str], str],
+    ) -> None:
         self._chance, self._users, self._connectors = chance, users, connectors
+        self._folder, self._hide = folder, hide
         endless = "/stream"
         self._operations = [each.split(" ") for each in OPERATIONS if not each.endswith(endless)]
 
     def next(self) -> Hostile:
         chance = self._chance
+        if chance.random() < ATTACKS:
+            return self._forbidden()
         method, path = chance.choice(self._operations)
         if chance.random() < 0.05:
             method = chance.choice(METHODS)
@@ -130,10 +152,45 @@ class Requests:
         headers = [("Content-Type", chance.choice(TYPES))] if body else []
         if chance.random() < 0.05:
             headers.append(
-                (chance.choice(HEADERS), chance.choice(["x.y", "carol", "admin", "HmacSHA256", "AAAA", "127.0.0.1"]))
+                (chance.choice(HEADERS), chance.choice(["x.y", "ada", "admin", "HmacSHA256", "AAAA", "127.0.0.1"]))
             )
         user = chance.choice(self._users)
         return Hostile(user, method, f"{path}?{query}" if query else path, body, tuple(headers))
+
+    def _forbidden(self) -> Hostile:
+        """Return a request that asks for what nobody may have, in one of the ways to ask for it."""
+        chance, attack = self._chance, attack_of(self._chance)
+        given = {key: placed(value, self._folder) for key, value in attack.config.items()}
+        given["my.password"] = "canary7f3a-attack"
+        if len(given) > 20 or any(len(value) > 100_000 for value in given.values()):
+            pass
+        elif chance.random() < 0.2:
+            key = next((key for key in given if key in attack.keys), None)
+            if key is not None and given[key]:
+                given[key] = self._hide(given[key])
+        user = chance.choice(self._users)
+        name = attack.name or chance.choice(["team-1", "team-2", "orders-2"] if user != "tom" else ["team-1", "team-2"])
+        path = f"/connectors/{quote(name, safe='')}/config"
+        cls = given["connector.class"].rpartition(".")[2]
+        ways: list[tuple[str, str, object]] = [
+            ("POST", "/connectors", {"name": name, "config": given}),
+            ("POST", "/connectors", {"name": name, "config": given, "initial_state": "STOPPED"}),
+        ]
+        if len(quote(name)) < 6_000:
+            ways.append(("PUT", path, given))
+        if attack.name is None and attack.kind not in _SIZES:
+            ways += [
+                ("PUT", f"/connector-plugins/{quote(cls)}/config/validate", {**given, "name": name}),
+                ("POST", "/penstock/v1/preview", {"config": {**given, "name": name}, "name": name}),
+            ]
+            if user in ("oscar", "ada"):
+                ways.append(("PATCH", "/connectors/orders-1/config", {**_NOTHING, **given}))
+        method, path, document = chance.choice(ways)
+        host = "localhost" if chance.random() < 0.9 else chance.choice(["evil.example", "localhost.evil.example:8083"])
+        headers = [("Content-Type", "application/json")]
+        if chance.random() < 0.1:
+            headers += [(chance.choice(FORGED), chance.choice(["ada", "admin", "https://evil.example"]))]
+        return Hostile(user, method, path, json.dumps(document).encode(), tuple(headers), attack, host)
 
     def _part(self, part: str) -> str:
         chance = self._chance

@@ -9,13 +9,14 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
+from fuzz import forbidden
 from fuzz.attack import attack
 from fuzz.target import CANARY, MAY_SEE_SECRETS, PLANTED, USERS, target
 from penstock.core.model import messages as m
 from penstock.http.openapi.document import OPERATIONS
 from penstock.http.router import render
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.security]
 
 
 def test_nobody_gets_what_is_not_theirs_and_every_change_is_recorded(tmp_path: Path) -> None:
@@ -24,6 +25,8 @@ def test_nobody_gets_what_is_not_theirs_and_every_change_is_recorded(tmp_path: P
     assert found.problems() == []
     assert found.changes > 5
     assert found.refusals > 20
+    assert found.attacks.total() > 90
+    assert len(found.attacks) > 20
     assert found.health
 
 
@@ -33,6 +36,19 @@ def test_the_run_notices_a_leak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         found = attack(place, 300, seed=18)
     assert found.leaks
     assert not any(each.startswith(f"{user} ") for each in found.leaks for user in MAY_SEE_SECRETS)
+
+
+def test_the_run_notices_an_attack_that_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.core.config.permissions.rules.Permissions.problems", lambda *_: [])
+    with target(tmp_path) as place:
+        found = attack(place, 300, seed=18)
+    assert any("it is not refused" in each for each in found.accepted)
+    assert any("a configuration has changed" in each for each in found.accepted)
+
+
+def test_the_configurations_that_attacks_change_are_accepted_without_them(tmp_path: Path) -> None:
+    with target(tmp_path) as place:
+        assert [(each, problem) for each in forbidden.ALL if (problem := place.judged(each))] == []
 
 
 def test_every_path_by_its_schema_hides_secrets(tmp_path: Path) -> None:

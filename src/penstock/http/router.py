@@ -44,6 +44,8 @@ MAX_MESSAGE = 2**16
 """Characters of an error's message, which may repeat what the request has; no request is answered meanwhile."""
 NAMES_ONLY = (401, 403, 404, 405, 406, 409, 415)
 """Statuses of errors whose messages have names and nothing else; a secret may be a part of a name, such as ``test``."""
+AUDITED = (400, 403, 413)
+"""Statuses of refused changes that have a line in the audit log, whoever refuses them."""
 ALLOW_ORDER = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 
 
@@ -88,6 +90,8 @@ class Route:
     """Whether bodies must be JSON; other content types are then refused, whether there is a body or not."""
     produces: str
     guarded: bool
+    changes: bool
+    """Whether its requests change something, if they are carried out."""
 
 
 def not_found() -> Refused:
@@ -121,7 +125,8 @@ class Router:
         guarded: bool = True,
     ) -> None:
         """Add a route. ``guarded``: the guard is called before the handler."""
-        pattern, route = tuple(path[1:].split("/")), Route(handler, consumes, produces, guarded)
+        changes = method != "GET" and not path.endswith("/validate")
+        pattern, route = tuple(path[1:].split("/")), Route(handler, consumes, produces, guarded, changes)
         for known, methods in self._routes:
             if known == pattern:
                 methods[method] = route
@@ -201,7 +206,14 @@ class Router:
         if route.consumes:
             check_content_type(_header(request, "content-type"))
         check_accept(_header(request, "accept"), route.produces)
-        return await route.handler(Call(request, parts, path.ambiguous))
+        lines = audit.begin_request()
+        try:
+            return await route.handler(Call(request, parts, path.ambiguous))
+        except Refused as refused:
+            # A change whose body cannot be used is refused before the gate knows what is asked for.
+            if not lines and route.changes and refused.status in AUDITED:
+                audit.write(principal_of(request), f"{request.method} {request.url.path}", refused.status)
+            raise
 
     @staticmethod
     async def _check_name(hosts: AllowedHosts, request: Request) -> None:

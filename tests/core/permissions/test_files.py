@@ -66,6 +66,19 @@ OUTSIDE = [
     ("bucket.url", "jar:nested:/etc/x.jar!/y"),
     ("sslTrustStoreLocation", "/etc/passwd"),
     ("oracle.wallet.location", "/etc"),
+    ("gcp.credentials.file.path", "/etc/passwd"),
+    ("gcs.key.file.path", "../etc/passwd"),
+    ("token.file.name", "~/token"),
+    ("secret.file", "/etc/passwd"),
+    ("git.credentials.path", "/etc/passwd"),
+    ("http.ssl.ca.path", "/etc/passwd"),
+    ("tls.dir", "/etc"),
+    ("key.store", "/etc/x.jks"),
+    ("trust_store", "store.jks"),
+    ("database.ssl.keystore", "memory"),
+    ("consumer.override.sasl.jaas.config", f'{KERBEROS}\r\n keyTab="/etc/krb5.keytab"\r\n;'),
+    ("consumer.override.sasl.jaas.config", f'{KERBEROS} // a\r\n keyTab="/etc/krb5.keytab";'),
+    ("consumer.override.sasl.jaas.config", f"{KERBEROS} a='\r\n' keyTab='x';"),
     ("consumer.override.ssl.truststore.location", "http://../../etc/passwd"),
     ("database.ssl.keystore", "-----BEGIN ../../etc/passwd"),
 ]
@@ -123,6 +136,12 @@ HONEST = {
     "database.ssl.key": "-----BEGIN PRIVATE KEY-----",
     "file.format": "a/b",
     "password": "file/x",
+    "aws.secret.location": "us-east-1/orders",
+    "access.token.location": "header/x",
+    "http.ssl.path": "/metrics",
+    "key.store": "memory",
+    "source.cluster.sasl.jaas.config": 'org.apache.kafka.common.security.scram.ScramLoginModule required\r\n'
+    'username="a"\r\npassword="b/c"; // the login\r\n',
 }  # fmt: skip
 
 

@@ -360,3 +360,21 @@ def test_a_change_of_the_level_of_the_audit_log_is_recorded_before_it_is_carried
     assert line["request"] == "PUT /admin/loggers/penstock.audit"
     assert api.put("/admin/loggers/penstock.audit", json={"level": "INFO"}).status_code == 200
     assert [line["outcome"] for line in lines()] == ["done"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/connectors/orders-1/config", {f"x{number}": "" for number in range(10_001)}),
+        ("POST", "/connectors", {"name": "orders-1", "config": {f"x{number}": "" for number in range(10_001)}}),
+        ("PATCH", "/connectors/orders-1/config", [1]),
+        ("PUT", "/connectors/orders-1/config", {"name": "orders-2"}),
+        ("PATCH", "/connectors/orders-1/offsets", {"offsets": 1}),
+    ],
+)
+def test_a_change_whose_body_is_refused_has_one_line(
+    users: Callable[[str], As], lines: Any, method: str, path: str, body: Any
+) -> None:
+    assert users("ada")(method, path, body).status_code == 400
+    (line,) = lines()
+    assert (line["principal"], line["request"], line["status"]) == ("ada", f"{method} {path}", 400)

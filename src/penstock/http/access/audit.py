@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Collection, Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,6 +27,15 @@ log = logging.getLogger(LOGGER)
 Config = Mapping[str, str | None]
 _MAX_LENGTH = 1000
 MAX_SETTINGS = 5000
+_lines: ContextVar[list[int | None] | None] = ContextVar("audit", default=None)
+"""Statuses of the lines that have been written about the request of this context."""
+
+
+def begin_request() -> list[int | None]:
+    """Return a list that gets the status of each line written from now on in this context, that of one request."""
+    found: list[int | None] = []
+    _lines.set(found)
+    return found
 
 
 def outcome_of(status: int | None) -> str:
@@ -64,6 +74,8 @@ def write(
     if difference is not None:
         line["difference"] = difference
     log.info("%s", json.dumps(line))
+    if (lines := _lines.get()) is not None:
+        lines.append(status)
 
 
 def difference(

@@ -96,9 +96,9 @@ def _java_refusal(name: str, value: str) -> str | None:
 
 def _is_own_login(jaas: str) -> bool:
     try:
-        # Java ends a comment at a carriage return too, and could see another module.
+        # Java ends a comment at a carriage return alone too, and could see another module.
         named = login_module(jaas).class_name
-        return "\r" not in jaas and (named == IAM_LOGIN or _LOGINS.fullmatch(named) is not None)
+        return "\r" not in jaas.replace("\r\n", "\n") and (named == IAM_LOGIN or _LOGINS.fullmatch(named) is not None)
     except JaasError:
         return False
 

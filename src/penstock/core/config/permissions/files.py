@@ -50,15 +50,17 @@ _STORE = r"(?:key|trust)[._-]?store"
 _PLACE = r"[._-]?(?:location|path|file|filename|dir|directory)"
 _PATH_NAME = re.compile(
     rf"(?:.*[._-]|.*(?:ssl|tls))?(?:{_STORE}(?:{_PLACE}|[._-]?ur[il])?"
-    rf"|(?:ssl|tls)[._-](?:.*[._-])?(?:location|path|file|filename|dir|directory)"
+    rf"|(?:ssl|tls)[._-](?:.*[._-])?(?:location|file|filename|dir|directory)|(?:ssl|tls)[._-].*[._-]path"
     rf"|(?:ca|root|client|server)?[._-]?(?:cert(?:s|ificates?)?|crl){_PLACE}"
     rf"|(?:client[._-])?key[._-]?tab(?:{_PLACE})?|ticket[._-]?cache|krb5[._-]?conf(?:ig)?(?:{_PLACE})?|wallet{_PLACE})"
     rf"|.*(?:ssl|tls)[._-]?(?:root[._-]?)?(?:cert|key|ca|crl)(?:{_PLACE})?"
 )
 """Names, in lower case, of settings that name files of TLS and Kerberos."""
+_STORE_NAME = re.compile(rf"(?!.*(?:ssl|tls)).*{_STORE}")
+"""Names of settings that may have a kind of store, such as ``memory``, in place of its file."""
 _FILE_NAME = re.compile(
-    r"(?:.*[._-])?(?:file|filename|filepath|keyfile|(?:credentials?|private[._-]?key|jaas)[._-]?(?:location|path|file)"
-    r"|(?:assertion|token|template|password|secret)[._-]?(?:location|file)|conf(?:ig)?[._-]?(?:file|dir))"
+    r"(?:.*[._-])?(?:file|filename|filepath|keyfile|file[._-](?:path|name|location)|(?:credentials?|private[._-]?key|jaas)[._-]?(?:location|path|file)"
+    r"|(?:assertion|template)[._-]?location|(?:assertion|token|template|password|secret)[._-]?file|conf(?:ig)?[._-]?(?:file|dir))"
 )
 """Names, in lower case, of settings that name files if their values look like paths."""
 _PATH_VALUE = re.compile(r"[~.]|[^\s{\[<]*/")
@@ -132,7 +134,7 @@ def names_path(name: str, value: str) -> bool:
     if _TEXT.match(value) and ".." not in value:
         return False
     if _PATH_NAME.fullmatch(name):
-        return True
+        return _STORE_NAME.fullmatch(name) is None or re.search(r"[/.~\\]", value) is not None
     return _FILE_NAME.fullmatch(name) is not None and _PATH_VALUE.match(value) is not None
 
 
@@ -157,8 +159,8 @@ def _jaas_problem(text: str, path_problem: PathProblem) -> str | None:
         options = login_module(text).options
     except JaasError:
         return f"can't be read as one login module, so its files can't be compared with `{PATHS_ALLOWED}` of the worker"
-    # Java's reader ends a comment, and a text in quotes, at ends of lines.
-    if "\r" in text or any("\n" in value for value in options.values()):
+    # Java's reader ends a comment, and a text in quotes, at ends of lines, of which a carriage return alone is one.
+    if "\r" in text.replace("\r\n", "\n") or any("\n" in value for value in options.values()):
         return f"has an end of a line in a value or comment, which is not allowed with `{PATHS_ALLOWED}` of the worker"
     for name, value in options.items():
         option = name.casefold()
