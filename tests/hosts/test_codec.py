@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -27,6 +28,7 @@ from penstock.api.schema import (
     STRING,
     TIME,
     TIMESTAMP,
+    RecursiveSchema,
     Schema,
     SchemaType,
     array,
@@ -187,6 +189,32 @@ def rows(batch: Batch) -> list[Any]:
 @given(batches())
 def test_everything_comes_back_as_it_was(jvm: TaskJvm, batch: Batch) -> None:
     assert rows(there_and_back(jvm, batch)) == rows(batch)
+
+
+@pytest.mark.parametrize("through", ["a field", "a list", "a map", "two structs"])
+def test_a_schema_that_contains_itself_comes_back(jvm: TaskJvm, through: str) -> None:
+    again = RecursiveSchema(optional=True)
+    inside = {
+        "a field": again,
+        "a list": array(again),
+        "a map": map_of(STRING, again.with_(parameters={"x": "y"})),
+        "two structs": struct(("more", array(again)), ("name", STRING), name="Between"),
+    }[through]
+    schema = struct(("value", INT64), ("next", inside.with_(optional=True)), name="Node", doc="words")
+    again.close(schema)
+    leaf = {"value": 2, "next": None}
+    nested = {
+        "a field": leaf,
+        "a list": [leaf, None],
+        "a map": {"k": leaf},
+        "two structs": {"more": [leaf], "name": "n"},
+    }
+    value = {"value": 1, "next": nested[through]}
+    batch = Batch.of("t", [value, leaf, value], value_schema=schema)
+    found = there_and_back(jvm, batch)
+    assert rows(found) == rows(batch)
+    assert found.value_schemas[0] is schema
+    assert found.value_schemas[0] == pickle.loads(pickle.dumps(schema))
 
 
 def test_a_schema_that_comes_back_is_the_same_object(jvm: TaskJvm) -> None:

@@ -74,11 +74,13 @@ from penstock.api.schema import (
     TIMESTAMP,
     TIMESTAMP_NAME,
     Field,
+    RecursiveSchema,
     Schema,
     SchemaType,
     array,
     decimal,
     map_of,
+    path_to_itself,
     struct,
 )
 from penstock.api.sink import ErrantRecordReporter, OffsetAndMetadata, SinkTask, SinkTaskContext, TopicPartition
@@ -177,6 +179,7 @@ __all__ = [
     "Range",
     "Recommender",
     "Record",
+    "RecursiveSchema",
     "RetriableError",
     "Schema",
     "SchemaAndValue",
@@ -211,6 +214,7 @@ __all__ = [
     "between",
     "decimal",
     "map_of",
+    "path_to_itself",
     "struct",
     "with_prefix",
 ]

@@ -8,7 +8,9 @@ their attributes are. Names, versions and logical types are those of Java's ``or
 
 from __future__ import annotations
 
+import copyreg
 import enum
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -71,20 +73,19 @@ class Schema:
 
     def __post_init__(self) -> None:
         self._by_name.update((f.name, f) for f in self.fields)
-        fields = tuple((f.name, f.schema) for f in self.fields)
-        object.__setattr__(
-            self,
-            "_hash",
-            hash((self.type, self.optional, self.name, self.version, fields, self.key_schema, self.value_schema)),
-        )
+        hash(self)
 
     def __hash__(self) -> int:
+        if not self._hash:  # it is computed later than other attributes are restored
+            fields = tuple((f.name, f.schema) for f in self.fields)
+            parts = (self.type, self.optional, self.name, self.version, fields, self.key_schema, self.value_schema)
+            object.__setattr__(self, "_hash", hash(parts))
         return self._hash
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if not isinstance(other, Schema) or self._hash != other._hash:
+        if not isinstance(other, Schema) or hash(self) != hash(other):
             return False
         return (
             self.type is other.type
@@ -100,22 +101,29 @@ class Schema:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (
-            self.type,
-            self.optional,
-            self.name,
-            self.version,
-            self.doc,
-            self.default,
-            dict(self.parameters),
-            self.fields,
-            self.key_schema,
-            self.value_schema,
-        )
+        # Attributes are restored after the object exists, as a schema that contains itself needs.
+        attributes = {name: getattr(self, name) for name in _ATTRIBUTES}
+        return copyreg.__newobj__, (type(self),), {**attributes, "parameters": dict(self.parameters)}  # type: ignore[attr-defined]
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name in _ATTRIBUTES:
+            object.__setattr__(self, name, state[name])
+        object.__setattr__(self, "_by_name", {})
+        object.__setattr__(self, "_hash", 0)
 
     def field(self, name: str) -> Field | None:
         """Return the field of this name; None if there is none, or this is not a struct."""
+        if len(self._by_name) < len(self.fields):
+            self._by_name.update((f.name, f) for f in self.fields)
         return self._by_name.get(name)
+
+    def same_parts(self, other: Schema) -> bool:
+        """Whether both share their fields or items, as a ``RecursiveSchema`` does with the schema it stands for."""
+        return (
+            self.fields is other.fields
+            and self.key_schema is other.key_schema
+            and self.value_schema is other.value_schema
+        )
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)
@@ -132,8 +140,164 @@ def _same_default(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _restore(*parts: Any) -> Schema:
-    return Schema(*parts)
+_ATTRIBUTES = (
+    "type",
+    "optional",
+    "name",
+    "version",
+    "doc",
+    "default",
+    "parameters",
+    "fields",
+    "key_schema",
+    "value_schema",
+)
+
+
+class RecursiveSchema(Schema):
+    """A schema inside of the schema that it stands for: the ``next`` of a list is a ``RecursiveSchema`` of the list.
+
+    Converters with a schema registry make them, as Avro, Protobuf and JSON Schema have types that contain themselves.
+    Type, fields and all else are those of ``target``, but for what differs in this place, such as ``optional``. Code
+    that follows schemas into their fields comes to no end unless it stops here: read values with ``target`` when a
+    value is there, or refuse the schema (``path_to_itself`` names the field). Java: ``CyclicSchemaWrapper`` of
+    Confluent's converters.
+
+    Two of them are equal if what differs is, and their targets are, followed as deep as they differ.
+    """
+
+    __slots__ = ("_knot", "_own")
+    _own: Mapping[str, Any]
+    """The attributes that differ from those of the target."""
+    _knot: _Knot
+
+    def __init__(self, optional: bool = False) -> None:
+        self._set({"optional": optional, "default": None}, _Knot())
+
+    def _set(self, own: Mapping[str, Any], knot: _Knot) -> None:
+        object.__setattr__(self, "_own", own)
+        object.__setattr__(self, "_knot", knot)
+
+    def close(self, target: Schema) -> None:
+        """Say which schema it stands for, which is complete now. Called once, by what has made it."""
+        self._knot.target = target
+
+    @property
+    def target(self) -> Schema:
+        """The schema that it stands for."""
+        target = self._knot.target
+        if target is None:
+            raise ValueError("The schema that contains this one is not complete yet")
+        return target
+
+    @property
+    def plain(self) -> Schema:
+        """The schema of the values in this place, as one that is not recursive itself."""
+        return self.target.with_(**self._own)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether ``target`` is known."""
+        return self._knot.target is not None
+
+    def field(self, name: str) -> Field | None:
+        """Return the target's field of this name; None if there is none."""
+        return self.target.field(name)
+
+    def with_(self, **changes: Any) -> Schema:
+        """Return the same with these attributes changed; without its fields, keys or items it is recursive no more."""
+        if not changes.keys().isdisjoint(("type", "fields", "key_schema", "value_schema")):
+            return self.target.with_(**{**self._own, **changes})
+        changed = RecursiveSchema()
+        changed._set({**self._own, **changes}, self._knot)
+        return changed
+
+    def __hash__(self) -> int:
+        return hash(RecursiveSchema)  # the same before it is closed
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, RecursiveSchema):
+            return False
+        if self._knot is other._knot:
+            return self._own == other._own
+        if not (self.is_closed and other.is_closed) or any(
+            getattr(self, name) != getattr(other, name) for name in ("optional", "name", "version", "doc", "parameters")
+        ):
+            return False
+        if not _same_default(self.default, other.default):
+            return False
+        return self.target is other.target or _equal_targets(self.target, other.target)
+
+    def __repr__(self) -> str:
+        name = getattr(self._knot.target, "name", None)
+        return f"RecursiveSchema({name!r}, optional={self._own['optional']})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RecursiveSchema, (), (dict(self._own), self._knot)
+
+    def __setstate__(self, state: Any) -> None:
+        self._set(*state)
+
+
+@dataclass(slots=True, eq=False)
+class _Knot:
+    """Where references to one schema meet it."""
+
+    target: Schema | None = None
+
+
+def _attribute(name: str) -> property:
+    def get(schema: RecursiveSchema) -> Any:
+        own = schema._own
+        return own[name] if name in own else getattr(schema._knot.target or _UNKNOWN, name)
+
+    return property(get)
+
+
+_UNKNOWN = Schema(SchemaType.STRUCT)
+for _name in _ATTRIBUTES:
+    setattr(RecursiveSchema, _name, _attribute(_name))
+
+
+_comparing = threading.local()
+
+
+def _equal_targets(one: Schema, other: Schema) -> bool:
+    """Compare schemas that contain themselves: a pair that is being compared is taken to be equal."""
+    pairs: set[tuple[int, int]] | None = getattr(_comparing, "pairs", None)
+    if pairs is not None:
+        if (id(one), id(other)) in pairs:
+            return True
+        pairs.add((id(one), id(other)))
+        return one == other
+    _comparing.pairs = {(id(one), id(other))}
+    try:
+        return one == other
+    finally:
+        _comparing.pairs = None
+
+
+def path_to_itself(schema: Schema) -> str | None:
+    """Return the path of the first field whose schema is one around it, such as ``data.fields{}``; None without one.
+
+    Names are joined by points; ``[]`` stands for the items of an array, ``{}`` for the values of a map.
+    """
+    if isinstance(schema, RecursiveSchema):
+        schema = schema.target
+    return _path(schema, "")
+
+
+def _path(schema: Schema, path: str) -> str | None:
+    if isinstance(schema, RecursiveSchema):
+        return path
+    parts: list[tuple[str, Schema | None]] = [
+        (f"{path}.{each.name}" if path else each.name, each.schema) for each in schema.fields
+    ]
+    is_map = schema.type is SchemaType.MAP
+    parts += [(f"{path} (key)", schema.key_schema), (f"{path}{'{}' if is_map else '[]'}", schema.value_schema)]
+    return next((found for at, part in parts if part is not None and (found := _path(part, at)) is not None), None)
 
 
 INT8, INT16, INT32, INT64 = (

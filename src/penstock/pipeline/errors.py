@@ -20,7 +20,7 @@ from typing import Protocol
 
 from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
 from penstock.api.config_types import ConfigType, parse_type
-from penstock.api.errors import ConnectError, RetriableError
+from penstock.api.errors import ConnectError, DataError, RetriableError
 from penstock.api.returned import even
 from penstock.core.config.connector import TOLERANCE
 from penstock.core.config.runtime_settings import value_of
@@ -237,7 +237,7 @@ class ErrorHandler:
                 error: Exception = e
             except Exception as e:
                 self.metrics.add("total-record-failures")
-                error = e
+                error = nested_too_deeply(e) if isinstance(e, RecursionError) else e
             self.metrics.add("total-record-errors")
             self._failed(RecordFailure(step.stage, step.plugin, error, record, step.alias))
             self.metrics.add("total-records-skipped")
@@ -286,6 +286,13 @@ class ErrorHandler:
             exceeded = ConnectError("Tolerance exceeded in error handler")
             exceeded.add_note(f"In {failure.place()}")
             raise exceeded from failure.error
+
+
+def nested_too_deeply(error: RecursionError) -> DataError:
+    """Return the error for a record that Python's stack is too small for."""
+    deep = DataError("The record is nested too deeply for this step, or its schema contains itself")
+    deep.__cause__ = error
+    return deep
 
 
 def _attempted(step: Step, batch: Batch) -> Batch | Exception:

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from penstock.api.columns import Table
+from penstock.api.errors import DataError
 from penstock.api.schema import Schema, SchemaType
 from penstock.values.printing import printer, to_string
 
@@ -33,14 +34,21 @@ NUMBERS = {
 
 
 def to_strings(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) -> list[str]:
-    """``to_string`` of columns of equal length."""
+    """``to_string`` of columns of equal length. Raises DataError for a value that is nested too deeply."""
+    try:
+        return _to_strings(schemas, values)
+    except RecursionError as error:
+        raise DataError("A value is nested too deeply to be printed") from error
+
+
+def _to_strings(schemas: Sequence[Schema | None], values: Sequence[Any] | Table) -> list[str]:
     if not values:
         return []
     if schemas.count(schemas[0]) < len(schemas):
         there = [row for row, value in enumerate(values) if value is not None]
         if not 0 < len(there) < len(values):
             return list(map(to_string, schemas, values))
-        texts = iter(to_strings([schemas[row] for row in there], [values[row] for row in there]))
+        texts = iter(_to_strings([schemas[row] for row in there], [values[row] for row in there]))
         return ["null" if value is None else next(texts) for value in values]
     return _or_null(*texts_of(schemas[0], values))
 

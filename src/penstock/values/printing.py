@@ -14,7 +14,15 @@ from decimal import Decimal
 from typing import Any
 from zlib import crc32
 
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
+from penstock.api.schema import (
+    DATE_NAME,
+    DECIMAL_NAME,
+    TIME_NAME,
+    TIMESTAMP_NAME,
+    RecursiveSchema,
+    Schema,
+    SchemaType,
+)
 from penstock.java.numbers import double_text, float_text
 
 Printer = Callable[[Any], str]
@@ -34,6 +42,8 @@ def printer(schema: Schema | None) -> Printer:
     """The function that prints values of this schema, none of them null."""
     if schema is None:
         return _text
+    if isinstance(schema, RecursiveSchema):
+        return lambda value: printer(schema.target)(value)
     show = _printers.get(schema)
     if show is None:
         if len(_printers) > 1000:

@@ -32,7 +32,10 @@ _PRIMITIVES: Mapping[s.SchemaType, Mapping[str, Any]] = {
 
 
 def json_schema(schema: s.Schema) -> dict[str, Any]:
+    found: dict[str, Any]
     match schema.type:
+        case _ if isinstance(schema, s.RecursiveSchema):
+            found = {"type": "object" if schema.type is not s.Type.ARRAY else "array"}
         case s.Type.STRUCT:
             found = {"type": "object", "properties": {each.name: json_schema(each.schema) for each in schema}}
         case s.Type.ARRAY:

@@ -21,7 +21,7 @@ from typing import Any
 from penstock.api import errors
 from penstock.api.batch import COLUMNS, Batch, SinkOrigin, SourceOrigin
 from penstock.api.columns import Late, Table
-from penstock.api.errors import ConnectError, KafkaError
+from penstock.api.errors import ConnectError, DataError, KafkaError
 
 _PLAIN = {
     "builtins": {"bytearray", "complex", "frozenset", "set", "range"},
@@ -68,7 +68,7 @@ class ApiUnpickler(pickle.Unpickler):
             return _member
         if module in API and "." not in name:
             found = getattr(importlib.import_module(module), name, None)
-            if (inspect.isclass(found) or name == "_restore") and getattr(found, "__module__", "") == module:
+            if inspect.isclass(found) and found.__module__ == module:
                 return found
         raise ForeignValueError(
             f"{module}.{name} is known in the plugin's environment only: values that leave it must be plain ones, "
@@ -97,8 +97,11 @@ def read(data: bytes | memoryview) -> Any:
 
 
 def write(value: Any) -> bytes:
-    """Pickle a value."""
-    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    """Pickle a value. Raises DataError for one that is nested too deeply."""
+    try:
+        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    except RecursionError as error:
+        raise DataError("A value is nested too deeply to be given to the plugin's process") from error
 
 
 def whole(batch: Batch) -> Batch:

@@ -18,7 +18,7 @@ from penstock.api.config import ConfigDef, ConfigType, Importance, Width
 from penstock.api.converter import SchemaAndValue
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.record import Header
-from penstock.api.schema import Schema
+from penstock.api.schema import Schema, path_to_itself
 from penstock.api.validators import CaseInsensitiveValidString
 from penstock.java.errors import JsonError
 from penstock.java.jackson.node import Node
@@ -173,6 +173,11 @@ class JsonConverter(AnyConverter):
         if head is None:
             if len(self._heads) >= self.cache_size:
                 self._heads.clear()
+            if (place := path_to_itself(schema)) is not None:
+                raise DataError(
+                    f"The schema of the field {place} contains itself, which the envelope of JsonConverter cannot "
+                    "express: set schemas.enable=false, or use a converter with a schema registry"
+                )
             head = self._heads[schema] = _HEAD + dumps(show_schema(schema, self._write.show_value)) + _MIDDLE
         return head
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
-from penstock.api.schema import DECIMAL_NAME, Field, Schema, SchemaType
+from penstock.api.schema import DECIMAL_NAME, Field, RecursiveSchema, Schema, SchemaType
 from penstock.java.jackson.node import MISSING, Node, node_type
 from penstock.pipeline.converters.coercion import BITS, CoercionError, named
 from penstock.pipeline.converters.json_table import (
@@ -63,8 +63,16 @@ class JsonReader:
         if found is None:
             if len(self._compiled) >= self.cache_size:
                 self._compiled.clear()
-            found = self._compiled[schema] = self._nullable(schema, self._compile(schema))
+            found = self._compiled[schema] = (
+                self._later(schema)
+                if isinstance(schema, RecursiveSchema)
+                else self._nullable(schema, self._compile(schema))
+            )
         return found
+
+    def _later(self, schema: RecursiveSchema) -> Read:
+        """Compile the function for a schema inside of itself when there is a value."""
+        return lambda node: self.reader(schema.plain)(node)
 
     def table(self, schema: Schema | None, nodes: list[Node]) -> Table | None:
         """Return these nodes (at least one) as columns, with the values that ``reader`` returns for them; None if they

@@ -16,7 +16,15 @@ from typing import Any
 
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
+from penstock.api.schema import (
+    DATE_NAME,
+    DECIMAL_NAME,
+    TIME_NAME,
+    TIMESTAMP_NAME,
+    RecursiveSchema,
+    Schema,
+    SchemaType,
+)
 from penstock.java.jackson.reading import literal_number, number
 from penstock.java.numbers import float_text
 from penstock.pipeline.converters.coercion import BITS
@@ -54,8 +62,16 @@ class JsonWriter:
         if found is None:
             if len(self._compiled) >= self.cache_size:
                 self._compiled.clear()
-            found = self._compiled[schema] = self._nullable(schema, self._compile(schema))
+            found = self._compiled[schema] = (
+                self._later(schema)
+                if isinstance(schema, RecursiveSchema)
+                else self._nullable(schema, self._compile(schema))
+            )
         return found
+
+    def _later(self, schema: RecursiveSchema) -> Write:
+        """Compile the function for a schema inside of itself when there is a value."""
+        return lambda value: self.writer(schema.plain)(value)
 
     def table(self, schema: Schema | None, values: list[Any]) -> Table | None:
         """Structs, or maps without a schema, as columns; None if ``columns`` would not take them."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DECIMAL_NAME, Schema, SchemaType
+from penstock.api.schema import DECIMAL_NAME, RecursiveSchema, Schema, SchemaType
 
 Check = Callable[[Any], None]
 """Raises DataError for a value that has a null where its schema has none."""
@@ -28,6 +28,16 @@ def check_inside(schema: Schema, location: str, refusal: Refusal = null_for) -> 
     inner = schema.value_schema
     if inner is None:
         return None
+    if isinstance(schema, RecursiveSchema):
+        checks: list[Check | None] = []
+
+        def check_later(value: Any) -> None:
+            if not checks:
+                checks.append(check_inside(schema.plain, location, refusal))
+            if checks[0] is not None:
+                checks[0](value)
+
+        return check_later
     where = f"{'element of array' if schema.type is SchemaType.ARRAY else 'value of map'} {location}"
     deeper = check_inside(inner, where, refusal)
     key = schema.key_schema if schema.key_schema is not None and _may_become_null(schema.key_schema) else None

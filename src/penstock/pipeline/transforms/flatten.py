@@ -9,7 +9,7 @@ from typing import Any
 from penstock.api.batch import Batch
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import DataError
-from penstock.api.schema import Schema, SchemaType
+from penstock.api.schema import RecursiveSchema, Schema, SchemaType
 from penstock.pipeline.transforms.column import ColumnTransform, OnKey, OnValue
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import rebuilt, require_maps, require_structs, require_valid
@@ -112,6 +112,11 @@ class Flatten(ColumnTransform):
                 default = defaults.get(field.name)
             optional_here = optional or inner.optional
             match inner.type:
+                case SchemaType.STRUCT if isinstance(inner, RecursiveSchema):
+                    raise DataError(
+                        "Flatten transformation does not support schemas that contain themselves, which have no end of "
+                        f"fields (for field {name})."
+                    )
                 case SchemaType.STRUCT:
                     yield Branch(field.name, tuple(self._parts(inner, name, fields, optional_here, default)))
                 case SchemaType.MAP:

@@ -113,6 +113,9 @@ class Encoder:
         try:
             self._head(tag, n, nulls)
             self._values(tag, schema, present)
+        except RecursionError as error:
+            del self.parts[mark:]
+            raise DataError("A value is nested too deeply to be given to Java") from error
         except (OverflowError, TypeError, AttributeError) as error:
             del self.parts[mark:]
             raise DataError(f"A value of {_shown(schema)} can't be given to Java: {error}") from error

@@ -12,12 +12,16 @@ import threading
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import NO_PARAMETERS, Field, Schema, SchemaType
+from penstock.api.schema import NO_PARAMETERS, Field, RecursiveSchema, Schema, SchemaType
 from penstock.hosts.jvm.codec.decode import Decoder
 from penstock.hosts.jvm.codec.encode import Encoder
 
 MAX_NUMBERS = 10_000
 """Number of schemas in a generation of numbers, but for those that its last message adds."""
+
+
+_RECURSIVE = "recursive"
+"""The type of a schema in its description that stands for one around it."""
 
 
 class SchemaTable:
@@ -86,7 +90,10 @@ class SchemaTable:
             self._objects.clear()
         return self._objects.setdefault(schema, schema)
 
-    def _description(self, schema: Schema) -> dict[str, Any]:
+    def _description(self, schema: Schema, around: tuple[Schema, ...] = ()) -> dict[str, Any]:
+        """``around``: the schemas that this one is in, the innermost first."""
+        if isinstance(schema, RecursiveSchema):
+            return self._recursive(schema, around)
         found: dict[str, Any] = {"type": schema.type.value}
         if schema.optional:
             found["optional"] = True
@@ -101,14 +108,29 @@ class SchemaTable:
             encoder.column(schema.with_(default=None), [schema.default])
             found["default"] = base64.b64encode(b"".join(encoder.parts)).decode()
         if schema.type is SchemaType.STRUCT:
-            found["fields"] = [[field.name, self._description(field.schema)] for field in schema.fields]
+            found["fields"] = [
+                [field.name, self._description(field.schema, (schema, *around))] for field in schema.fields
+            ]
         if schema.key_schema is not None:
-            found["keys"] = self._description(schema.key_schema)
+            found["keys"] = self._description(schema.key_schema, (schema, *around))
         if schema.value_schema is not None:
-            found["values"] = self._description(schema.value_schema)
+            found["values"] = self._description(schema.value_schema, (schema, *around))
         return found
 
-    def _schema(self, found: dict[str, Any]) -> Schema:
+    def _recursive(self, schema: RecursiveSchema, around: tuple[Schema, ...]) -> dict[str, Any]:
+        """Describe a schema by the number of schemas between it and the one it stands for, or by that one itself."""
+        found: dict[str, Any] = {"type": _RECURSIVE, "optional": schema.optional}
+        if schema.parameters != schema.target.parameters:
+            found["parameters"] = dict(schema.parameters)
+        above = next((place for place, each in enumerate(around) if schema.same_parts(each)), None)
+        return found | ({"of": self._description(schema.target, around)} if above is None else {"above": above})
+
+    def _schema(self, found: dict[str, Any], around: tuple[list[RecursiveSchema], ...] = ()) -> Schema:
+        """``around``: for each schema that this one is in, the innermost first, those that stand for it."""
+        own: list[RecursiveSchema] = []
+        if found["type"] == _RECURSIVE:
+            return self._read_recursive(found, around)
+        inside = (own, *around)
         schema = Schema(
             SchemaType(found["type"]),
             optional=found.get("optional", False),
@@ -116,11 +138,23 @@ class SchemaTable:
             version=found.get("version"),
             doc=found.get("doc"),
             parameters=found.get("parameters", NO_PARAMETERS),
-            fields=tuple(Field(name, i, self._schema(each)) for i, (name, each) in enumerate(found.get("fields", ()))),
-            key_schema=self._schema(found["keys"]) if "keys" in found else None,
-            value_schema=self._schema(found["values"]) if "values" in found else None,
+            fields=tuple(
+                Field(name, i, self._schema(each, inside)) for i, (name, each) in enumerate(found.get("fields", ()))
+            ),
+            key_schema=self._schema(found["keys"], inside) if "keys" in found else None,
+            value_schema=self._schema(found["values"], inside) if "values" in found else None,
         )
         if "default" in found:
             decoder = Decoder(memoryview(base64.b64decode(found["default"])), self.get)
             schema = schema.with_(default=decoder.column(schema)[0])
+        for each in own:
+            each.close(schema)
         return schema
+
+    def _read_recursive(self, found: dict[str, Any], around: tuple[list[RecursiveSchema], ...]) -> Schema:
+        schema = RecursiveSchema(found.get("optional", False))
+        if "of" in found:
+            schema.close(self._schema(found["of"], around))
+        else:
+            around[found["above"]].append(schema)
+        return schema.with_(parameters=found["parameters"]) if "parameters" in found else schema

@@ -7,7 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
+from penstock.api.schema import (
+    DATE_NAME,
+    DECIMAL_NAME,
+    TIME_NAME,
+    TIMESTAMP_NAME,
+    RecursiveSchema,
+    Schema,
+    SchemaType,
+)
 from penstock.pipeline.converters.registry.avro.defaults import avro_default
 from penstock.pipeline.converters.registry.avro.options import (
     AVRO_KINDS,
@@ -64,6 +72,8 @@ class _Builder:
         self.options = options
         self._built: dict[Schema, AvroType] = {}
         self._records: dict[str, AvroType] = {}
+        self._structs: list[tuple[Schema, AvroType]] = []
+        """The structs that were met, with their records."""
         self._seen: set[str] = set()
         self._unnamed = 0
         self._kinds: dict[SchemaType, Callable[[Schema], AvroType]] = {
@@ -75,6 +85,8 @@ class _Builder:
         }
 
     def build(self, schema: Schema, ignore_optional: bool = False) -> AvroType:
+        if isinstance(schema, RecursiveSchema):
+            return self._recursive(schema, ignore_optional)
         if not schema.optional and not is_union(schema) and (found := self._built.get(schema)):
             return found
         if make := self._kinds.get(schema.type):
@@ -89,9 +101,29 @@ class _Builder:
             self._built[schema] = base
         return base
 
+    def _recursive(self, schema: RecursiveSchema, ignore_optional: bool) -> AvroType:
+        """Return the record of a struct around this place; one that is not around it is built here.
+
+        Raises DataError if another record has its name.
+        """
+        found = self._record_of(schema)
+        if found is None:
+            if schema.name is not None and schema.name in self._records:
+                raise DataError(
+                    f"Two structs named {schema.name} have different fields, one inside the other, and Avro's records "
+                    "need names of their own: give the outer one another name, by SetSchemaMetadata for example"
+                )
+            return self.build(schema.plain, ignore_optional)
+        return found if ignore_optional else _optional(schema, found)
+
+    def _record_of(self, schema: Schema) -> AvroType | None:
+        same = (record for struct, record in self._structs if struct.name == schema.name and schema.same_parts(struct))
+        return next(same, None)
+
     def _nested(self, schema: Schema, ignore_optional: bool = False) -> AvroType:
         """Build like ``build``, but return a record that was already met by its name, which ends recursion."""
-        if schema.name is not None and (found := self._records.get(schema.name)):
+        recursive = isinstance(schema, RecursiveSchema)
+        if schema.name is not None and not recursive and (found := self._records.get(schema.name)):
             return found if ignore_optional else _optional(schema, found)
         return self.build(schema, ignore_optional)
 
@@ -151,11 +183,14 @@ class _Builder:
             return union(branches + members)
         if schema.optional:
             return union([AvroType("null"), self._nested(schema.with_(optional=False))])
+        if (found := self._record_of(schema)) is not None:
+            return found
         options, parameters = self.options, schema.parameters
         doc = parameters.get("connect.record.doc" if options.discard_type_doc_default else RECORD_DOC)
         record = AvroType("record", name=self._name(schema.name), doc=doc)
         if schema.name is not None:
             self._records[schema.name] = record
+        self._structs.append((schema, record))
         for field in schema.fields:
             field_doc = None if options.discard_type_doc_default else parameters.get(FIELD_DOC + field.name)
             name = scrubbed(field.name, options.scrub_invalid_names)

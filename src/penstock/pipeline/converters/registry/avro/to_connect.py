@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE, STRING, TIME, TIMESTAMP, Schema, SchemaType, decimal
+from penstock.api.schema import DATE, STRING, TIME, TIMESTAMP, RecursiveSchema, Schema, SchemaType, decimal
 from penstock.pipeline.converters.registry.avro.defaults import default_of_field, default_of_prop
 from penstock.pipeline.converters.registry.avro.options import (
     DEFAULT_FULL_NAME,
@@ -30,7 +30,7 @@ from penstock.pipeline.converters.registry.avro.options import (
     AvroOptions,
 )
 from penstock.pipeline.converters.registry.avro.schema.model import AvroField, AvroType
-from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema, SchemaParts, reference
+from penstock.pipeline.converters.registry.mapping.schemas import SchemaParts
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class _Builder:
 
     def _nested(self, avro: AvroType, optional: bool, doc: str | None = None) -> Schema:
         if id(avro) in self._open:
-            pending = reference(_connect_name(avro), optional)
+            pending = RecursiveSchema(optional)
             self._open[id(avro)].append(pending)
             return pending
         return self.build(avro, optional, doc=doc)
@@ -259,11 +259,6 @@ def member_of(branch: AvroType, index: int, options: AvroOptions) -> str:
     if branch.name is None:
         return branch.kind
     return branch.name.full if options.enhanced_avro_schema_support else branch.name.simple
-
-
-def _connect_name(avro: AvroType) -> str | None:
-    name = avro.props.get("connect.name", avro.full_name)
-    return None if not isinstance(name, str) or name.startswith(DEFAULT_FULL_NAME) else name
 
 
 def _logical(avro: AvroType) -> str | None:

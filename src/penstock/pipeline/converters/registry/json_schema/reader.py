@@ -15,7 +15,6 @@ from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.nulls_inside import check_inside, checked, null_for
 from penstock.pipeline.converters.registry.json_schema.options import has_object_keys, is_union
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
-from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema
 from penstock.pipeline.converters.registry.mapping.variant import is_variant, to_variant
 from penstock.pipeline.converters.scalar_nodes import InexactError, Read
 
@@ -34,12 +33,6 @@ class ValueReader(JsonReader):
         super().__init__(True, cache_size, java)
         self._is_inside = inside
         self._inside = self if inside else ValueReader(cache_size, True, java)
-
-    def reader(self, schema: Schema | None) -> Read:
-        if isinstance(schema, RecursiveSchema):
-            compiled = super().reader
-            return lambda node: compiled(schema)(node)
-        return super().reader(schema)
 
     def _compile(self, schema: Schema) -> Read:
         if is_variant(schema):

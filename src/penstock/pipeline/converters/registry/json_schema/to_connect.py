@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import STRING, Schema, SchemaType
+from penstock.api.schema import STRING, RecursiveSchema, Schema, SchemaType
 from penstock.java.jackson.reading import dumps
 from penstock.pipeline.converters.registry.json_schema.documents import Documents, SchemaPlace
 from penstock.pipeline.converters.registry.json_schema.options import (
@@ -23,7 +23,7 @@ from penstock.pipeline.converters.registry.json_schema.options import (
 )
 from penstock.pipeline.converters.registry.json_schema.pieces import COMBINATIONS, java_name, kind, members, pieces
 from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
-from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema, SchemaParts, reference
+from penstock.pipeline.converters.registry.mapping.schemas import SchemaParts
 from penstock.pipeline.converters.registry.mapping.variant import VARIANT_FIELDS, VARIANT_NAME
 
 _TYPES = {kind.value: kind for kind in SchemaType}
@@ -47,17 +47,15 @@ class _Builder:
 
     def build(self, place: SchemaPlace, version: int | None = None, optional: bool = False) -> Schema:
         node = place.node
+        if id(node) in self._open:
+            pending = RecursiveSchema(optional)
+            self._open[id(node)].append(pending)
+            return pending
         several = pieces(node, self._modern)
         if len(several) > 1:
             return self._all_of(place, [place.child(piece) for piece in several], version, optional)
         if "$ref" in node:
-            target = self.documents.resolve(place, str(node["$ref"]))
-            if id(target.node) in self._open:
-                name = target.node.get("title") if kind(target.node, self._modern) == "object" else None
-                pending = reference(name, optional)
-                self._open[id(target.node)].append(pending)
-                return pending
-            return self.build(target, version, optional)
+            return self.build(self.documents.resolve(place, str(node["$ref"])), version, optional)
         what = kind(node, self._modern)
         if what in COMBINATIONS:
             return self._combined(place, what, version, optional)
@@ -75,6 +73,7 @@ class _Builder:
         others = [branch for branch in branches if kind(branch.node, self._modern) != "null"]
         if len(branches) == 2 and len(others) == 1:
             return self.build(others[0], version, True)
+        self._open[id(place.node)] = []
         parts = SchemaParts(SchemaType.STRUCT, name=ONE_OF)
         if self.options.generalized_sum_type_support:
             parts.name = f"{UNION_PREFIX}{next(self._unions)}"
@@ -174,6 +173,7 @@ class _Builder:
         if not isinstance(items, dict):
             raise DataError("Array schema did not specify the items type")
         properties = items.get("properties", {})
+        self._open[id(place.node)] = []
         if connect == "map" and "key" in properties and "value" in properties:
             key, value = (self.build(place.child(properties[name])) for name in ("key", "value"))
             return SchemaParts(SchemaType.MAP, key_schema=key, value_schema=value)
@@ -183,15 +183,20 @@ class _Builder:
         values = place.node.get("additionalProperties")
         if not isinstance(values, dict):
             raise DataError("Map schema did not specify the type of its values")
+        self._open[id(place.node)] = []
         return SchemaParts(SchemaType.MAP, key_schema=STRING, value_schema=self.build(place.child(values)))
 
     def _struct(self, place: SchemaPlace) -> SchemaParts:
         parts = SchemaParts(SchemaType.STRUCT)
         self._open[id(place.node)] = []
+        properties = sorted(place.node.get("properties", {}).items())
+        taken = {int(inner[CONNECT_INDEX]) for _, inner in properties if _has_index(inner)}
         by_index: dict[int, tuple[str, Any]] = {}
-        for name, inner in sorted(place.node.get("properties", {}).items()):
-            index = inner.get(CONNECT_INDEX) if isinstance(inner, dict) else None
-            by_index[len(by_index) if index is None else int(index)] = name, inner
+        for name, inner in properties:
+            # Java loses a property if another one has its index.
+            if not _has_index(inner) or (index := int(inner[CONNECT_INDEX])) in by_index:
+                index = next(i for i in itertools.count(len(by_index)) if i not in taken and i not in by_index)
+            by_index[index] = name, inner
         required = place.node.get("required", ())
         for _, (name, inner) in sorted(by_index.items()):
             absent = self.options.use_optional_for_nonrequired and name not in required
@@ -216,10 +221,10 @@ class _Builder:
         given = node.get(CONNECT_PARAMETERS)
         if isinstance(given, dict):
             parts.parameters.update({str(key): str(value) for key, value in given.items()})
+        schema = self._closed(place, parts.build())
         if "default" in node and not (self._modern and node["default"] is None):
-            parts.default = ValueReader(10, inside=True, java=True).reader(parts.build())(node["default"])
-        parts.optional = parts.optional or optional
-        return self._closed(place, parts.build())
+            schema = schema.with_(default=ValueReader(10, inside=True, java=True).reader(schema)(node["default"]))
+        return schema.with_(optional=True) if optional else schema
 
     def _closed(self, place: SchemaPlace, schema: Schema) -> Schema:
         if pending := self._open.pop(id(place.node), None):
@@ -227,3 +232,7 @@ class _Builder:
             for one in pending:
                 one.close(schema)
         return schema
+
+
+def _has_index(node: Any) -> bool:
+    return isinstance(node, dict) and node.get(CONNECT_INDEX) is not None

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 from typing import Any
+from urllib.parse import quote
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DECIMAL_NAME, Schema, SchemaType
+from penstock.api.schema import DECIMAL_NAME, RecursiveSchema, Schema, SchemaType
 from penstock.java.hash_map import capacity_for, copy_order, hash_order
 from penstock.java.jackson.reading import dumps, literal_number, parse
 from penstock.pipeline.converters.registry.json_schema.options import (
@@ -49,15 +50,22 @@ class _Builder:
     def __init__(self, options: JsonSchemaOptions) -> None:
         self.options = options
         self._ids: set[str] = set()
+        self._path: list[str] = []
+        """Where in the document the schema goes that is being built."""
+        self._around: list[tuple[Schema, tuple[str, ...]]] = []
+        """The schemas with parts that are being built, with their places."""
         self._values = ValueWriter(options, 100)
 
     def build(self, schema: Schema, index: int | None = None, ignore_optional: bool = False) -> Node:
+        if isinstance(schema, RecursiveSchema):
+            return self._recursive(schema, index, ignore_optional)
         own_id = schema.parameters.get(ID)
         if own_id is not None:
             self._ids.add(own_id)
         if schema.type is SchemaType.STRUCT and not is_variant(schema) and (is_union(schema) or schema.optional):
             return _shown(self._one_of(schema), {}, {}, own_id, index)
-        node, props = self._plain(schema)
+        wrapped = schema.optional and not ignore_optional
+        node, props = self._inside(schema, *(("oneOf", "1") if wrapped else ()))
         described: Node = {}
         if schema.name is not None:
             described["title"] = schema.name
@@ -69,7 +77,7 @@ class _Builder:
             props[CONNECT_VERSION] = schema.version
         if parameters := {key: text for key, text in schema.parameters.items() if not key.startswith(NAMESPACE)}:
             props[CONNECT_PARAMETERS] = _json({key: parameters[key] for key in hash_order(parameters)})
-        if schema.optional and not ignore_optional:
+        if wrapped:
             inner = _shown(node, described, props)
             return _shown({"oneOf": [{"type": "null"}, inner]}, {}, {}, own_id, index)
         return _shown(node, described, props, own_id, index)
@@ -77,10 +85,42 @@ class _Builder:
     def _one_of(self, schema: Schema) -> Node:
         branches: list[Node] = [{"type": "null"}] if schema.optional else []
         if is_union(schema):
-            branches += [self.build(f.schema.with_(optional=False), f.index, True) for f in schema.fields]
+            self._around.append((schema, tuple(self._path)))
+            for place, field in enumerate(schema.fields, len(branches)):
+                branches.append(self._at(("oneOf", str(place)), field.schema.with_(optional=False), field.index, True))
+            self._around.pop()
         else:
-            branches.append(self.build(schema.with_(optional=False)))
+            branches.append(self._at(("oneOf", "1"), schema.with_(optional=False)))
         return {"oneOf": branches}
+
+    def _at(
+        self, place: tuple[str, ...], schema: Schema, index: int | None = None, ignore_optional: bool = False
+    ) -> Node:
+        """Build a schema that goes to a place inside of the one that is being built."""
+        self._path += place
+        node = self.build(schema, index, ignore_optional)
+        del self._path[-len(place) :]
+        return node
+
+    def _inside(self, schema: Schema, *place: str) -> tuple[Node, Node]:
+        """Build what is inside of a schema, which goes to this place of the one that is being built."""
+        self._path += place
+        self._around.append((schema, tuple(self._path)))
+        found = self._plain(schema)
+        self._around.pop()
+        del self._path[len(self._path) - len(place) :]
+        return found
+
+    def _recursive(self, schema: RecursiveSchema, index: int | None, ignore_optional: bool) -> Node:
+        """Refer to a schema around this place; one that is not around it is built here."""
+        places = [place for around, place in self._around if schema.same_parts(around)]
+        if not places:
+            return self.build(schema.plain, index, ignore_optional)
+        pointer = "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in places[-1])
+        node: Node = {"$ref": "#" + quote(pointer, safe="/~")}
+        if schema.optional and not ignore_optional:
+            node = {"oneOf": [{"type": "null"}, node]}
+        return node if index is None else {**node, CONNECT_INDEX: index}
 
     def _plain(self, schema: Schema) -> tuple[Node, Node]:
         """Return the part that constrains values, and the properties that only Connect understands."""
@@ -97,7 +137,7 @@ class _Builder:
                 numeric = schema.name == DECIMAL_NAME and self.options.numeric
                 return {"type": "number" if numeric else "string"}, {CONNECT_TYPE: "bytes"}
             case SchemaType.ARRAY:
-                return {"type": "array", "items": self._item(schema.value_schema)}, {}
+                return {"type": "array", "items": self._item(("items",), schema.value_schema)}, {}
             case SchemaType.MAP:
                 return self._map(schema), {CONNECT_TYPE: "map"}
         return self._object(schema), {}
@@ -107,26 +147,30 @@ class _Builder:
         symbols = [key[len(prefix) :] for key in schema.parameters if key.startswith(prefix)]
         return {"enum": [None if symbol == NULL_SYMBOL else symbol for symbol in hash_order(symbols)]}
 
-    def _item(self, schema: Schema | None, index: int | None = None) -> Node:
+    def _item(self, place: tuple[str, ...], schema: Schema | None, index: int | None = None) -> Node:
         if schema is None:
             raise DataError("A schema for the items of an array or map is missing")
         reference = schema.parameters.get(ID)
         if reference in self._ids:
+            if isinstance(schema, RecursiveSchema) and schema.optional:  # Java refuses its nulls afterwards
+                return {"oneOf": [{"type": "null"}, {"$ref": reference}]}
             return {"$ref": reference}
-        return self.build(schema, index)
+        return self._at(place, schema, index)
 
     def _map(self, schema: Schema) -> Node:
         if schema.key_schema is None or schema.value_schema is None:
             raise DataError("A schema for the keys or values of a map is missing")
         if has_object_keys(schema):
-            return {"type": "object", "additionalProperties": self.build(schema.value_schema)}
-        key = self.build(schema.key_schema, 0)
-        entry = {"value": self.build(schema.value_schema, 1), "key": key}
+            return {"type": "object", "additionalProperties": self._at(("additionalProperties",), schema.value_schema)}
+        key = self._at(("items", "properties", "key"), schema.key_schema, 0)
+        entry = {"value": self._at(("items", "properties", "value"), schema.value_schema, 1), "key": key}
         return {"type": "array", "items": {"type": "object", "properties": entry}}
 
     def _object(self, schema: Schema) -> Node:
         node: Node = {"type": "object"}
-        fields = {field.name: self._item(field.schema, field.index) for field in schema.fields}
+        fields = {
+            field.name: self._item(("properties", field.name), field.schema, field.index) for field in schema.fields
+        }
         if fields:
             node["properties"] = {name: fields[name] for name in hash_order(fields)}
         if not self.options.object_additional_properties:

@@ -12,7 +12,6 @@ from penstock.api.schema import Schema
 from penstock.java.jackson.reading import literal_number, number
 from penstock.pipeline.converters.json_writer import JsonWriter, Write
 from penstock.pipeline.converters.registry.json_schema.options import JsonSchemaOptions, has_object_keys, is_union
-from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema
 from penstock.pipeline.converters.registry.mapping.variant import DIGITS, from_variant, is_variant
 from penstock.values.class_names import class_name
 
@@ -22,12 +21,6 @@ class ValueWriter(JsonWriter):
 
     def __init__(self, options: JsonSchemaOptions, cache_size: int) -> None:
         super().__init__(options.numeric, not options.ignore_default_for_nullables, cache_size)
-
-    def writer(self, schema: Schema | None) -> Write:
-        if isinstance(schema, RecursiveSchema):
-            compiled = super().writer
-            return lambda value: compiled(schema)(value)
-        return super().writer(schema)
 
     def _inner(self, schema: Schema | None, names: tuple[Any, ...]) -> list[Schema | None] | None:
         if schema is not None and (is_union(schema) or is_variant(schema)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE, TIME, TIMESTAMP, Schema, SchemaType, decimal
+from penstock.api.schema import DATE, TIME, TIMESTAMP, RecursiveSchema, Schema, SchemaType, decimal
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.mapping.schemas import RecursiveSchema, SchemaParts, reference
+from penstock.pipeline.converters.registry.mapping.schemas import SchemaParts
 from penstock.pipeline.converters.registry.protobuf.files import field_proto
 from penstock.pipeline.converters.registry.protobuf.options import (
     DATE_TYPE,
@@ -89,11 +89,11 @@ class MessageSchemas:
         kind = self._descriptor.FieldDescriptorProto.Type.Name(field.type)
         tag = {TAG: str(field.number)}
         if kind == "TYPE_MESSAGE" and field.message_type.full_name in self._open:
-            pending = reference(self._open_name(field), True)
+            pending = RecursiveSchema(True)
             self._open[field.message_type.full_name].append(pending)
             if is_repeated(field):
                 return Schema(SchemaType.ARRAY, True, parameters=tag, value_schema=pending)
-            return pending
+            return pending.with_(parameters=tag)
         parts = self._parts(field, kind, params)
         if is_repeated(field) and parts.type is not SchemaType.MAP:
             parts.optional = True
@@ -109,11 +109,6 @@ class MessageSchemas:
             parts.optional = True
         parts.parameters.update(tag)
         return self._built(field, parts)
-
-    def _open_name(self, field: Any) -> str:
-        message = field.message_type
-        name: str = message.full_name if self.options.enhanced_protobuf_schema_support else message.name
-        return name
 
     def _built(self, field: Any, parts: SchemaParts) -> Schema:
         schema = parts.build()

@@ -65,12 +65,14 @@ class _Builder:
         self.types = self.proto.FieldDescriptorProto.Type
         self._unnamed = 0
         self._imports: list[str] = []
+        self._around: list[tuple[Schema, str]] = []
+        """The structs around the field that is being built, with the full names of their messages."""
 
     def file(self, schema: Schema) -> Any:
         name = self._name(schema.name)
         space, simple = split(name, self.options.scrub_invalid_names)
         file = self.proto.FileDescriptorProto(name="default.proto", syntax="proto3", package=space or "")
-        file.message_type.append(self._message(simple, schema))
+        file.message_type.append(self._message(simple, schema, f".{space}" if space else ""))
         file.dependency.extend(self._imports)
         return file
 
@@ -83,8 +85,9 @@ class _Builder:
     def _unqualified(self, name: str | None) -> str:
         return self.options.scrub(self._name(name).rpartition(".")[2])
 
-    def _message(self, name: str, schema: Schema) -> Any:
+    def _message(self, name: str, schema: Schema, space: str) -> Any:
         message = self.proto.DescriptorProto(name=name)
+        self._around.append((schema, f"{space}.{name}"))
         synthetic: list[Any] = []
         number = 0
         for field in schema.fields:
@@ -96,6 +99,7 @@ class _Builder:
                 if made.proto3_optional:
                     synthetic.append(made)
                 message.field.append(made)
+        self._around.pop()
         # The oneofs that stand for optional fields come after all others.
         names = {made.name for made in synthetic}
         for made in message.field:
@@ -132,11 +136,13 @@ class _Builder:
                 given = schema.parameters
                 pairs = (("precision", given.get("connect.decimal.precision")), ("scale", given.get("scale")))
                 parameters = {key: value for key, value in pairs if value is not None}
+        elif schema.type is SchemaType.STRUCT and (known := self._message_around(schema)) is not None:
+            field.type, field.type_name = self.types.Value("TYPE_MESSAGE"), known
         elif schema.type is SchemaType.STRUCT:
             kind = self._unqualified(schema.name)
             kind = f"{kind}Message" if kind == name else kind
             if kind not in [nested.name for nested in message.nested_type]:
-                message.nested_type.append(self._message(kind, schema))
+                message.nested_type.append(self._message(kind, schema, self._around[-1][1]))
             field.type, field.type_name = self.types.Value("TYPE_MESSAGE"), kind
         elif schema.type is SchemaType.MAP:
             kind = entry_name(self._unqualified(schema.name))
@@ -153,6 +159,10 @@ class _Builder:
             self._import(META)
             meta = load("confluent_kafka.schema_registry.confluent.meta_pb2", "protobuf")
             field.options.Extensions[meta.field_meta].params.update(parameters)
+
+    def _message_around(self, schema: Schema) -> str | None:
+        """Return the full name of a message that contains itself here."""
+        return next((name for around, name in self._around if schema.same_parts(around)), None)
 
     def _scalar(self, field: Any, schema: Schema, member: bool, parameters: dict[str, str]) -> None:
         scalar, wrapper = _SCALARS[schema.type]
@@ -186,12 +196,14 @@ class _Builder:
         if schema.key_schema is None or schema.value_schema is None:
             raise DataError("A schema for the keys or values of a map is missing")
         entry = self.proto.DescriptorProto(name=name)
+        self._around.append((schema, f"{self._around[-1][1]}.{name}"))
         for number, (part, inner) in enumerate((("key", schema.key_schema), ("value", schema.value_schema)), 1):
             made = self._field(entry, inner, part, number, False)
             if made is None:
                 raise DataError("A map of unions has no form in Protobuf")
             made.ClearField("proto3_optional")
             entry.field.append(made)
+        self._around.pop()
         return entry
 
     def _enum(self, name: str, schema: Schema) -> Any:

@@ -56,21 +56,30 @@ _ZERO = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def spark_type(schema: s.Schema) -> t.DataType:
-    """The Spark type whose values can be all that this schema describes."""
+    """The Spark type whose values can be all that this schema describes. Raises DataError for one without an end."""
+    if (place := s.path_to_itself(schema)) is not None:
+        raise DataError(
+            f"Column {place} would contain itself ({schema.name or schema.type.value}), which no type of a table can: "
+            f"leave {place.partition('.')[0].rstrip('[]{}')} out by ReplaceField, or make a text of it by a transform"
+        )
+    return _spark_type(schema)
+
+
+def _spark_type(schema: s.Schema) -> t.DataType:
     if schema.name == s.DECIMAL_NAME:
         return t.DecimalType(38, min(max(int(schema.parameters["scale"]), 0), 38))
     if schema.name in _LOGICAL:
         return _LOGICAL[schema.name]
     match schema.type:
         case s.Type.STRUCT:
-            return t.StructType([t.StructField(field.name, spark_type(field.schema)) for field in schema.fields])
+            return t.StructType([t.StructField(field.name, _spark_type(field.schema)) for field in schema.fields])
         case s.Type.ARRAY:
             assert schema.value_schema is not None
-            return t.ArrayType(spark_type(schema.value_schema))
+            return t.ArrayType(_spark_type(schema.value_schema))
         case s.Type.MAP:
             assert schema.key_schema is not None
             assert schema.value_schema is not None
-            return t.MapType(spark_type(schema.key_schema), spark_type(schema.value_schema))
+            return t.MapType(_spark_type(schema.key_schema), _spark_type(schema.value_schema))
         case primitive:
             return _PRIMITIVES[primitive]
 

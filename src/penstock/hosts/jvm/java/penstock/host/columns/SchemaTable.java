@@ -24,6 +24,7 @@ import penstock.host.Session;
  */
 public final class SchemaTable {
     private static final int MAX_NUMBERS = 10_000;
+    private static final String RECURSIVE = "recursive"; // the type, in its description, of one that stands for another
 
     private final Map<Schema, Integer> numbers = new HashMap<>();
     private final Map<Schema, Integer> numbersOfObjects = new IdentityHashMap<>();
@@ -42,7 +43,8 @@ public final class SchemaTable {
         if (known != null) {
             return known;
         }
-        Schema plain = schema instanceof ConnectSchema ? schema : schema.schema();
+        boolean own = schema instanceof ConnectSchema || schema instanceof RecursiveSchema;
+        Schema plain = own ? schema : schema.schema();
         Integer number = numbers.get(plain);
         if (number == null) {
             Map<String, Object> description = description(plain);
@@ -97,7 +99,45 @@ public final class SchemaTable {
     }
 
     private Map<String, Object> description(Schema schema) {
+        return description(schema, new ArrayList<>());
+    }
+
+    /**
+     * {@code around}: the schemas that this one is in, the outermost first. A schema of the same parts as one of them is
+     * described by the number of schemas between them, since it has no end: a plugin's own class, if not ours.
+     */
+    private Map<String, Object> description(Schema schema, List<Schema> around) {
         Map<String, Object> description = new LinkedHashMap<>();
+        for (int above = 0; above < around.size(); above++) {
+            Schema target = around.get(around.size() - 1 - above);
+            if (RecursiveSchema.sameParts(schema, target)) {
+                return recursive(schema, target, "above", above);
+            }
+        }
+        if (schema instanceof RecursiveSchema) {
+            Schema target = ((RecursiveSchema) schema).target();
+            return recursive(schema, target, "of", description(target, around));
+        }
+        around.add(schema);
+        try {
+            return described(schema, around, description);
+        } finally {
+            around.remove(around.size() - 1);
+        }
+    }
+
+    private static Map<String, Object> recursive(Schema schema, Schema target, String key, Object value) {
+        Map<String, Object> description = new LinkedHashMap<>();
+        description.put("type", RECURSIVE);
+        description.put("optional", schema.isOptional());
+        if (schema.parameters() != null && !schema.parameters().equals(target.parameters())) {
+            description.put("parameters", schema.parameters());
+        }
+        description.put(key, value);
+        return description;
+    }
+
+    private Map<String, Object> described(Schema schema, List<Schema> around, Map<String, Object> description) {
         description.put("type", schema.type().getName());
         if (schema.isOptional()) {
             description.put("optional", true);
@@ -126,33 +166,59 @@ public final class SchemaTable {
             case STRUCT -> {
                 List<Object> fields = new ArrayList<>();
                 for (Field field : schema.fields()) {
-                    fields.add(List.of(field.name(), description(field.schema())));
+                    fields.add(List.of(field.name(), description(field.schema(), around)));
                 }
                 description.put("fields", fields);
             }
             case MAP -> {
-                description.put("keys", description(schema.keySchema()));
-                description.put("values", description(schema.valueSchema()));
+                description.put("keys", description(schema.keySchema(), around));
+                description.put("values", description(schema.valueSchema(), around));
             }
-            case ARRAY -> description.put("values", description(schema.valueSchema()));
+            case ARRAY -> description.put("values", description(schema.valueSchema(), around));
             default -> { }
         }
         return description;
     }
 
     private Schema schema(JsonNode node) throws IOException {
-        Schema.Type type = Schema.Type.valueOf(node.get("type").asText().toUpperCase(java.util.Locale.ROOT));
-        Map<String, String> parameters = null;
-        if (node.has("parameters")) {
-            Map<String, String> found = new LinkedHashMap<>();
-            node.get("parameters").fields().forEachRemaining(each -> found.put(each.getKey(), each.getValue().asText()));
-            parameters = found;
+        return schema(node, new ArrayList<>());
+    }
+
+    /** {@code around}: for each schema that this one is in, the outermost first, those that stand for it. */
+    private Schema schema(JsonNode node, List<List<RecursiveSchema>> around) throws IOException {
+        if (RECURSIVE.equals(node.get("type").asText())) {
+            RecursiveSchema found = new RecursiveSchema(node.path("optional").asBoolean(false), parameters(node));
+            if (node.has("of")) {
+                found.close(schema(node.get("of"), around));
+            } else {
+                around.get(around.size() - 1 - node.get("above").asInt()).add(found);
+            }
+            return found;
         }
+        List<RecursiveSchema> own = new ArrayList<>();
+        around.add(own);
+        Schema found = plain(node, around);
+        around.remove(around.size() - 1);
+        own.forEach(each -> each.close(found));
+        return found;
+    }
+
+    private static Map<String, String> parameters(JsonNode node) {
+        if (!node.has("parameters")) {
+            return null;
+        }
+        Map<String, String> found = new LinkedHashMap<>();
+        node.get("parameters").fields().forEachRemaining(each -> found.put(each.getKey(), each.getValue().asText()));
+        return found;
+    }
+
+    private Schema plain(JsonNode node, List<List<RecursiveSchema>> around) throws IOException {
+        Schema.Type type = Schema.Type.valueOf(node.get("type").asText().toUpperCase(java.util.Locale.ROOT));
         List<Field> fields = null;
         if (type == Schema.Type.STRUCT) {
             fields = new ArrayList<>();
             for (JsonNode each : node.path("fields")) {
-                fields.add(new Field(each.get(0).asText(), fields.size(), schema(each.get(1))));
+                fields.add(new Field(each.get(0).asText(), fields.size(), schema(each.get(1), around)));
             }
         }
         Object defaultValue = null;
@@ -167,9 +233,9 @@ public final class SchemaTable {
             node.hasNonNull("name") ? node.get("name").asText() : null,
             node.hasNonNull("version") ? node.get("version").asInt() : null,
             node.hasNonNull("doc") ? node.get("doc").asText() : null,
-            parameters,
+            parameters(node),
             fields,
-            node.has("keys") ? schema(node.get("keys")) : null,
-            node.has("values") ? schema(node.get("values")) : null);
+            node.has("keys") ? schema(node.get("keys"), around) : null,
+            node.has("values") ? schema(node.get("values"), around) : null);
     }
 }
