@@ -92,8 +92,9 @@ def test_a_value_that_does_not_fit_its_schema(row, message):
         (
             struct(("rows", array(ROW))),
             {"rows": [{"a": 1, "b": "x"}, {"a": 1, "b": 2}]},
-            "The field rows.1.b is of Python's type int; its schema is STRING, and not optional",
+            "The field rows[1].b is of Python's type int; its schema is STRING, and not optional",
         ),
+        (array(INT64), [1, "x"], "The item [1] is of Python's type str; its schema is INT64, and not optional"),
         (
             None,
             {"at": {"time": dt.datetime(2024, 2, 29, tzinfo=dt.UTC)}},

@@ -18,11 +18,11 @@ Writer = Callable[[Schema | None], Callable[[Any], Any]]
 
 def misfit(writer: Writer, schema: Schema | None, value: Any) -> DataError:
     """Return the error for a value that the writer of its schema refuses."""
-    names: list[str] = []
+    path = ""
     while (inner := _refused(writer, schema, value)) is not None:
         name, schema, value = inner
-        names.append(name)
-    where = f"The field {'.'.join(names)}" if names else "It"
+        path += name if name.startswith("[") or not path else f".{name}"
+    where = ("The item " if path.startswith("[") else "The field ") + path if path else "It"
     found = "None" if value is None else f"of Python's type {type(value).__name__}"
     if type(value) is int and schema is not None and schema.type in BITS:
         limit = 1 << BITS[schema.type] - 1
@@ -52,4 +52,4 @@ def _parts(schema: Schema | None, value: Any) -> Iterator[tuple[str, Schema | No
             yield str(key), None if schema is None else schema.value_schema, item
     elif isinstance(value, list | tuple) and kind in (None, SchemaType.ARRAY):
         inner = None if schema is None else schema.value_schema
-        yield from ((str(place), inner, item) for place, item in enumerate(value))
+        yield from ((f"[{place}]", inner, item) for place, item in enumerate(value))
