@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from penstock.pipeline.converters.registry.json_schema.options import ENUM, ID, 
 from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
 from penstock.pipeline.converters.registry.json_schema.to_connect import to_connect
 from penstock.pipeline.converters.registry.json_schema.to_json_schema import to_json_schema
+from penstock.pipeline.converters.scalar_nodes import InexactError
 
 OPTIONS = JsonSchemaOptions()
 
@@ -285,6 +287,22 @@ def test_generalized_unions_and_enums():
     assert [field.name for field in schema.fields] == ["connect_union_field_0", "connect_union_field_1"]
     assert schema.parameters == {"org.apache.kafka.connect.data.Union": "connect_union_0"}
     assert connect({"enum": ["a"]}, options).parameters["org.apache.kafka.connect.data.Enum.a"] == "0"
+
+
+def test_numbers_and_booleans_of_an_enum_are_read_as_its_symbols():
+    """Java reads null in their place, as the schema is of strings."""
+    schema = connect({"enum": [1, 2.5, True, "a", None]})
+    assert [key[len(ENUM) + 1 :] for key in schema.parameters] == ["", "1", "2.5", "true", "a", "<NULL>"]
+    read = ValueReader(10).reader(schema)
+    assert [read(1), read(Decimal("2.5")), read(True), read("a")] == ["1", "2.5", "true", "a"]
+    assert ValueReader(10).reader(connect({"const": 7}))(7) == "7"
+    assert ValueReader(10, java=True).reader(schema)(1) is None
+    with pytest.raises(InexactError):  # the text is parsed again, with all its digits
+        read(2.5)
+    with pytest.raises(DataError, match="The value is ARRAY in JSON: expected a symbol of an enum"):
+        read([1])
+    union = connect({"oneOf": [{"enum": ["x", 5]}, {"type": "integer"}]})
+    assert [list(filter(None, ValueReader(10).reader(union)(node).values())) for node in (5, 6)] == [["5"], [6]]
 
 
 def test_members_of_unions_are_told_by_their_kind_and_structs_by_their_fields():

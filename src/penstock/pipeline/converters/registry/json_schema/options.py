@@ -61,6 +61,16 @@ def is_enum(schema: Schema) -> bool:
     return schema.type is SchemaType.STRING and (GENERALIZED_ENUM in schema.parameters or ENUM in schema.parameters)
 
 
+def symbol_of(node: Any) -> str:
+    """Return a symbol of an enum, any value of JSON, as the text that stands for it."""
+    match node:
+        case None:
+            return NULL_SYMBOL
+        case bool():
+            return "true" if node else "false"
+    return str(node)
+
+
 def has_object_keys(schema: Schema) -> bool:
     """Whether a map is a JSON object, whose keys are texts."""
     key = schema.key_schema

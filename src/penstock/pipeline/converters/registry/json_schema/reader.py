@@ -13,12 +13,13 @@ from penstock.api.schema import DECIMAL_NAME, Field, Schema, SchemaType
 from penstock.java.jackson.node import MISSING, Node, node_type
 from penstock.pipeline.converters.json_reader import JsonReader
 from penstock.pipeline.converters.nulls_inside import check_inside, checked, null_for
-from penstock.pipeline.converters.registry.json_schema.options import has_object_keys, is_union
+from penstock.pipeline.converters.registry.json_schema.options import has_object_keys, is_enum, is_union, symbol_of
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.pipeline.converters.registry.mapping.variant import is_variant, to_variant
-from penstock.pipeline.converters.scalar_nodes import InexactError, Read
+from penstock.pipeline.converters.scalar_nodes import InexactError, Read, another_kind
 
 _INTEGERS = frozenset((SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64))
+_SYMBOLS = frozenset((bool, int, float, Decimal))
 _FLOATS = frozenset((SchemaType.FLOAT32, SchemaType.FLOAT64))
 
 
@@ -37,6 +38,8 @@ class ValueReader(JsonReader):
     def _compile(self, schema: Schema) -> Read:
         if is_variant(schema):
             return _read_variant
+        if is_enum(schema) and not self.java:
+            return _read_symbol
         return self._union(schema) if is_union(schema) else super()._compile(schema)
 
     def table(self, schema: Schema | None, nodes: list[Node]) -> Any:
@@ -117,6 +120,18 @@ class ValueReader(JsonReader):
         return read
 
 
+def _read_symbol(node: Node) -> str:
+    """Read a constant or a symbol of an enum, whose schema is of strings whatever they are. Java: null for numbers."""
+    match node:
+        case str():
+            return node
+        case float():
+            raise InexactError
+        case bool() | int() | Decimal():
+            return symbol_of(node)
+    raise another_kind(node, "a symbol of an enum", "STRING")
+
+
 def _read_variant(node: Node) -> dict[str, bytes]:
     _require_exact_numbers(node)
     return to_variant(node)
@@ -142,7 +157,7 @@ def _is_instance(schema: Schema, node: Node) -> bool:
         case SchemaType.BOOLEAN:
             return kind is bool
         case SchemaType.STRING:
-            return kind is str
+            return kind is str or (is_enum(schema) and kind in _SYMBOLS and _is_symbol(schema, node))
         case SchemaType.BYTES:
             return kind is float or kind is Decimal
         case SchemaType.ARRAY:
@@ -154,6 +169,11 @@ def _is_instance(schema: Schema, node: Node) -> bool:
         case number if number in _FLOATS:
             return kind is int or kind is float or kind is Decimal
     return False
+
+
+def _is_symbol(schema: Schema, node: Node) -> bool:
+    """Whether a number or a boolean is a symbol of an enum."""
+    return any(key.endswith(f"Enum.{symbol_of(node)}") for key in schema.parameters)
 
 
 def _matching(schema: Schema, node: Node) -> int:

@@ -16,10 +16,10 @@ from penstock.pipeline.converters.registry.json_schema.options import (
     CONNECT_VERSION,
     GENERALIZED_UNION,
     ID,
-    NULL_SYMBOL,
     ONE_OF,
     UNION_PREFIX,
     JsonSchemaOptions,
+    symbol_of,
 )
 from penstock.pipeline.converters.registry.json_schema.pieces import COMBINATIONS, java_name, kind, members, pieces
 from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
@@ -164,7 +164,7 @@ class _Builder:
         parts, parameter = SchemaParts(SchemaType.STRING), self.options.enum_parameter
         parts.parameters[parameter] = ""
         for number, symbol in enumerate(symbols):
-            text = NULL_SYMBOL if symbol is None else str(symbol)
+            text = symbol_of(symbol)
             parts.parameters[f"{parameter}.{text}"] = str(number) if self.options.generalized_sum_type_support else text
         return parts
 
