@@ -13,6 +13,7 @@ from penstock.api.config import ConfigDef, ConfigType, Importance, Width
 from penstock.api.errors import DataError
 from penstock.api.schema import Schema, SchemaType
 from penstock.api.validators import ValidString
+from penstock.values.class_names import class_name
 from penstock.values.numeric import wrapped
 
 COERCION = "penstock.coercion"
@@ -86,3 +87,20 @@ def integer(schema: Schema, java: bool) -> Callable[[int], int]:
         raise beyond(type)
 
     return fitting
+
+
+def mismatch(schema: Schema, value: Any) -> DataError:
+    """Return the error for a value of another class than its schema's, in Java's words."""
+    return DataError(f"Invalid type for {schema.type.name}: class {class_name(None, value)}")
+
+
+def integer_writer(schema: Schema) -> Callable[[Any], int]:
+    """Return the function that checks an integer to be written. It raises DataError for one beyond the type."""
+    half = 1 << (BITS[schema.type] - 1)
+
+    def write(value: Any) -> int:
+        if type(value) is not int or not -half <= value < half:
+            raise mismatch(schema, value)
+        return value
+
+    return write

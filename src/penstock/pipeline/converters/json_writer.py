@@ -27,7 +27,7 @@ from penstock.api.schema import (
 )
 from penstock.java.jackson.reading import literal_number, number
 from penstock.java.numbers import float_text
-from penstock.pipeline.converters.coercion import BITS
+from penstock.pipeline.converters.coercion import BITS, integer_writer, mismatch
 from penstock.values.class_names import class_name
 from penstock.values.logical import bytes_of, days_since, millis_of_day, millis_since
 
@@ -173,7 +173,7 @@ class JsonWriter:
             case SchemaType.BOOLEAN | SchemaType.STRING:
                 return _checked(schema, _PLAIN_TYPES[schema.type], None)
             case _:
-                return _integer(schema)
+                return integer_writer(schema)
 
     def _decimal(self, schema: Schema) -> Write:
         def write(value: Any) -> Any:
@@ -192,7 +192,7 @@ class JsonWriter:
 
         def write(value: Any) -> Any:
             if not isinstance(value, (list, tuple)):
-                raise _mismatch(schema, value)
+                raise mismatch(schema, value)
             return [write_item(item) for item in value]
 
         return write
@@ -203,7 +203,7 @@ class JsonWriter:
 
         def write(value: Any) -> Any:
             if not isinstance(value, dict):
-                raise _mismatch(schema, value)
+                raise mismatch(schema, value)
             if as_object:
                 return {_member(write_key(k)): write_value(v) for k, v in value.items()}
             return [[write_key(k), write_value(v)] for k, v in value.items()]
@@ -222,7 +222,7 @@ class JsonWriter:
 
         def write(value: Any) -> Any:
             if type(value) is not dict:
-                raise _mismatch(schema, value)
+                raise mismatch(schema, value)
             if tuple(value) == names:
                 kinds: list[Any] = [*map(type, value.values())]
                 for place in places:
@@ -280,19 +280,8 @@ def _plain_type(schema: Schema) -> type | None:
 def _checked(schema: Schema, kind: type, convert: Write | None) -> Write:
     def write(value: Any) -> Any:
         if type(value) is not kind:
-            raise _mismatch(schema, value)
+            raise mismatch(schema, value)
         return value if convert is None else convert(value)
-
-    return write
-
-
-def _integer(schema: Schema) -> Write:
-    limit = _limit(schema)
-
-    def write(value: Any) -> int:
-        if type(value) is not int or not -limit <= value < limit:
-            raise _mismatch(schema, value)
-        return value
 
     return write
 
@@ -307,10 +296,6 @@ def _in_range(schema: Schema, column: Sequence[Any], kinds: set[type]) -> bool:
     integers = [0, *filter(None, column)] if type(None) in kinds else column
     limit = _limit(schema)
     return max(integers) < limit and (schema.type is SchemaType.INT64 or -limit <= min(integers))
-
-
-def _mismatch(schema: Schema, value: Any) -> DataError:
-    return DataError(f"Invalid type for {schema.type.name}: class {class_name(None, value)}")
 
 
 def _float(value: float) -> Any:

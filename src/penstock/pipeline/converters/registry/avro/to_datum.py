@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
+from penstock.pipeline.converters.coercion import integer_writer, mismatch
 from penstock.pipeline.converters.registry.avro.options import AVRO_KINDS, AvroOptions, is_union
 from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
     BRANCH,
@@ -18,7 +19,6 @@ from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
 from penstock.pipeline.converters.registry.avro.schema.model import NULL_DEFAULT, AvroField, AvroType
 from penstock.pipeline.converters.registry.avro.to_avro import ANYTHING_TYPE
 from penstock.pipeline.converters.registry.mapping.names import full_name, scrubbed
-from penstock.pipeline.converters.registry.mapping.schemas import BITS
 from penstock.values.class_names import class_name
 from penstock.values.hash_map import in_hash_order
 from penstock.values.logical import bytes_of, days_since, millis_of_day, millis_since
@@ -80,7 +80,7 @@ class DatumCompiler:
 
         def member(value: Any) -> Any:
             if type(value) is not dict:
-                raise _mismatch(schema, value)
+                raise mismatch(schema, value)
             for name, default, branch, change in members:
                 found = value.get(name)
                 if found is None:
@@ -114,7 +114,7 @@ class DatumCompiler:
             return _logical(*_LOGICAL[schema.name])
         match schema.type:
             case SchemaType.INT8 | SchemaType.INT16 | SchemaType.INT32 | SchemaType.INT64:
-                return _integer(schema, BITS[schema.type])
+                return integer_writer(schema)
             case SchemaType.FLOAT32 | SchemaType.FLOAT64:
                 return _checked(schema, float)
             case SchemaType.BOOLEAN:
@@ -137,7 +137,7 @@ class DatumCompiler:
 
         def write(value: Any) -> Any:
             if not isinstance(value, (list, tuple)):
-                raise _mismatch(schema, value)
+                raise mismatch(schema, value)
             return [change(item) for item in value]
 
         return write
@@ -175,7 +175,7 @@ class DatumCompiler:
 
         def write(value: Any) -> dict[str, Any]:
             if type(value) is not dict:
-                raise _mismatch(schema, value)
+                raise mismatch(schema, value)
             datum = {}
             for name, source, default, change in fields:
                 found = value.get(source)
@@ -201,7 +201,7 @@ def _default_of(target: AvroField) -> Change:
 def _entries(schema: Schema, change: Callable[[Any, Any], Any], collect: Callable[[Any], Any]) -> Change:
     def write(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise _mismatch(schema, value)
+            raise mismatch(schema, value)
         return collect([change(key, item) for key, item in value.items()])
 
     return write
@@ -227,25 +227,10 @@ def _expect(schema: Schema, avro: AvroType, kind: str) -> None:
         raise DataError(f"The Avro schema has {avro.full_name} where the Connect schema has {schema.type.name}")
 
 
-def _mismatch(schema: Schema, value: Any) -> DataError:
-    return DataError(f"Invalid type for {schema.type.name}: class {class_name(None, value)}")
-
-
 def _checked(schema: Schema, kind: type) -> Change:
     def write(value: Any) -> Any:
         if type(value) is not kind:
-            raise _mismatch(schema, value)
-        return value
-
-    return write
-
-
-def _integer(schema: Schema, bits: int) -> Change:
-    limit = 1 << bits
-
-    def write(value: Any) -> int:
-        if type(value) is not int or not -limit <= value < limit:
-            raise _mismatch(schema, value)
+            raise mismatch(schema, value)
         return value
 
     return write
@@ -256,7 +241,7 @@ def _symbol(schema: Schema, avro: AvroType) -> Change:
 
     def write(value: Any) -> str:
         if type(value) is not str:
-            raise _mismatch(schema, value)
+            raise mismatch(schema, value)
         if value not in symbols:
             raise DataError(f"{value} is no symbol of the Avro enum {avro.full_name}")
         return value
@@ -267,7 +252,7 @@ def _symbol(schema: Schema, avro: AvroType) -> Change:
 def _bytes(schema: Schema, avro: AvroType) -> Change:
     def write(value: Any) -> bytes:
         if not isinstance(value, (bytes, bytearray, memoryview)):
-            raise _mismatch(schema, value)
+            raise mismatch(schema, value)
         return bytes(value)
 
     return write if avro.kind == "bytes" else _of_size(write, avro)

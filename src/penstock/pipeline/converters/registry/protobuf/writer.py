@@ -11,6 +11,7 @@ from typing import Any
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
+from penstock.pipeline.converters.coercion import mismatch
 from penstock.pipeline.converters.registry.mapping.pieces import joined
 from penstock.pipeline.converters.registry.mapping.schemas import BITS, KINDS
 from penstock.pipeline.converters.registry.protobuf.column_writer import column_writer
@@ -77,7 +78,7 @@ class ProtobufWriter:
 
         def write(value: Any) -> Any:
             if type(value) is not dict:
-                raise _mismatch(schema, value)
+                raise mismatch(schema, value)
             get, parts = value.get, {}
             for name, target, default, change in plain:
                 item = get(name)
@@ -165,10 +166,10 @@ class ProtobufWriter:
 
         def check(value: Any) -> Any:
             if type(value) is not kind:
-                raise _mismatch(schema, value)
+                raise mismatch(schema, value)
             if is_integer:
                 if not -limit <= value < limit:
-                    raise _mismatch(schema, value)
+                    raise mismatch(schema, value)
                 if shift:  # unsigned
                     return value % shift
             return value
@@ -207,24 +208,20 @@ def _not_null(value: Any) -> Any:
 
 def _list(schema: Schema, value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
-        raise _mismatch(schema, value)
+        raise mismatch(schema, value)
     return value
 
 
 def _dict(schema: Schema, value: Any) -> Any:
     if not isinstance(value, dict):
-        raise _mismatch(schema, value)
+        raise mismatch(schema, value)
     return value
 
 
 def _bytes(schema: Schema, value: Any) -> bytes:
     if not isinstance(value, (bytes, bytearray, memoryview)):
-        raise _mismatch(schema, value)
+        raise mismatch(schema, value)
     return bytes(value)
-
-
-def _mismatch(schema: Schema, value: Any) -> DataError:
-    return DataError(f"Invalid type for {schema.type.name}: class {class_name(None, value)}")
 
 
 def _expect(value: Any, kind: type, what: str) -> None:
