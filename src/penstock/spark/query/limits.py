@@ -41,9 +41,12 @@ class QueryLimits:
         folders = folders_of(worker) if limited else None
         return cls(listed(SQL_FUNCTIONS_ALLOWED), listed(OPTIONS_ALLOWED), folders)
 
-    def select(self, session: SparkSession, sql: str | None) -> SqlSelect | None:
-        """Return the checked ``sql`` of a connector, None if it has none. Raises ConfigError and ParseException."""
-        return None if sql is None else SqlSelect(session, sql, self.functions, self.options)
+    def select(self, session: SparkSession, sql: str | None, once: bool = False) -> SqlSelect | None:
+        """Return the checked ``sql`` of a connector, None if it has none; ``once``: see SqlSelect.
+
+        Raises ConfigError and ParseException.
+        """
+        return None if sql is None else SqlSelect(session, sql, self.functions, self.options, once)
 
     def check_path(self, key: str, path: str | None, reader: PathReader) -> None:
         """Raise ConfigError for a path that is not in the allowed folders now, links followed."""

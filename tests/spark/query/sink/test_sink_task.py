@@ -132,6 +132,22 @@ def test_sql_shapes_the_rows(sink: Callable[..., Sink]) -> None:
         assert {row["topic"] for row in rows} == {one.topic}
 
 
+def test_a_result_that_two_computations_would_mix_is_refused_where_batches_are_added_once(
+    sink: Callable[..., Sink],
+) -> None:
+    sql = "SELECT name, count(*) AS n FROM (SELECT name FROM records LIMIT 7) GROUP BY name"
+    with sink(schema=COLUMNS, sql=sql) as one:
+        one.produce(*make(0, 30))
+        one.start()
+        assert "LIMIT without ORDER BY may give another result when Spark computes" in (reason := one.failure())
+        assert "(line 1, column 59)" in reason
+        assert not one.folder.exists()
+    with sink(schema=COLUMNS, sql=sql, mode="overwrite") as one:
+        one.produce(*make(0, 30))
+        one.start()
+        eventually(lambda: one.fine() and one.folder.exists() and sum(row["n"] for row in one.rows()) == 7)
+
+
 def test_values_with_a_schema_bring_their_columns(sink: Callable[..., Sink]) -> None:
     def value(fields: dict[str, str], **payload: Any) -> dict[str, Any]:
         described = [{"field": name, "type": kind, "optional": True} for name, kind in fields.items()]

@@ -257,3 +257,20 @@ def test_settings_that_can_not_be_followed_fail_at_the_start(
         (failed,) = [event for event in one.start(until=TaskEnded) if isinstance(event, TaskFailed)]
         one.running = False
         assert told in failed.trace
+
+
+def test_a_result_that_two_computations_would_mix_is_refused_with_exactly_once_alone(
+    source: Callable[..., Source],
+) -> None:
+    sql = "SELECT n, count(*) AS id FROM (SELECT substring(uuid(), 1, 1) AS n FROM records) GROUP BY n"
+    with source(schema=COLUMNS, sql=sql) as one:
+        one.add("1.json", *make(0, 10))
+        events = one.start(until=TaskEnded)
+        one.running = False
+        (reason,) = [event.trace for event in events if isinstance(event, TaskFailed)]
+        assert "uuid() may give another result when Spark computes a part of a batch again" in reason
+        assert "(line 1, column 59)" in reason
+    with source(schema=COLUMNS, sql=sql, exactly_once=False) as one:
+        one.add("1.json", *make(0, 10))
+        one.start()
+        eventually(lambda: one.fine() and sum(row["id"] for row in one.values()) == 10)

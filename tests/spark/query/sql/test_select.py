@@ -1,6 +1,7 @@
 """``sql`` of SparkSink and SparkSource is one SELECT from the rows of a batch.
 
-Each line of ``allowed.sql`` and ``refused.sql`` is a statement, for the columns of ``RECORDS``.
+Each line of ``allowed.sql`` and ``refused.sql`` is a statement, for the columns of ``RECORDS``. Those of ``mixed.sql``
+are refused where a batch counts exactly once, those of ``kept.sql`` are not.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import udf
 
 from penstock.api.errors import ConfigError
 from penstock.embedded import java_home
@@ -33,6 +36,8 @@ RECORDS = """
 HERE = Path(__file__).parent
 ALLOWED = (HERE / "allowed.sql").read_text("utf-8").splitlines()
 REFUSED = (HERE / "refused.sql").read_text("utf-8").splitlines()
+MIXED = (HERE / "mixed.sql").read_text("utf-8").splitlines()
+KEPT = (HERE / "kept.sql").read_text("utf-8").splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +74,49 @@ def test_a_select_is_allowed(session: SparkSession, records: DataFrame, sql: str
 def test_all_else_is_refused_with_its_position(session: SparkSession, records: DataFrame, sql: str) -> None:
     with pytest.raises((ConfigError, ParseException), match=r"it must be a SELECT from records; .+ \(line 1, col"):
         SqlSelect(session, sql).of(records)
+
+
+@pytest.mark.parametrize("sql", [*KEPT, *ALLOWED])
+def test_a_result_that_counts_once_as_computed_is_allowed_exactly_once(
+    session: SparkSession, records: DataFrame, sql: str
+) -> None:
+    assert SqlSelect(session, sql, once=True).of(records).columns
+
+
+@pytest.mark.parametrize("sql", MIXED)
+def test_a_result_that_differs_and_is_moved_is_refused_exactly_once(
+    session: SparkSession, records: DataFrame, sql: str
+) -> None:
+    assert SqlSelect(session, sql).of(records).columns
+    with pytest.raises(ConfigError, match=r"may give another result .+ reads it, .+ \(line 1, column \d+\)$"):
+        SqlSelect(session, sql, once=True).of(records)
+
+
+def test_what_differs_is_named_with_its_position(session: SparkSession, records: DataFrame) -> None:
+    with pytest.raises(ConfigError) as refused:
+        SqlSelect(
+            session, "select r, count(*)\nfrom (select round(rand(), 1) r from records)\ngroup by r", once=True
+        ).of(records)
+    assert str(refused.value).endswith(
+        "rand() may give another result when Spark computes a part of a batch again, and a GROUP BY or an aggregate "
+        "reads it, so that a row could be in the result twice or not at all. Where a batch counts exactly once it may "
+        "only be at the end of the statement, or needs an order (line 2, column 20)"
+    )
+
+
+def test_a_function_of_the_operator_that_differs_is_refused_exactly_once(
+    session: SparkSession, records: DataFrame
+) -> None:
+    limits = QueryLimits.of({"penstock.spark.functions.allowed": "dice, twice"})
+    session.udf.register("dice", udf(lambda text: f"{text}!", "string").asNondeterministic())
+    session.udf.register("twice", lambda text: text * 2)
+    for sql, name in (("select distinct dice(a) from records", "dice"), ("select distinct twice(a) from records", "")):
+        select = limits.select(session, sql, once=True)
+        assert select is not None
+        with pytest.raises(ConfigError, match=rf"{name}\(\) may give") if name else nullcontext():
+            select.of(records)
+    for name in ("dice", "twice"):
+        session.sql(f"DROP TEMPORARY FUNCTION {name}")
 
 
 def test_text_that_is_no_sql_raises_the_parsers_error(session: SparkSession) -> None:

@@ -45,7 +45,7 @@ from penstock.spark.query.sink.offsets import QueryOffsets, committing_producer
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, SinkQuery
 from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries, RetryReport
-from penstock.spark.query.sink.tables.target import SinkOwner, target_of
+from penstock.spark.query.sink.tables.target import SinkOwner, target_of, writes_once
 from penstock.spark.query.sink.topics import KafkaReader, Topics, kafka_options
 from penstock.spark.query.sink.writer import BatchWriter, NotWrittenError, PipelineError
 from penstock.spark.task import named
@@ -284,7 +284,7 @@ def _of_spark(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _Ki
         target = limits.target(target_of(settings, owner, session, spec.internal_topics), settings.path)
         if value_sql is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
             return DirectWriter(value_sql, settings, session, target, safe.may_write)
-        select = limits.select(session, settings.sql)
+        select = limits.select(session, settings.sql, writes_once(settings))
         return BatchWriter(safe.keep_spec(spec), settings, session, target, select)
 
     return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)

@@ -81,7 +81,8 @@ def run_source_query(
         context = DriverContext(session, spec.connector, spec.kafka_cluster_id, spec.group_id or "")
         kind = named(spec.task_class)
         limits = QueryLimits.of(spec.worker_config, kind)
-        task = QuerySource(kind, context, TaskId(spec.connector, spec.task), control, entered, owner, transfer, limits)
+        id = TaskId(spec.connector, spec.task)
+        task = QuerySource(kind, context, id, control, entered, owner, transfer, limits, once=spec.exactly_once)
         connector = {**spec.connector_config, TRANSACTION_BOUNDARY: "connector"}
         try:
             run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
@@ -108,11 +109,14 @@ class QuerySource(SourceTask, RuntimeHooks):
         transfer: Callable[[Metrics], Transfer],
         limits: QueryLimits,
         checkpoint: str | None = None,
+        once: bool = False,
     ) -> None:
-        """``owner``: see ``checkpoint.owner_of``. ``checkpoint``: the folder in place of the configured one."""
+        """``owner``: see ``checkpoint.owner_of``. ``checkpoint``: the folder in place of the configured one. ``once``:
+        whether batches are sent exactly once.
+        """
         self._kind, self._query_context, self._folder = kind, query, checkpoint
         self._id, self._session, self._control, self._entered = id, query.session, control, entered
-        self._owner, self._make_transfer, self._limits = owner, transfer, limits
+        self._owner, self._make_transfer, self._limits, self._once = owner, transfer, limits, once
         self._select: SqlSelect | None = None
         self._files: SourceFiles | None = None
         self._query: Any = None
@@ -135,7 +139,7 @@ class QuerySource(SourceTask, RuntimeHooks):
             self._limits.check_path("path", config.get("path"), PathReader.HADOOP_PATTERN)
             if self._folder is None:
                 self._limits.check_path("checkpoint.location", self._shape.checkpoint, PathReader.HADOOP)
-            self._select = self._limits.select(self._session, self._shape.sql)
+            self._select = self._limits.select(self._session, self._shape.sql, self._once)
             settings = read_settings(config, self.context.internal)
             if issubclass(self._kind, SparkSourceTask):
                 self._files = SourceFiles(settings, self._query_context)

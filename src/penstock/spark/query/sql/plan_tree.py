@@ -31,7 +31,8 @@ class PlanPart:
     """An object that a plan consists of, and its parts in their order.
 
     ``kind``: plan, expression or tree (a node of Spark's trees), type, metadata, view, product, map, list, class, text,
-    number, null, object. The parts of a map are its keys and values in turn.
+    number, null, object. The parts of a map are its keys and values in turn. ``value`` of an expression is its
+    function's name if that may give another result for the same arguments, otherwise empty.
     """
 
     kind: str

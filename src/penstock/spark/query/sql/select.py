@@ -21,6 +21,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.permissions.spark_options import OPTIONS_ALLOWED, is_option, options_of
 from penstock.spark.query.dataframes import METADATA, VIEW
 from penstock.spark.query.sql.plan_tree import PlanPart, PlanReader
+from penstock.spark.query.sql.recomputed import mixed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -96,13 +97,19 @@ class SqlSelect:
     """The ``sql`` of one connector. Raises ConfigError if it is not allowed, and Spark's ParseException if it is none.
 
     ``functions``: those that the worker's operator allows besides Spark's harmless ones; ``options``: patterns of
-    options, as ``format.option``.
+    options, as ``format.option``. ``once``: whether each batch counts exactly once, so that two computations of it must
+    not be mixed.
     """
 
     def __init__(
-        self, session: SparkSession, sql: str, functions: Collection[str] = (), options: Collection[str] = ()
+        self,
+        session: SparkSession,
+        sql: str,
+        functions: Collection[str] = (),
+        options: Collection[str] = (),
+        once: bool = False,
     ) -> None:
-        self._sql = sql
+        self._sql, self._once = sql, once
         self._rules = _Rules(frozenset(map(str.casefold, functions)), tuple(options))
         self._reader = PlanReader(session)
         java: Any = session._jsparkSession
@@ -119,7 +126,10 @@ class SqlSelect:
             rows = session.sql(self._sql)
             jrows: Any = rows._jdf
             analyzed = jrows.queryExecution().analyzed()
-        self._refuse(self._rules.of_analyzed(self._tree(analyzed)))
+        tree = self._tree(analyzed)
+        self._refuse(self._rules.of_analyzed(tree))
+        if self._once:
+            self._refuse(mixed(tree), "")
         return rows
 
     def _tree(self, plan: Any) -> PlanPart:
@@ -128,10 +138,12 @@ class SqlSelect:
         except ConnectError as error:
             raise ConfigError("sql", self._sql, str(error)) from None
 
-    def _refuse(self, problems: Iterable[tuple[PlanPart, str]]) -> None:
+    def _refuse(
+        self, problems: Iterable[tuple[PlanPart, str]], rule: str = f"it must be a SELECT from {VIEW}; "
+    ) -> None:
         for part, problem in problems:
             place = f" (line {part.line}, column {part.position + 1})" if part.line > 0 else ""
-            raise ConfigError("sql", self._sql, f"it must be a SELECT from {VIEW}; {problem}{place}")
+            raise ConfigError("sql", self._sql, f"{rule}{problem}{place}")
 
 
 def _metadata_problem(metadata: str) -> str | None:

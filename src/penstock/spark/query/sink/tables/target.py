@@ -35,10 +35,19 @@ class SinkOwner(NamedTuple):
     connector: str
 
 
+def _is_folder(settings: SinkSettings) -> bool:
+    return settings.format in IN_FOLDERS and settings.path is not None and settings.mode == "append"
+
+
+def writes_once(settings: SinkSettings) -> bool:
+    """Return whether the target of a sink's batches gets each of them once."""
+    return _is_folder(settings) or settings.format == "delta"
+
+
 def target_of(settings: SinkSettings, owner: SinkOwner, session: SparkSession, internal: InternalTopics) -> SinkTarget:
     """Make the target of a sink's batches. ``internal``: topics that ``format=kafka`` may not write to."""
-    if settings.format in IN_FOLDERS and settings.path is not None and settings.mode == "append":
-        return Files(settings, folder_name(*owner), folder_of(session, settings.path))
+    if _is_folder(settings):
+        return Files(settings, folder_name(*owner), folder_of(session, settings.path or ""))
     if settings.keys is not None:
         return TableMerger(settings, settings.keys, TableWriter(settings, owner.connector, session))
     if is_kafka(settings.format):

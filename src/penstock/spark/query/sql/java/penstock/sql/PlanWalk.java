@@ -8,6 +8,9 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InheritAnalysisRules;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.trees.Origin;
@@ -26,7 +29,8 @@ import scala.Product;
  * <p>Nothing is known here of kinds of plans or expressions: each field of each object is followed, whether Spark counts
  * it among the children or not. What can't be followed is named by its class. A line is: number, number of the object
  * around it, kind, class, line and position in the SQL text (0 and -1: not known), value; separated by tabs, with
- * backslashes before backslashes, tabs and ends of lines.
+ * backslashes before backslashes, tabs and ends of lines. The value of an expression is its function's name if Spark
+ * says that it may give another result for the same arguments.
  */
 public final class PlanWalk {
     private static final int MAX_OBJECTS = 200_000;
@@ -131,7 +135,33 @@ public final class PlanWalk {
         all(((scala.collection.Iterable<?>) node.children()).iterator(), parts);
         all(((scala.collection.Iterable<?>) node.innerChildren()).iterator(), parts);
         String kind = node instanceof QueryPlan<?> ? "plan" : node instanceof Expression ? "expression" : "tree";
-        follow(add(parent, kind, node.getClass().getName(), node.origin(), ""), parts, parts.size() - fields);
+        String value = node instanceof Expression expression ? differing(expression) : "";
+        follow(add(parent, kind, node.getClass().getName(), node.origin(), value), parts, parts.size() - fields);
+    }
+
+    private static String differing(Expression expression) {
+        try {
+            List<Object> arguments = new ArrayList<>();
+            if (expression instanceof InheritAnalysisRules replaced) {
+                all(replaced.parameters().iterator(), arguments);
+            } else {
+                all(expression.children().iterator(), arguments);
+            }
+            for (Object each : arguments) {
+                if (each instanceof Expression argument && !argument.deterministic()) {
+                    return "";
+                }
+            }
+            boolean same = expression.deterministic()
+                    && (!(expression instanceof RuntimeReplaceable replaced) || replaced.replacement().deterministic());
+            if (same) {
+                return "";
+            }
+            return expression instanceof UserDefinedExpression users ? users.name() : expression.prettyName();
+        } catch (Exception notResolved) {
+            // Spark knows it of analyzed expressions alone.
+            return "";
+        }
     }
 
     private void type(Object object, int parent) {
