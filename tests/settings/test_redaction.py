@@ -287,3 +287,22 @@ def test_secrets_in_values_of_any_setting_are_learned() -> None:
     redaction.learn({"registry.url": "https://admin@registry"})
     assert redaction.clean("admin of https://admin@registry") == "admin of https://[hidden]@registry"
     assert "canary-of-header" not in redaction.clean("Bearer canary-of-header, Accept: x was refused")
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\\n"])
+def test_each_line_of_a_secret_of_several_lines_is_hidden_where_it_is_alone(end: str) -> None:
+    lines = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj", "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3S"]
+    redaction = Redaction()
+    redaction.learn(
+        {"ssl.keystore.key": end.join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"])}
+    )
+    for line in lines:
+        assert redaction.clean(f"  {line}") == "  [hidden]"
+
+
+@pytest.mark.security
+def test_lines_of_a_login_are_hidden_only_where_they_are_secret() -> None:
+    redaction = Redaction()
+    redaction.learn({"sasl.jaas.config": 'x.PlainLoginModule required\n username="u"\n password="canary-7";'})
+    assert redaction.clean("x.PlainLoginModule got canary-7") == "x.PlainLoginModule got [hidden]"

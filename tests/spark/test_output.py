@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.observe import JsonLines, TextLines, add_context, redact_by
-from penstock.spark.output import MAX_LINES, OutputCopy
+from penstock.observe import MAX_LINE_LENGTH, JsonLines, TextLines, add_context, redact_by
+from penstock.spark.output import MAX_LINE, MAX_LINES, OutputCopy
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
 
@@ -44,9 +44,11 @@ def log_format(monkeypatch: pytest.MonkeyPatch, formatter: logging.Formatter) ->
 
 def copied(said: bytes, times: int = 1) -> list[str]:
     """The lines that arrive of what a process prints."""
-    program = f"import sys; sys.stderr.buffer.write({said!r} * {times})"
-    child = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
-    with tempfile.TemporaryFile() as file:
+    program = f"import sys; sys.stderr.buffer.write(sys.stdin.buffer.read() * {times})"
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as file:
+        given.write(said)
+        given.seek(0)
+        child = subprocess.Popen([sys.executable, "-c", program], stdin=given, stderr=subprocess.PIPE)
         OutputCopy(cast(Any, child.stderr), file.fileno()).wait(30)
         child.wait()
         file.seek(0)
@@ -71,6 +73,24 @@ def test_output_is_json_where_the_log_is(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (first["level"], first["logger"]) == ("ERROR", "penstock.spark.output")
     assert first["message"] == "26/11/29 07:00:00 ERROR Executor: password is [hidden]"
     assert second["message"].endswith("forged (penstock.worker) [main]")
+
+
+@pytest.mark.usefixtures("masked")
+def test_a_private_key_of_several_lines_is_left_out() -> None:
+    key = b"".join(b"%064d\r\n" % number for number in range(20))
+    begin, end = b"-----BEGIN PRIVATE KEY-----\r\n", b"-----END PRIVATE KEY-----\r\n"
+    lines = copied(b"key: " + begin + b"Proc-Type: 4,ENCRYPTED\n\n" + key + end + b"next\n" + begin + b"not a key\n")
+    assert [line for line in lines if "000" in line or "ENCRYPTED" in line] == []
+    assert ["END PRIVATE KEY" in lines[1], " next (" in lines[2], "not a key" in lines[4]] == [True] * 3
+
+
+@pytest.mark.usefixtures("masked")
+def test_a_secret_is_found_wherever_a_long_line_is_cut() -> None:
+    for before in (MAX_LINE_LENGTH, 1 << 16, MAX_LINE):
+        said = b"x" * (before - 5) + b" hunter2 " + b"y" * 100 + b"\n"
+        first, second = copied(said + b"next\n")
+        assert not any(part in first for part in ("hunt", "nter2"))
+        assert " next (" in second
 
 
 def test_without_a_log_no_line_controls_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

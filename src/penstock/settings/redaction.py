@@ -32,6 +32,8 @@ MIN_SECRET_LENGTH = 4
 """Shorter values would be found in any text."""
 MIN_REFERENCE_LENGTH = 8
 """The same for values that are not known to be secrets, such as the name of a topic."""
+MAX_LINES_OF_SECRET = 100
+"""Lines of a secret that are also hidden where they are alone."""
 WORDS = {"true", "false", "null", "none", "basic", "bearer"}
 """Values of settings whose names look secret, such as ``token_type``, that would be found in any text."""
 MAX_REMEMBERED = 10_000
@@ -157,6 +159,17 @@ def _secrets(name: str, value: str, passwords: Collection[str] = ()) -> Iterator
         for form in {form for each in found for form in _forms(each)}:
             if len(form) >= MIN_SECRET_LENGTH and form.lower() not in WORDS:
                 yield form
+        for each in found:
+            yield from _lines(each)
+
+
+def _lines(secret: str) -> Iterator[str]:
+    """Yield the lines of a secret that has several, such as a key, since texts may have some of them."""
+    if "\n" not in secret and "\\n" not in secret:
+        return
+    for line in re.split(r"\r?\n|\\n", secret.strip(BLANKS))[:MAX_LINES_OF_SECRET]:
+        if len(line) >= MIN_REFERENCE_LENGTH and not line.startswith("-----") and not re.search(r"\s", line):
+            yield line
 
 
 def _parts(name: str, secret: str) -> Iterator[str]:

@@ -15,11 +15,16 @@ import threading
 import time
 from typing import BinaryIO
 
-MAX_LINE = 1 << 16
-"""Maximum of bytes of a line; a longer one is written as several."""
+MAX_LINE = 1 << 20
+"""Maximum of bytes of a line that are looked at; of a longer one the beginning is written, as of all long lines."""
+MAX_KEY_LINES = 200
+"""Maximum of lines of a private key, which are left out."""
 MAX_LINES = 2000
 """Maximum of lines of a second; more are counted, and left out, so that neither Spark nor the worker waits for them."""
 LOGGER = "penstock.spark.output"
+_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?!.*-----END )")
+_KEY_LINE = re.compile(r"""[\s"'>|+,\\rn]*(?:[A-Za-z0-9+/=]*|(?:Proc-Type|DEK-Info):.*)[\s"'+,\\rn]*""")
+"""A line of the text of a key, which a program may have put into quotes."""
 _LEVEL = re.compile(r"[\d/:., -]{8,40}\s(TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL)(?:ING)?\b")
 _NUMBERS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50, "CRITICAL": 50}
 
@@ -30,6 +35,8 @@ class OutputCopy:
     def __init__(self, pipe: BinaryIO, to: int) -> None:
         self._pipe, self._to = pipe, to
         self._level = logging.WARNING
+        self._key_lines = 0
+        """Number of further lines that may be of a private key."""
         self._thread = threading.Thread(target=self._copy, name="spark-output", daemon=True)
         self._thread.start()
 
@@ -40,18 +47,36 @@ class OutputCopy:
     def _copy(self) -> None:
         began, taken, left_out = time.monotonic(), 0, 0
         with self._pipe:
-            while line := self._pipe.readline(MAX_LINE):
+            while line := self._line():
                 if (now := time.monotonic()) - began >= 1:
                     if left_out:
                         self._write(f"{left_out} lines of Spark and its tasks were left out: too many at once")
                     began, taken, left_out = now, 0, 0
+                text = line.decode("utf-8", "backslashreplace").rstrip("\r\n")
+                if self._is_of_key(text):
+                    continue
                 taken += 1
                 if taken > MAX_LINES:
                     left_out += 1
                     continue
-                self._write(line.decode("utf-8", "backslashreplace").rstrip("\r\n"))
+                self._write(text)
         if left_out:
             self._write(f"{left_out} lines of Spark and its tasks were left out: too many at once")
+
+    def _line(self) -> bytes:
+        """Return the next line, without what is beyond its maximum: a secret that is cut could not be found."""
+        line = rest = self._pipe.readline(MAX_LINE)
+        while rest and not rest.endswith(b"\n"):
+            rest = self._pipe.readline(MAX_LINE)
+        return line
+
+    def _is_of_key(self, text: str) -> bool:
+        """Whether this line is of a private key that began in one before; its first line is masked as all texts are."""
+        if self._key_lines > 0 and _KEY_LINE.fullmatch(text):
+            self._key_lines -= 1
+            return True
+        self._key_lines = MAX_KEY_LINES if _KEY_BEGINS.search(text) else 0
+        return False
 
     def _write(self, text: str) -> None:
         if found := _LEVEL.match(text):
