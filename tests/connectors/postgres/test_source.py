@@ -15,6 +15,7 @@ from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.origin import OriginChangedError
 from penstock.api.record import SourceRecord
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
+from penstock.connectors.postgres.replication import Replication
 from penstock.connectors.postgres.task import PostgresSourceTask
 from support.postgres import LOOPBACK, USER, Postgres
 from support.waiting import SECONDS, until
@@ -331,6 +332,35 @@ def test_a_slot_that_was_recreated_stops_the_task(database: Database) -> None:
     for _ in range(2):
         with pytest.raises(OriginChangedError, match="the slot was recreated, another reader used it"):
             database.polled()
+
+
+@pytest.mark.parametrize("again", [True, False])
+@pytest.mark.parametrize("policy", ["fail", "restart"])
+def test_a_slot_that_is_recreated_or_dropped_after_it_was_looked_at_is_noticed(
+    database: Database, monkeypatch: pytest.MonkeyPatch, again: bool, policy: str
+) -> None:
+    postgres, name, start = database.postgres, database.name, Replication.start
+    postgres.execute(f"INSERT INTO {name} (name) VALUES ('s');")
+    database.start()
+    database.commit(database.read(len)[-1])
+    until(lambda: database.polled() == [] and database.confirmed() > 0, "streaming")
+    database.stop()
+
+    def starting(self: Replication, lsn: int) -> None:
+        monkeypatch.setattr(Replication, "start", start)
+        postgres.drop_slot(name)
+        postgres.execute(f"INSERT INTO {name} (name) VALUES ('lost');")
+        if again:
+            postgres.execute(f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput');")
+        start(self, lsn)
+
+    monkeypatch.setattr(Replication, "start", starting)
+    database.start(on_origin_changed=policy)
+    if policy == "restart":
+        database.read(lambda records: ids(records, "r") == [1, 2], RetriableError)
+    else:
+        with pytest.raises(OriginChangedError, match="was recreated, another" if again else f"slot {name} is gone"):
+            database.read(lambda records: False, RetriableError)
 
 
 def test_restart_reads_a_new_snapshot_after_a_slot_was_recreated(database: Database) -> None:

@@ -74,6 +74,8 @@ class Replication:
                 if time.monotonic() > give_up:
                     raise RetriableError(f"{str(error).strip()}; a slot has one reader") from error
                 time.sleep(0.02)
+            except driver().errors.UndefinedObject as error:  # it was dropped just now; what that means is found next
+                raise RetriableError(str(unreachable(error, self._settings))) from error
             except driver().Error as error:
                 raise unreachable(error, self._settings) from error
 

@@ -7,7 +7,7 @@ import math
 import select
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -263,23 +263,35 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
             if self._replication is None:
                 self._replication = Replication(self._settings)
             server = self._log(self._replication)
-            position = self._progress.given
-            if position != StreamPosition(0):
-                change = change_of_origin(
-                    position.lsn,
-                    self._origin,
-                    server,
-                    (self._settings.slot, slot_position(catalog, self._settings)),
-                    self._replication.switches,
-                )
-                if change is not None:
-                    self._abandon(change)
-                    return None
+            if self._is_another(catalog, self._origin, server, self._replication.switches):
+                return None
             self._prepared(catalog, self._replication)
-            self._origin = server.origin
             self._replication.start(self._progress.given.lsn)
+            # The slot may have been recreated since it was looked at; from now on it can't be dropped.
+            if self._is_another(catalog, None, server, self._replication.switches):
+                self._close()
+                return None
+            self._origin = server.origin
             self._stream = ChangeStream(catalog, self._settings, self._progress, self.clock)
         return self._replication, self._stream
+
+    def _is_another(
+        self,
+        catalog: PostgresCatalog,
+        origin: LogOrigin | None,
+        server: ServerLog,
+        switches: Callable[[int], Mapping[int, int]],
+    ) -> bool:
+        """Return whether the position is not one in this log and slot, and do what ``on.origin.changed`` says then."""
+        assert self._progress is not None
+        position = self._progress.given
+        if position == StreamPosition(0):
+            return False
+        slot = (self._settings.slot, slot_position(catalog, self._settings))
+        change = change_of_origin(position.lsn, origin, server, slot, switches)
+        if change is not None:
+            self._abandon(change)
+        return change is not None
 
     def _log(self, replication: Replication) -> ServerLog:
         """Return the log that the server has; the timeline of a standby server is not known for good."""
