@@ -241,6 +241,37 @@ def test_a_topic_that_is_recreated_while_it_is_mirrored_is_noticed(
     assert isinstance(run.error, OriginChangedError)
 
 
+@pytest.mark.parametrize("partitions", [1, 2])
+@pytest.mark.parametrize("policy", ["fail", "restart"])
+def test_no_record_of_a_topic_that_is_recreated_while_it_is_mirrored_is_taken_for_one_of_the_old(
+    kafka: Kafka, bootstrap: str, policy: str, partitions: int
+) -> None:
+    """Before the position in the old topic, which the consumer notices long before the next look at the ID."""
+    source, target = aliases()
+    topic, beside = kafka.create_topic(), kafka.create_topic()
+    remote = f"{source}.{topic}"
+    kafka.produce(topic, ["a", "b", "c"])
+    config = task_config(bootstrap, topic, source, target, on_origin_changed=policy)
+    if partitions == 2:
+        config["task.assigned.partitions"] += f",{beside}-0"
+    run = TaskRun(MirrorSourceTask, bootstrap, config)
+    eventually(lambda: kafka.values(remote) == [b"a", b"b", b"c"])
+    kafka.renew_topic(topic)
+    kafka.produce(topic, ["new"])
+    if policy == "restart":
+        eventually(lambda: len(kafka.values(remote)) == 4)
+        kafka.produce(topic, ["next"])
+        eventually(lambda: len(kafka.values(remote)) >= 5)
+        run.stop()
+        run.check()
+        assert kafka.values(remote) == [b"a", b"b", b"c", b"new", b"next"]
+    else:
+        eventually(lambda: run.error)
+        run.stop()
+        assert isinstance(run.error, OriginChangedError)
+        assert kafka.values(remote) == [b"a", b"b", b"c"]
+
+
 def test_mirroring_continues_after_the_last_record(kafka: Kafka, bootstrap: str) -> None:
     source, target = aliases()
     topic = kafka.create_topic()

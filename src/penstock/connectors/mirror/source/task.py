@@ -44,7 +44,10 @@ _MAX_POLL_RECORDS = 10_000
 _PATIENCE = 0.1
 """Seconds of one ``fetch`` call, so that ``stop`` need not wait long."""
 LOOK_SECONDS = 30.0
-"""Interval of looks at the IDs of the source topics."""
+"""Longest interval of looks at the IDs of the source topics."""
+MIN_LOOK_SECONDS = 5.0
+LOOK_SECONDS_PER_TOPIC = 0.1
+"""Part of the interval for each topic, within these limits."""
 AGAIN_SECONDS = 1.0
 """Interval of attempts to learn them at the start."""
 _RESETS = {"earliest": EARLIEST, "latest": LATEST}
@@ -72,6 +75,10 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         """Whether no records are read yet, since the IDs of their topics are not known."""
         self._removed: list[dict[str, Any]] = []
         """Source partitions whose committed offsets are to be removed."""
+        self._next_offsets: dict[Place, int] = {}
+        """The offset after the last record of each partition that was fetched."""
+        self._held: KafkaRecords | None = None
+        """Records before the position of their partition, until the ID of their topic has been compared."""
 
     def start(self, config: Mapping[str, str]) -> None:
         c = MirrorConfig(SOURCE_SETTINGS, config)
@@ -119,12 +126,32 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         with self._lock:
             if self._stopping or self._consumer is None or not self._knows_topics(self._consumer):
                 return None
-            records = self._fetch(self._consumer)
+            records = self._held or self._fetch(self._consumer)
+            if records and records is not self._held and self._goes_back(records):
+                # Of a topic that was created again, perhaps, or whose brokers have lost records.
+                self._held, self._next_look = records, time.monotonic()
+                if not self._knows_topics(self._consumer):
+                    return None
+                records = self._held
+            self._held = None
         return self._batch(records) if records else None
+
+    def _goes_back(self, records: KafkaRecords) -> bool:
+        """Return whether the first record of a partition is before the position, and keep the new positions."""
+        if len(self._partitions) == 1:
+            (place,) = self._partitions
+            back = records.offsets[0] < self._next_offsets.get(place, 0)
+            self._next_offsets[place] = records.offsets[-1] + 1
+            return back
+        places = list(zip(records.topics, records.partitions, strict=True))
+        firsts = dict(zip(reversed(places), reversed(records.offsets), strict=True))
+        back = any(offset < self._next_offsets.get(place, 0) for place, offset in firsts.items())
+        self._next_offsets.update((place, offset + 1) for place, offset in zip(places, records.offsets, strict=True))
+        return back
 
     def idle(self) -> float:
         """Return 0: ``poll`` itself waits for records, but not for an answer about topics that fails at once."""
-        return AGAIN_SECONDS if self._unanswered else 0.0
+        return AGAIN_SECONDS if self._unanswered or self._held is not None else 0.0
 
     def uncarried_offsets(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
         """Return the IDs of topics that are not committed yet, and the offsets in topics that are gone, as None."""
@@ -152,14 +179,21 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
                 self._next_look = math.inf
             elif first:
                 log.warning("Waiting for the IDs of the topics of %s: %s", self._config.source, error)
+            elif self._held is not None:
+                self._next_look = now + AGAIN_SECONDS
             else:
-                self._next_look = now + LOOK_SECONDS
-            return refused or not first
-        self._next_look, self._unanswered = now + LOOK_SECONDS, False
+                self._next_look = now + self._interval
+            return refused or (not first and self._held is None)
+        self._next_look, self._unanswered = now + self._interval, False
         changed = self._identities.compare(found)
         if changed:
             self._recreated(consumer, changed)
         return not self._identities.pending
+
+    @property
+    def _interval(self) -> float:
+        """Seconds between two looks."""
+        return min(LOOK_SECONDS, max(MIN_LOOK_SECONDS, LOOK_SECONDS_PER_TOPIC * len(self._topics)))
 
     def _recreated(self, consumer: KafkaConsumer, changed: Mapping[Place, tuple[str, str]]) -> None:
         """Do what ``on.origin.changed`` says of partitions whose topics were deleted and created again."""
@@ -174,6 +208,7 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             again = {place for place in changed if place[0] in used}
             self._assigned = {p: EARLIEST if p in again else n for p, n in (self._assigned | positions).items()}
             consumer.assign(self._assigned)
+            self._next_offsets, self._held = {}, None
             self._removed += [partition for place, partition in self._partitions.items() if place in again]
 
     def _has_position(self, place: Place, positions: Mapping[TopicPartition, int]) -> bool:
