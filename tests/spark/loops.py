@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from penstock.api.record import Record
+from penstock.core.model.tasks import ReportedOffset
 from penstock.pipeline.task import TaskControl, TaskFencedError, TaskHost, TaskSpec
 
 
@@ -38,7 +39,7 @@ def tick(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost,
             raise ValueError(spec.config["fail"])
         control.changed.wait(1.0)
         control.changed.clear()
-    host.store_offsets([({"file": "a"}, {"position": 7})])
+    host.store_offsets([ReportedOffset({"file": "a"}, {"position": 7})])
     host.metrics({"source-record-poll-total": 3.0})
 
 
@@ -111,7 +112,7 @@ def initialized(spec: TaskSpec, task_class: type, control: TaskControl, host: Ta
     """Has fenced its older producers, and stores the offsets that it is given."""
     offsets = host.committed_offsets()
     host.running()
-    host.store_offsets([(partition, offset) for partition, offset, _ in offsets])
+    host.store_offsets([ReportedOffset(each.partition, each.offset, each.identity) for each in offsets])
     while not control.stopping:
         control.wait(1.0)
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from penstock.core.model.tasks import ReportedOffset
+from penstock.pipeline.task import CommittedOffset
 from penstock.spark.channel import (
     RefusedError,
     TaskChannel,
@@ -47,7 +49,13 @@ from support.spark.meeting import ADMITTED, KEY, WHO, Worker, meeting
     "report",
     [
         FailedReport("No such file: '/data/\udcff'"),  # the name of a file that is not UTF-8
-        OffsetsReport((({"file": "\udcff"}, {"line": 2**63}), (None, {"double": 1e300}), ({"a": [1, None]}, None))),
+        OffsetsReport(
+            (
+                ReportedOffset({"file": "\udcff"}, {"line": 2**63}, {"inode": 2**63}),
+                ReportedOffset(None, {"double": 1e300}),
+                ReportedOffset({"a": [1, None]}, None),
+            )
+        ),
         MetricsReport({"source-record-poll-total": 1.0, "penstock-places": [{"tags": {"x": None}}]}),
     ],
     ids=lambda report: type(report).__name__,
@@ -57,7 +65,9 @@ def test_values_of_plugins_arrive_unchanged(report: TaskReport) -> None:
 
 
 def test_committed_offsets_arrive_unchanged() -> None:
-    reply: WorkerMessage = CommittedOffsetsReply((({"file": "a"}, {"line": 2**63}, "a2V5"), (None, {}, None)))
+    reply: WorkerMessage = CommittedOffsetsReply(
+        (CommittedOffset({"file": "a"}, {"line": 2**63}, "a2V5", {"inode": 2**63}), CommittedOffset(None, {}))
+    )
     assert FROM_WORKER.decode(FROM_WORKER.encode(reply)) == reply
 
 

@@ -107,7 +107,7 @@ def offsets_of(
 
 
 def for_task(offsets: OffsetsAccess, config: dict[str, str]) -> list[Any]:
-    return [offset for _, offset, _ in offsets.for_task("c", config)]
+    return [each.offset for each in offsets.for_task("c", config)]
 
 
 def test_a_connector_that_gets_an_own_topic_goes_on_from_what_its_old_tasks_commit_last(
@@ -148,7 +148,7 @@ def test_identities_of_origins_are_not_shown_and_are_reset_with_their_offsets(sh
     shown = [{"partition": {"f": name}, "offset": {"p": 1}} for name in ("a", "b")]
     assert sorted(offsets.read("c", config), key=str) == shown
     offsets.write("c", config, ((PLACE, {"p": 2}),))
-    assert [partition for partition, _, _ in offsets.for_task("c", config)] == [PLACE, {"f": "b"}, other]
+    assert [each.partition for each in offsets.for_task("c", config)] == [PLACE, {"f": "b"}, other]
     offsets.write("c", config, None)
     assert for_task(offsets, config) == []
 

@@ -1,7 +1,9 @@
 """Origins: the things that source offsets are positions in, and the policy for an origin that has changed.
 
 A connector stores the identity of its origin with its offsets, such as the system identifier of a database server, and
-compares it before it uses an offset. Provisional: for connectors that are shipped with the runtime.
+compares it before it uses an offset. The identity is a member of the offset, or has a source partition of its own
+(``origin_partition``), or lies in a header of the offset's record (``IdentifiedDict``), where neither the key nor the
+value of a Java connector's offset changes. Provisional: for connectors that are shipped with the runtime.
 """
 
 from __future__ import annotations
@@ -30,6 +32,29 @@ class OriginChangedError(ConnectError):
     """Error of an offset that is not a position in what the connector reads now; ends the task."""
 
 
+class IdentifiedDict(dict[str, Any]):
+    """Source offset, or source partition, with the identity of its origin, which is stored in a header of its record.
+
+    A task gives it to the runtime in a batch or record; the identity of an offset comes before that of its partition.
+    ``OffsetReader`` returns it for a committed offset that was stored with an identity. Equal to a ``dict`` of its
+    members. The identity is plain JSON.
+    """
+
+    __slots__ = ("identity",)
+
+    def __init__(self, members: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+        super().__init__(members)
+        self.identity = identity
+
+
+def identity_of(*members: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the identity of the first of these offsets or partitions that has one; None if there is none.
+
+    The offset may have been written by a Java connector, by a version without identities, or by a client of REST.
+    """
+    return next((each.identity for each in members if isinstance(each, IdentifiedDict)), None)
+
+
 def origin_partition(kind: str, **place: str | int) -> dict[str, Any]:
     """Return the source partition under which a connector stores the identity of an origin.
 
@@ -40,9 +65,9 @@ def origin_partition(kind: str, **place: str | int) -> dict[str, Any]:
     return {_KIND: kind, **place}
 
 
-def is_origin(partition: Mapping[str, Any] | None) -> bool:
-    """Return whether a source partition is that of an identity."""
-    return partition is not None and _KIND in partition
+def is_origin(partition: Mapping[str, Any] | None, kind: str | None = None) -> bool:
+    """Return whether a source partition is that of an identity, or of one of this kind."""
+    return partition is not None and _KIND in partition and kind in (None, partition[_KIND])
 
 
 def is_origin_of(origin: Mapping[str, Any], partition: Mapping[str, Any]) -> bool:

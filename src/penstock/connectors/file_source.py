@@ -10,8 +10,12 @@ If the file is replaced or truncated, Java keeps reading the one that it has ope
   an end; then the new one is read from its beginning.
 - A file that has become shorter than what was read of it (truncated in place) is read again from its beginning, and
   also one that has been truncated and is as long again: the last bytes that were read are compared.
-- A stored position beyond the end of the file at the start is left as it is, as in Java: lines are sent once the file
-  is longer than that.
+- A file that was replaced or truncated while no task ran is recognized by the identity that was stored with the
+  position (``file_identity``). If the file of the position is beside it under the name of a rotation, the rest of that
+  and of those after it is read first; else ``on.origin.changed`` says what to do.
+- A stored position beyond the end of the file at the start, without an identity (set by REST), is left as it is, as in
+  Java: lines are sent once the file is longer than that.
+- NUL bytes at the end of the file are room for later lines, which some writers make; they are not read.
 """
 
 from __future__ import annotations
@@ -23,18 +27,29 @@ import stat
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConnectError
+from penstock.api.origin import (
+    ON_ORIGIN_CHANGED,
+    IdentifiedDict,
+    OriginPolicy,
+    define_origin_policy,
+    identity_of,
+    origin_changed,
+)
 from penstock.api.paths import open_allowed
+from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.schema import BYTES, STRING
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.api.validators import NonEmptyString, ValidString
-from penstock.connectors.lines import LineReader
+from penstock.connectors.file_identity import HEAD, TAIL, FileIdentity, ReadFile, find_moved, last_bytes
+from penstock.connectors.lines import LineOffsets, LineReader
 
 log = logging.getLogger(__name__)
 
@@ -74,13 +89,15 @@ SOURCE_CONFIG = (
         internal=True,
     )
 )
+_RESTART, _PROCEED = "the file is read from its beginning", "the file is read from the position"
+define_origin_policy(SOURCE_CONFIG, _RESTART, _PROCEED, internal=True)
 
 _BLOCK = 1 << 20
-_TAIL = 256
-"""How many of the last bytes that were read are compared with the file's before more of it is taken."""
+SCAN_SECONDS = 30.0
+"""Interval at which all NUL bytes at the end of a file are read."""
 
 
-class FileStreamSourceTask(SourceTask):
+class FileStreamSourceTask(SourceTask, RuntimeHooks):
     """Reads one file, or the standard input if ``file`` is not set; the positions of that are not tracked."""
 
     java_name = "org.apache.kafka.connect.file.FileStreamSourceTask"
@@ -100,7 +117,16 @@ class FileStreamSourceTask(SourceTask):
         self._seen = 0
         self._tail = b""
         """The last bytes before ``_seen``, up to where the file has been read."""
-        self._taken: Sequence[dict[str, int]] = ()
+        self._given = ReadFile(0, b"", b"", 0)
+        """What was given in batches, or skipped at the start."""
+        self._room: tuple[int, int] | None = None
+        """Size and time of the last change of a file that has only NUL bytes after what was read of it."""
+        self._next_scan = 0.0
+        self._later: deque[str] = deque()
+        """The files that are to be read before that of the setting."""
+        self._begins = False
+        """Whether the position 0 of another file than the committed one is to be committed."""
+        self._taken: Sequence[dict[str, Any]] = ()
         """The positions of the last batch."""
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -110,6 +136,7 @@ class FileStreamSourceTask(SourceTask):
         self._limit = max(values["batch.size"], 1)
         self._text = values["value.format"] == "string"
         self._partition = {"filename": self._filename}
+        self._policy = OriginPolicy(values[ON_ORIGIN_CHANGED])
         self._lines = LineReader(self._name, self._text)
 
     @property
@@ -118,7 +145,7 @@ class FileStreamSourceTask(SourceTask):
 
     def poll(self) -> Batch | None:
         with self._lock:
-            if self._stopped or (self._file is None and not self._open()):
+            if self._stopped or (self._file is None and (not self._open() or self._begins)):
                 return None
             if not self._lines.ready:
                 self._read()
@@ -133,8 +160,29 @@ class FileStreamSourceTask(SourceTask):
                 values,
                 value_schema=STRING if self._text else BYTES,
                 timestamps=[now] * n,
-                origin=SourceOrigin([self._partition] * n, positions if self._filename else [{"position": None}] * n),
+                origin=self._origin(positions),
             )
+
+    def _origin(self, positions: LineOffsets) -> SourceOrigin:
+        n = len(positions)
+        if self._filename is None:
+            return SourceOrigin([self._partition] * n, [{"position": None}] * n)
+        before = self._identified(self._partition)  # for offsets inside of the batch, if its last records are dropped
+        self._given.add(*positions.first_and_last(HEAD), positions[-1]["position"])
+        positions.identity = self._given.identity()
+        return SourceOrigin([before] * n, positions)
+
+    def _identified(self, members: dict[str, Any]) -> dict[str, Any]:
+        identity = self._given.identity()
+        return members if identity is None else IdentifiedDict(members, identity)
+
+    def uncarried_offsets(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
+        """Return the position 0 of a file that is read in place of the one of the committed position."""
+        with self._lock:
+            begins, self._begins = self._begins, False
+            if not begins or self._taken:
+                return []
+            return [(self._partition, self._identified({"position": 0}))]
 
     def idle(self) -> float:
         """Grows while there are no new lines, up to the second that Java always waits."""
@@ -158,20 +206,21 @@ class FileStreamSourceTask(SourceTask):
         if self._filename is None:
             self._file = sys.stdin.buffer
             return True
-        try:
-            self._file = _opened(self._filename)
-        except FileNotFoundError:
+        offset = self.context.offset_reader.offset(self._partition) or {}
+        position = _position(offset)
+        file = self._found(self._filename)
+        identity = FileIdentity.stored(identity_of(offset), position)
+        if identity is not None:
+            file, position = self._checked(self._filename, file, identity)
+        if file is None:
             if not self._missing:
                 log.warning(
                     "Couldn't find file %s for FileStreamSourceTask, sleeping to wait for it to be created", self._name
                 )
             self._missing = True
             return False
-        except OSError as e:
-            raise ConnectError(f"Couldn't open file {self._name}: {e.strerror}") from e
-        self._missing = False
-        position = self._stored_position()
-        size = os.fstat(self._file.fileno()).st_size
+        self._file, self._missing = file, False
+        size = os.fstat(file.fileno()).st_size
         if position > size:
             log.warning(
                 "The stored position %d is beyond the end of file %s, which has %d bytes: nothing is sent until it is "
@@ -180,28 +229,52 @@ class FileStreamSourceTask(SourceTask):
                 self._name,
                 size,
             )
-        self._file.seek(position)
+        file.seek(position)
         self._lines.start_at(position)
         self._seen = min(position, size)
-        self._tail = self._bytes_before(self._file, self._seen, _TAIL)
-        return True
-
-    def _bytes_before(self, file: BinaryIO, position: int, count: int) -> bytes:
-        """Return as many of the file's bytes before this position. Raises ConnectError."""
-        count = min(count, position)
         try:
-            return os.pread(file.fileno(), count, position - count)
+            self._tail, self._given = last_bytes(file, self._seen), ReadFile.opened(file, position)
         except OSError as e:
             raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
+        return True
 
-    def _stored_position(self) -> int:
-        offset = self.context.offset_reader.offset(self._partition) or {}
-        position = offset.get("position")
-        if position is None:
-            return 0
-        if not isinstance(position, int) or isinstance(position, bool):
-            raise ConnectError("Offset position is the incorrect type")
-        return position
+    def _found(self, path: str) -> BinaryIO | None:
+        """Return the opened file; None if it does not exist. Raises ConnectError."""
+        try:
+            return _opened(path)
+        except FileNotFoundError:
+            return None
+        except OSError as e:
+            raise ConnectError(f"Couldn't open file {path}: {e.strerror}") from e
+
+    def _checked(self, path: str, file: BinaryIO | None, identity: FileIdentity) -> tuple[BinaryIO | None, int]:
+        """Return the file with this identity and the position in it, or what ``on.origin.changed`` says of another one.
+
+        Raises OriginChangedError.
+        """
+        try:
+            change = None if file is None else identity.change(file)
+        except OSError as e:
+            raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
+        if file is not None and change is None:
+            return file, identity.position
+        if self._policy is not OriginPolicy.CONTINUE:
+            moved = find_moved(path, identity, _opened)
+            if moved is not None:
+                if file is not None:
+                    file.close()
+                log.warning("File %s was moved to %s; reading the rest of that first", path, moved.path)
+                self._later = deque(moved.later)
+                return moved.file, identity.position
+        if file is None:
+            return None, identity.position
+        sentence = f"File {path} {change}"
+        if self._policy is OriginPolicy.FAIL:
+            file.close()
+            raise origin_changed(sentence, _RESTART, _PROCEED)
+        log.warning("%s. %s=%s", sentence, ON_ORIGIN_CHANGED, self._policy)
+        self._begins = self._policy is OriginPolicy.RESTART
+        return file, 0 if self._begins else identity.position
 
     def _read(self) -> None:
         file = self._file
@@ -211,22 +284,65 @@ class FileStreamSourceTask(SourceTask):
                 if select.select([file], [], [], 0.5)[0]:
                     self._lines.feed(os.read(file.fileno(), _BLOCK))
                 return
-            block = file.read(_BLOCK)
+            block = self._block(file)
         except OSError as e:
             raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
         if not block:
             self._follow(file)
-        elif self._bytes_before(file, self._seen, len(self._tail)) != self._tail:
-            self._truncated(file, "was truncated and written again")
+            return
+        try:
+            if last_bytes(file, self._seen, len(self._tail)) == self._tail:
+                self._lines.feed(block)
+                follows = file.tell() - len(block) == self._seen  # not if the file was shorter than its position
+                self._seen = file.tell()
+                self._tail = ((self._tail if follows else b"") + block[-TAIL:])[-TAIL:]
+                return
+            same = self._given.same(file)
+        except OSError as e:
+            raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
+        if same:  # only an incomplete line was changed
+            file.seek(self._given.position)
+            self._seen, self._tail = self._given.position, self._given.tail
+            self._lines.start_at(self._seen)
         else:
-            self._lines.feed(block)
-            self._seen = file.tell()
-            self._tail = (self._tail + block[-_TAIL:])[-_TAIL:]
+            self._truncated(file, "was truncated and written again")
+
+    def _block(self, file: BinaryIO) -> bytes:
+        """Read what follows, without the NUL bytes at the end of the file. Raises OSError."""
+        status = os.fstat(file.fileno())
+        if self._room is not None:
+            if self._room == (status.st_size, status.st_mtime_ns) and os.pread(file.fileno(), 1, file.tell()) == b"\0":
+                return b""
+            self._room = None
+        block: bytes = file.read(_BLOCK)
+        if block.endswith(b"\0") and self._only_zeros(file, file.tell(), status.st_size):
+            written = block.rstrip(b"\0")
+            file.seek(len(written) - len(block), os.SEEK_CUR)
+            self._room = status.st_size, status.st_mtime_ns
+            return written
+        return block
+
+    def _only_zeros(self, file: BinaryIO, position: int, end: int) -> bool:
+        """Return whether the file has nothing but NUL bytes from a position on: at intervals all of them are read, else
+        the next and the last ones. Raises OSError.
+        """
+        places = [position, max(position, end - _BLOCK)]
+        now = time.monotonic()
+        if now >= self._next_scan:
+            places = list(range(position, end, _BLOCK))
+            self._next_scan = now + SCAN_SECONDS
+        return not any(os.pread(file.fileno(), _BLOCK, place).strip(b"\0") for place in places)
 
     def _truncated(self, file: BinaryIO, how: str) -> None:
         log.warning("File %s %s; reading it again from its beginning", self._name, how)
         file.seek(0)
-        self._seen, self._taken, self._tail = 0, (), b""
+        self._begin(file)
+
+    def _begin(self, file: BinaryIO) -> None:
+        """Begin with a file whose position is 0."""
+        self._file, self._begins = file, True
+        self._seen, self._taken, self._tail, self._room = 0, (), b"", None
+        self._given = ReadFile(0, b"", b"", os.fstat(file.fileno()).st_ino)
         self._lines.start_at(0)
 
     def _follow(self, file: BinaryIO) -> None:
@@ -236,27 +352,40 @@ class FileStreamSourceTask(SourceTask):
         if opened.st_size < self._seen:
             self._truncated(file, f"was truncated from {self._seen} to {opened.st_size} bytes")
             return
-        try:
-            named = os.stat(self._filename)
-        except OSError:
-            return
-        if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
-            return
-        if os.fstat(file.fileno()).st_size > file.tell():  # what was written since it was read, before the other was
+        if not self._later:
+            try:
+                named = os.stat(self._filename)
+            except OSError:
+                return
+            if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
+                return
+        size = os.fstat(file.fileno()).st_size
+        if size > file.tell() and (self._room is None or self._room[0] != size):  # written before the other was
             return
         self._lines.end()
         if self._lines.ready:
             return
-        try:
-            new = _opened(self._filename)
-        except FileNotFoundError:  # deleted meanwhile: there will be another one
+        path = self._later[0] if self._later else self._filename
+        new = self._found(path)
+        if self._later:
+            self._later.popleft()
+            if new is None:
+                raise ConnectError(f"File {path}, which was to be read before {self._filename}, is gone")
+        if new is None:  # deleted meanwhile: there will be another one
             return
-        except OSError as e:
-            raise ConnectError(f"Couldn't open file {self._name}: {e.strerror}") from e
-        log.warning("File %s was replaced; reading the new file from its beginning", self._name)
+        log.warning("File %s was replaced; reading %s from its beginning", self._name, path)
         file.close()
-        self._file, self._seen, self._taken, self._tail = new, 0, (), b""
-        self._lines.start_at(0)
+        self._begin(new)
+        self._begins = path == self._filename  # position 0 would be one in that file at the next start
+
+
+def _position(offset: Mapping[str, Any]) -> int:
+    position = offset.get("position")
+    if position is None:
+        return 0
+    if not isinstance(position, int) or isinstance(position, bool):
+        raise ConnectError("Offset position is the incorrect type")
+    return position
 
 
 def _opened(path: str) -> BinaryIO:

@@ -8,10 +8,11 @@ needed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, overload
 
+from penstock.api.origin import IdentifiedDict
 from penstock.api.values import decoded_utf8
 
 log = logging.getLogger(__name__)
@@ -103,14 +104,18 @@ class LineReader:
 
 
 class LineOffsets(Sequence[dict[str, Any]]):
-    """The offsets ``{"position": …}`` after the lines of a block, or of a slice of it."""
+    """The offsets ``{"position": …}`` after the lines of a block, or of a slice of it.
 
-    __slots__ = ("_base", "_block", "_count", "_ends", "_start", "_stop")
+    ``identity`` is that of the file up to the last of them, or None; a slice up to there has it, too.
+    """
+
+    __slots__ = ("_base", "_block", "_count", "_ends", "_start", "_stop", "identity")
 
     def __init__(self, base: int, block: bytes, count: int) -> None:
         self._base, self._block, self._count = base, block, count
         self._start, self._stop = 0, count
         self._ends: list[list[int]] = []
+        self.identity: Mapping[str, Any] | None = None
 
     def __len__(self) -> int:
         return self._stop - self._start
@@ -126,16 +131,30 @@ class LineOffsets(Sequence[dict[str, Any]]):
                 raise ValueError("positions can be sliced by steps of 1 only")
             part = LineOffsets(self._base, self._block, self._count)
             part._start, part._stop, part._ends = self._start + start, self._start + max(start, stop), self._ends
+            part.identity = self.identity if part._stop == self._stop else None
             return part
         if not -len(self) <= i < len(self):
             raise IndexError(i)
-        if i == -1 and self._stop == self._count:
-            return {"position": self._base + len(self._block)}
+        if i in (-1, len(self) - 1):
+            last = {"position": self._base + self._end()}
+            return last if self.identity is None else IdentifiedDict(last, self.identity)
         return {"position": self._base + self._all()[self._start + i if i >= 0 else self._stop + i]}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         base = self._base
-        return iter([{"position": base + end} for end in self._all()[self._start : self._stop]])
+        offsets: list[dict[str, Any]] = [{"position": base + end} for end in self._all()[self._start : self._stop]]
+        if offsets and self.identity is not None:
+            offsets[-1] = IdentifiedDict(offsets[-1], self.identity)
+        return iter(offsets)
+
+    def first_and_last(self, count: int) -> tuple[bytes, bytes]:
+        """Return so many of the first and of the last bytes of the lines, which overlap if there are fewer."""
+        start, end = self._all()[self._start - 1] if self._start else 0, self._end()
+        return self._block[start : min(start + count, end)], self._block[max(start, end - count) : end]
+
+    def _end(self) -> int:
+        """The end of the last line of the slice, which is not empty, in the block."""
+        return len(self._block) if self._stop == self._count else self._all()[self._stop - 1]
 
     def _all(self) -> list[int]:
         """The ends of all lines of the block, shared by its slices."""

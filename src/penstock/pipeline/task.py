@@ -10,17 +10,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
+from penstock.core.model.tasks import ReportedOffset
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 
-CommittedOffsets = tuple[tuple[dict[str, Any] | None, dict[str, Any], str | None], ...]
-"""Each source partition with its offset, and base64 of the stored key or None."""
 
-SourceOffsets = list[tuple[dict[str, Any] | None, dict[str, Any] | None]]
-"""Source partitions, each with its offset; a null offset deletes what is stored."""
+class CommittedOffset(NamedTuple):
+    """A source partition with its offset, base64 of the stored key or None, and the identity that was stored."""
+
+    partition: dict[str, Any] | None
+    offset: dict[str, Any]
+    key: str | None = None
+    identity: dict[str, Any] | None = None
+
+
+CommittedOffsets = tuple[CommittedOffset, ...]
+SourceOffsets = list[ReportedOffset]
 
 
 class TaskFencedError(ConnectError):

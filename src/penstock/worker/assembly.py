@@ -226,9 +226,7 @@ class Worker:
             check=configurations.check_connector,
             prepare=configurations.prepare,
             task_class_name=java_class_name,
-            offsets=lambda name, config: [
-                (partition, offset) for partition, offset, _ in offsets.for_task(name, config)
-            ],
+            offsets=lambda name, config: [(each.partition, each.offset) for each in offsets.for_task(name, config)],
             max_record_bytes=max_record_bytes(settings),
             internal_topics=self._topics.internal,
         )

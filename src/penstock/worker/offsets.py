@@ -26,7 +26,7 @@ from penstock.kafka.offsets.entries import StoredOffset
 from penstock.kafka.offsets.sink_connectors import SinkConnectorOffsets, SinkOffsetError, as_json, parse
 from penstock.kafka.offsets.source_connectors import SourceConnectorOffsets
 from penstock.kafka.offsets.topic import OffsetStore, own_offsets_topic
-from penstock.pipeline.task import CommittedOffsets
+from penstock.pipeline.task import CommittedOffset, CommittedOffsets
 from penstock.plugins import Plugins
 from penstock.spark.query.sink.progress import new_root, offset_of_root, place_of_root
 
@@ -114,7 +114,7 @@ class OffsetsAccess:
 
     def for_task(self, connector: str, config: Config) -> CommittedOffsets:
         stored = self._of_source({**config, "name": connector})
-        return tuple((each.partition, each.offset, each.key) for each in stored)
+        return tuple(CommittedOffset(*each) for each in stored)
 
     def store(self, event: OffsetsReported) -> None:
         """Standalone mode: store the offsets that a task has reported."""

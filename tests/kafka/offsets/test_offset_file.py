@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.api.errors import ConnectError
-from penstock.java.serialization import load
+from penstock.java.serialization import dump, load
 from penstock.kafka.background import await_done
 from penstock.kafka.offsets.entries import Change, StoredOffset
 from penstock.kafka.offsets.file import OffsetFile
@@ -128,3 +128,35 @@ def test_a_full_disk_fails_the_write_and_keeps_what_was_there(full_disk: Path):
     filler.unlink()
     write(file, "c", ({"filename": "x"}, {"position": 2}))
     assert offsets(opened(file.path), "c") == {"x": 2}
+
+
+FILE = {"filename": "x"}
+IDENTITY = {"position": 4, "head": "é"}
+
+
+def test_identities_of_origins_are_kept_beside_their_offsets_and_not_shown(tmp_path: Path):
+    file = opened(tmp_path / "offsets")
+    write(file, "c", (FILE, {"position": 4}, IDENTITY), ({"filename": "y"}, {"position": 1}))
+    again = opened(file.path)
+    for each in (file, again):
+        assert [(found.offset, found.identity) for found in each.snapshot("c")] == [
+            ({"position": 4}, IDENTITY),
+            ({"position": 1}, None),
+        ]
+        assert again.partitions("c") == [FILE, {"filename": "y"}]
+    raw = dict(load(file.path.read_bytes()))
+    assert raw[b'["c",{"filename":"x"}]'] == b'{"position":4}'
+    for change in ((FILE, {"position": 5}), (FILE, None)):
+        write(again, "c", change)
+        assert [found.identity for found in opened(file.path).snapshot("c")] == [None] * len(again.snapshot("c"))
+        assert len(load(file.path.read_bytes())) == 2
+
+
+def test_an_identity_does_not_belong_to_an_offset_that_java_has_written_since(tmp_path: Path):
+    file = opened(tmp_path / "offsets")
+    write(file, "c", (FILE, {"position": 4}, IDENTITY))
+    raw = dict(load(file.path.read_bytes()))
+    raw[b'["c",{"filename":"x"}]'] = b'{"position":9}'
+    file.path.write_bytes(dump(list(raw.items())))
+    [found] = opened(file.path).snapshot("c")
+    assert (found.offset, found.identity) == ({"position": 9}, None)

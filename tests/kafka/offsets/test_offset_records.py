@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.errors import DataError
+from penstock.kafka.offsets import records
 from penstock.kafka.offsets.records import canonical, decode_key, decode_value, encode_key, encode_value
 from support.kafka.golden import Golden, golden
 
@@ -71,3 +72,15 @@ def test_offsets_hold_texts_and_primitive_values_only():
         DataError, match=r"^Offsets may only contain primitive types as values, but field l contains ARRAY$"
     ):
         encode_key("c", {"l": []})
+
+
+@pytest.mark.parametrize("value", [None, b"", b"no JSON", b"[1]", b"1", b"\xff", b"[" * 100_000])
+def test_a_header_of_another_form_is_no_identity(value: bytes | None):
+    assert records.identity_in([(records.IDENTITY_HEADER, value)]) is None
+
+
+def test_identities_survive_a_round_trip():
+    identity = {"head": "é\ud800", "inode": 2**64, "nested": {"a": [None, 1.5]}}
+    assert records.identity_in([("other", b"1"), *records.headers_of(identity)]) == identity
+    assert records.headers_of(None) == []
+    assert records.identity_in([]) is None

@@ -184,6 +184,21 @@ def test_offsets_in_the_workers_topic(worker: dict[str, str], shared: OffsetTopi
 
 
 @pytest.mark.integration
+def test_an_identity_is_a_header_that_an_altered_offset_does_not_have(
+    worker: dict[str, str], shared: OffsetTopic, kafka: Kafka
+):
+    connector, identity = {"name": "c", "offsets.storage.topic": f"{worker['offset.storage.topic']}-own"}, {"id": "é"}
+    offsets = SourceConnectorOffsets(worker, shared)
+    found = answer(offsets.write, connector, [(A, {"p": 1}, identity)])
+    assert [(each.offset, each.identity) for each in found] == [({"p": 1}, identity)]
+    [record] = kafka.read_all(worker["offset.storage.topic"])
+    assert (record.key, record.value) == (b'["c",{"f":"a"}]', b'{"p":1}')
+    assert [name for name, _ in record.headers] == ["penstock.origin"]
+    assert [each.identity for each in answer(offsets.read, {"name": "c"})] == [identity]
+    assert [each.identity for each in answer(offsets.write, connector, [(A, {"p": 1})])] == [None]
+
+
+@pytest.mark.integration
 def test_offsets_move_to_an_own_topic_as_they_change_and_are_copied_back(
     worker: dict[str, str], shared: OffsetTopic, kafka: Kafka
 ):

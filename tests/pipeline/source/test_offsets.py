@@ -12,12 +12,13 @@ import pytest
 
 from penstock.api.batch import SourceOrigin
 from penstock.api.errors import DataError
+from penstock.api.origin import IdentifiedDict, identity_of
 from penstock.pipeline.source import offsets as source_offsets
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from support.tasks.specs import SOURCE
 
 
-def offsets(*stored: tuple[dict[str, Any] | None, dict[str, Any], str | None]) -> SourceTaskOffsets:
+def offsets(*stored: tuple[Any, ...]) -> SourceTaskOffsets:
     spec = replace(SOURCE, offsets=stored)
     return SourceTaskOffsets(spec)
 
@@ -116,3 +117,27 @@ def test_offsets_that_no_topic_can_hold_are_refused() -> None:
     known.sent(SourceOrigin([{"f": "a"}], [{"p": [1]}]))
     with pytest.raises(DataError, match="Offsets may only contain primitive types as values, but field p"):
         known.take()
+
+
+def test_identities_of_origins_are_stored_in_headers_and_read_back() -> None:
+    partition, identity = {"f": "a"}, {"inode": 1}
+    known = offsets()
+    for given in ((IdentifiedDict(partition, {"inode": 2}), IdentifiedDict({"p": 1}, identity)),):
+        known.sent(SourceOrigin([given[0]], [given[1]]))
+    [taken] = known.take()
+    assert (taken.key, taken.value) == (b'["c",{"f":"a"}]', b'{"p":1}')
+    assert taken.headers == [("penstock.origin", '{"inode":1}')]
+    known.committed([taken])
+    assert identity_of(known.offset(partition)) == identity
+    assert identity_of(offsets((partition, {"p": 1}, None, identity)).offset(partition)) == identity
+    assert identity_of(offsets((partition, {"p": 1}, None)).offset(partition)) is None
+
+
+def test_an_offset_without_an_identity_has_that_of_its_partition_and_a_deletion_none() -> None:
+    partition = IdentifiedDict({"f": "a"}, {"inode": 2})
+    known = offsets()
+    for offset, headers in (({"p": 1}, [("penstock.origin", '{"inode":2}')]), (None, [])):
+        known.put(partition, offset)
+        assert [each.headers for each in known.take()] == [headers]
+    known.put({"f": "a"}, {"p": 2})
+    assert [each.headers for each in known.take()] == [[]]

@@ -13,6 +13,8 @@ from penstock.api.record import Header, SourceRecord
 from penstock.api.schema import STRING
 from penstock.api.topic_settings import TopicSettings
 from penstock.connectors.file_source import FileStreamSourceTask
+from penstock.kafka.offsets.entries import OffsetEntries
+from penstock.pipeline.task import CommittedOffset
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
 from support.tasks.scripted_source import records, scripted
@@ -50,6 +52,37 @@ def test_offsets_go_to_the_host_where_there_is_no_topic(
     with TaskRun(FileStreamSourceTask, bootstrap, {"file": str(tmp_path / "in"), "topic": topic}) as run:
         eventually(lambda: run.host.stored)
     assert run.host.stored == [({"filename": str(tmp_path / "in")}, {"position": 4})]
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_a_file_that_was_replaced_while_no_task_ran_fails_the_next_run(
+    kafka: Kafka, bootstrap: str, tmp_path: Path, topic: str, offsets_topic: str, exactly_once: bool
+) -> None:
+    file, copies, name = tmp_path / "in", kafka.create_topic(), new_name("c")
+    lines(file, "one", "two")
+    config = {"file": str(file), "topic": topic}
+    spec = {"connector": name, "group_id": new_name("g"), "exactly_once": exactly_once, "offsets_topic": offsets_topic}
+    with TaskRun(FileStreamSourceTask, bootstrap, config, **spec, global_offsets_topic=copies):
+        eventually(lambda: kafka.values(topic) == [b"one", b"two"])
+    committed = []
+    for each in (offsets_topic, copies):
+        eventually(lambda each=each: kafka.read_all(each))
+        entries = OffsetEntries()
+        entries.put([(record.key, record.value, record.headers) for record in kafka.read_all(each)])
+        committed.append(entries.snapshot(name))
+    assert committed[0] == committed[1]
+    [stored_offset] = committed[0]
+    file.write_text("ONE\nTWO\nthree\n")
+
+    def again(offset: CommittedOffset) -> TaskRun:
+        run = TaskRun(FileStreamSourceTask, bootstrap, config, **spec, offsets=(offset,))
+        run.host.committed = (offset,)
+        return run
+
+    failure = again(CommittedOffset(*stored_offset)).failure()
+    assert f"File {file} is not what the connector has read up to its position 8" in failure
+    with again(CommittedOffset(*stored_offset[:3])):  # an offset of Java's, or set by REST
+        eventually(lambda: kafka.values(topic) == [b"one", b"two", b"three"])
 
 
 def test_reading_continues_at_the_offset_given(kafka: Kafka, bootstrap: str, tmp_path: Path, topic: str) -> None:

@@ -9,7 +9,7 @@ import time
 import traceback
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
 from penstock.hosts.errors import HostLost
@@ -70,7 +70,8 @@ class MemoryHost:
         self.members: list[str] = []
         self.waiting: list[str] = []
         """The ids that the coordinator has given a sink."""
-        self.stored: SourceOffsets = []
+        self.stored: list[tuple[dict[str, Any] | None, dict[str, Any] | None]] = []
+        self.identities: list[Mapping[str, Any] | None] = []
         self.reported: dict[str, float] = {}
         self.committed: CommittedOffsets = ()
         """What a source with exactly once finds."""
@@ -91,7 +92,8 @@ class MemoryHost:
         (self.waiting if waits else self.members).append(id)
 
     def store_offsets(self, offsets: SourceOffsets) -> None:
-        self.stored += offsets
+        self.stored += [(each.partition, each.offset) for each in offsets]
+        self.identities += [each.identity for each in offsets]
 
     def metrics(self, values: dict[str, float]) -> None:
         self.reported = values

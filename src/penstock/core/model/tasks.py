@@ -89,11 +89,21 @@ class TopicSeen(TaskEvent):
     topic: str
 
 
+class ReportedOffset(NamedTuple):
+    """Source partition and source offset, which deletes the stored one if it is null, with the identity of its origin
+    if there is one (``penstock.api.origin``).
+    """
+
+    partition: dict[str, Any] | None
+    offset: dict[str, Any] | None
+    identity: Mapping[str, Any] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class OffsetsReported(TaskEvent):
-    """Source offsets for the worker to store (standalone mode); pairs of source partition and source offset."""
+    """Source offsets for the worker to store (standalone mode)."""
 
-    offsets: tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
+    offsets: tuple[ReportedOffset, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,28 @@ from __future__ import annotations
 import base64
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from penstock.api.errors import DataError
 from penstock.core.model.limits import shortened
+from penstock.kafka.log.writer import Pair
 from penstock.kafka.offsets import records
 
 log = logging.getLogger(__name__)
 
-Change = tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]
-"""A source partition and its new offset; None: delete it."""
+Change = (
+    tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]
+    | tuple[Mapping[str, Any] | None, Mapping[str, Any] | None, Mapping[str, Any] | None]
+)
+"""A source partition and its new offset, and perhaps the identity of its origin; an offset of None: delete it."""
+Read = (
+    tuple[bytes | None, bytes | None]
+    | tuple[bytes | None, bytes | None, Sequence[tuple[str, str | bytes | None]]]
+    | tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]
+)
+"""Key and value of a record, and perhaps its headers."""
 
 
 class StoredOffset(NamedTuple):
@@ -25,6 +35,8 @@ class StoredOffset(NamedTuple):
     offset: dict[str, Any]
     key: str
     """The bytes of the stored key, in base64. A new offset of the partition is written under the same bytes."""
+    identity: dict[str, Any] | None = None
+    """The identity of the origin, if it was stored with the offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,7 @@ class _Entry:
     partition: dict[str, Any] | None
     value: bytes
     key: bytes
+    identity: dict[str, Any] | None
 
 
 class OffsetEntries:
@@ -42,10 +55,10 @@ class OffsetEntries:
         self._entries: dict[str, dict[bytes, _Entry | None]] = {}
         """By connector and canonical partition; None for one that is deleted."""
 
-    def put(self, pairs: Sequence[tuple[bytes | None, bytes | None]]) -> None:
+    def put(self, read: Iterable[Read]) -> None:
         """Apply keys and values in their order; a value of None, or ``null``, deletes the key."""
         with self._lock:
-            for key, value in pairs:
+            for key, value, *headers in read:
                 decoded = records.decode_key(key)
                 if decoded is None or key is None:
                     continue
@@ -54,7 +67,9 @@ class OffsetEntries:
                 if value is None or value == b"null":
                     entries[records.canonical(partition)] = None
                 else:
-                    entries[records.canonical(partition)] = _Entry(partition, value, key)
+                    entries[records.canonical(partition)] = _Entry(
+                        partition, value, key, records.identity_in(headers[0] if headers else ())
+                    )
 
     def snapshot(self, connector: str) -> list[StoredOffset]:
         """All source partitions of the connector that have an offset, but for those that can't be read: their source
@@ -76,7 +91,8 @@ class OffsetEntries:
                 )
                 continue
             if offset is not None:
-                stored.append(StoredOffset(entry.partition, offset, base64.b64encode(entry.key).decode()))
+                key = base64.b64encode(entry.key).decode()
+                stored.append(StoredOffset(entry.partition, offset, key, entry.identity))
         return stored
 
     def partitions(self, connector: str) -> list[dict[str, Any]]:
@@ -94,13 +110,18 @@ class OffsetEntries:
         with self._lock:
             return [entry for entry in self._entries.get(connector, {}).values() if entry is not None]
 
-    def encode(self, connector: str, changes: Sequence[Change]) -> list[tuple[bytes, bytes | None]]:
-        """Keys and values to be written for these changes; raises DataError for what is no source offset."""
+    def encode(self, connector: str, changes: Sequence[Change]) -> list[Pair]:
+        """Return keys and values, and headers if there are any, to be written for these changes.
+
+        Raises DataError for what is no source offset.
+        """
         with self._lock:
             stored = dict(self._entries.get(connector, {}))
-        pairs = []
-        for partition, offset in changes:
+        encoded: list[Pair] = []
+        for partition, offset, *identity in changes:
             entry = stored.get(records.canonical(partition))
             key = records.encode_key(connector, partition) if entry is None else entry.key
-            pairs.append((key, records.encode_value(offset)))
-        return pairs
+            headers = records.headers_of(identity[0] if identity else None)
+            pair = key, records.encode_value(offset)
+            encoded.append((*pair, headers) if headers else pair)
+        return encoded

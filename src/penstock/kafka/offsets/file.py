@@ -2,26 +2,38 @@
 
 Java: ``FileOffsetBackingStore``. Unlike in Java the file is replaced as a whole, so that a crash leaves the old one or
 the new one, if that is possible: not for a file that is mounted itself, or whose folder the worker may not write.
+
+The identity of an offset's origin, a header in a topic, is an entry beside that of the offset here. It names the value
+that it belongs to: a worker in Java may have written another one.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import errno
 import os
 import stat
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConnectError, DataError
+from penstock.api.origin import is_origin, origin_partition
 from penstock.java import serialization
 from penstock.kafka.log.progress import OnDone
+from penstock.kafka.log.writer import Headers
+from penstock.kafka.offsets import records
 from penstock.kafka.offsets.entries import Change, OffsetEntries, StoredOffset
 
 _NOT_REPLACEABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 """A file that can't be made in its folder, or can't take the place of one that is mounted, as in containers."""
+
+
+_OFFSET = "offset"
+"""The kind of the entries with identities."""
+_MARK = b'"%s"' % records.IDENTITY_HEADER.encode()
 
 
 class OffsetFile:
@@ -43,7 +55,7 @@ class OffsetFile:
         except (OSError, ValueError) as e:
             raise ConnectError(f"The offsets in `{self.path}` (offset.storage.file.filename) can't be read: {e}") from e
         self._raw = dict(pairs)
-        self._entries.put(pairs)
+        self._entries.put(_records_of(self._raw))
 
     def close(self) -> None:
         """Nothing to do: every write is in the file when it returns."""
@@ -58,14 +70,19 @@ class OffsetFile:
         return self._entries.partitions(connector)
 
     def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
-        pairs = self._entries.encode(connector, changes)
+        encoded = self._entries.encode(connector, changes)
         try:
             with self._lock:
                 raw = dict(self._raw)
-                raw.update(pairs)
+                for key, value, *headers in encoded:
+                    raw[key] = value
+                    beside = _key_of_identity(connector, key)
+                    raw.pop(beside, None)
+                    if headers:
+                        raw[beside] = _encoded_identity(value, headers[0])
                 self._save(raw)
                 self._raw = raw
-                self._entries.put(pairs)
+                self._entries.put(encoded)
         except OSError as e:
             on_done(ConnectError(f"The offsets can't be written to `{self.path}` (offset.storage.file.filename): {e}"))
         else:
@@ -80,6 +97,37 @@ class OffsetFile:
             if error.errno not in _NOT_REPLACEABLE or not place.is_file():
                 raise
             _overwrite(place, content)
+
+
+def _text(raw: bytes | None) -> str:
+    return base64.b64encode(raw or b"").decode()
+
+
+def _key_of_identity(connector: str, key: bytes) -> bytes:
+    return records.encode_key(connector, origin_partition(_OFFSET, key=_text(key)))
+
+
+def _encoded_identity(value: bytes | None, headers: Headers) -> bytes | None:
+    return records.encode_value({_OFFSET: _text(value), **dict(headers)})
+
+
+def _records_of(
+    raw: Mapping[bytes | None, bytes | None],
+) -> Iterator[tuple[bytes | None, bytes | None, list[tuple[str, str | bytes | None]]]]:
+    """Yield keys and values of offsets, each with the headers that its record in a topic would have."""
+    identities: dict[str, dict[str, Any]] = {}
+    offsets = []
+    for key, value in raw.items():
+        stored = records.decode_key(key) if key is not None and _MARK in key else None
+        if stored is None or not is_origin(stored.partition, _OFFSET):
+            offsets.append((key, value))
+        elif stored.partition is not None:
+            with contextlib.suppress(DataError):
+                identities[str(stored.partition.get("key"))] = records.decode_value(value) or {}
+    for key, value in offsets:
+        found = identities.get(_text(key), {})
+        identity = found.get(records.IDENTITY_HEADER) if found.get(_OFFSET) == _text(value) else None
+        yield key, value, [(records.IDENTITY_HEADER, identity)] if isinstance(identity, str) else []
 
 
 def _replace(file: Path, content: bytes) -> None:

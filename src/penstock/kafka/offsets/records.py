@@ -2,7 +2,8 @@
 
 A key is the JSON list ``["<connector>",{<source partition>}]``, a value the source offset as a JSON object; None, or
 ``null``, says that there is none. Java's maps have no order of members, so one partition may be written in several
-ways; ``canonical`` is the same for all of them.
+ways; ``canonical`` is the same for all of them. A header may name the identity of the origin that the offset is a
+position in (``penstock.api.origin``); Java ignores it.
 
 Java: ``OffsetStorageWriter``, ``OffsetStorageReaderImpl``, ``OffsetUtils``.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -21,6 +22,8 @@ from penstock.api.errors import DataError
 from penstock.java.jackson import compact
 
 log = logging.getLogger(__name__)
+
+IDENTITY_HEADER = "penstock.origin"
 
 
 class OffsetKey(NamedTuple):
@@ -87,6 +90,21 @@ def decode_value(value: bytes | None) -> dict[str, Any] | None:
     if offset is not None and not isinstance(offset, dict):
         raise DataError(f"A stored source offset should be a JSON object, not {value[:200]!r}")
     return offset
+
+
+def headers_of(identity: Mapping[str, Any] | None) -> list[tuple[str, str | bytes | None]]:
+    """Return the headers of an offset's record."""
+    return [] if identity is None else [(IDENTITY_HEADER, json.dumps(identity, separators=(",", ":")))]
+
+
+def identity_in(headers: Iterable[tuple[str, str | bytes | None]]) -> dict[str, Any] | None:
+    """Return the identity in the headers of a record; None for none, and for what is no JSON object."""
+    found = [value for name, value in headers if name == IDENTITY_HEADER]
+    try:
+        identity = json.loads(found[-1] or b"") if found else None
+    except (ValueError, RecursionError):
+        return None
+    return identity if isinstance(identity, dict) else None
 
 
 def canonical(partition: Mapping[str, Any] | None) -> bytes:

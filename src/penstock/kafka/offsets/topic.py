@@ -80,7 +80,7 @@ class OffsetTopic:
         self.partitions = self._entries.partitions
 
     def _read(self, records: list[LogRecord]) -> None:
-        self._entries.put([(record.key, record.value) for record in records])
+        self._entries.put((record.key, record.value, record.headers) for record in records)
 
     def write(self, connector: str, changes: Sequence[Change], on_done: OnDone) -> None:
         self._log.append(self._entries.encode(connector, changes), on_done, read_back=True)

@@ -14,6 +14,7 @@ from typing import Protocol
 import confluent_kafka as ck
 
 from penstock.api.errors import ConnectError
+from penstock.core.model.tasks import ReportedOffset
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.source.offsets import SourceOffset
 from penstock.pipeline.task import TaskHost
@@ -44,7 +45,7 @@ class HostOffsetLog:
         self._host = host
 
     def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
-        self._host.store_offsets([(each.partition, each.offset) for each in offsets])
+        self._host.store_offsets([ReportedOffset(each.partition, each.offset, each.identity) for each in offsets])
 
     def idle(self) -> None:
         pass
@@ -88,7 +89,9 @@ class OffsetCopies:
             self._producer = self._make_producer()
         for each in offsets:
             try:
-                self._producer.produce(self._topic, each.value, each.key, on_delivery=self._delivered)
+                self._producer.produce(
+                    self._topic, each.value, each.key, on_delivery=self._delivered, headers=each.headers
+                )
             except BufferError:
                 self._failed("earlier ones fill the producer's buffer, since the brokers do not take them")
                 break
@@ -139,7 +142,9 @@ class TopicOffsetLog:
         for each in offsets:
             while True:
                 try:
-                    self._producer.produce(self._topic, each.value, each.key, on_delivery=delivered)
+                    self._producer.produce(
+                        self._topic, each.value, each.key, on_delivery=delivered, headers=each.headers
+                    )
                     break
                 except BufferError:
                     if time.monotonic() > give_up:

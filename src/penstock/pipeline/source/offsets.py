@@ -10,12 +10,14 @@ import logging
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 from penstock.api.batch import SourceOrigin
 from penstock.api.errors import DataError
-from penstock.kafka.offsets.records import canonical, encode_key, encode_value, validate_format
-from penstock.pipeline.task import CommittedOffsets, TaskSpec
+from penstock.api.origin import IdentifiedDict, identity_of
+from penstock.kafka.offsets.records import canonical, encode_key, encode_value, headers_of, validate_format
+from penstock.pipeline.task import CommittedOffset, CommittedOffsets, TaskSpec
 from penstock.values.no_offset import NoOffset
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,13 @@ class SourceOffset:
     offset: dict[str, Any] | None
     key: bytes
     value: bytes | None
+    identity: Mapping[str, Any] | None = None
+    """The identity of the origin, for a header."""
+
+    @property
+    def headers(self) -> list[tuple[str, str | bytes | None]]:
+        """The headers of the record."""
+        return headers_of(self.identity)
 
 
 class SourceTaskOffsets:
@@ -52,9 +61,9 @@ class SourceTaskOffsets:
 
     def load(self, offsets: CommittedOffsets) -> None:
         """Take the committed offsets; called before the task starts."""
-        for partition, offset, key in offsets:
+        for partition, offset, key, identity in starmap(CommittedOffset, offsets):
             name = canonical(partition)
-            self._committed[name] = partition, offset
+            self._committed[name] = partition, _identified(offset, identity)
             if key is not None:
                 self._keys[name] = base64.b64decode(key)
 
@@ -107,13 +116,16 @@ class SourceTaskOffsets:
                     continue
                 if name not in self._keys:
                     self._keys[name] = encode_key(self._connector, partition)
-                taken.append(SourceOffset(partition, offset, self._keys[name], encode_value(offset)))
+                identity = None if offset is None else identity_of(offset, partition)
+                taken.append(SourceOffset(partition, offset, self._keys[name], encode_value(offset), identity))
             self._pending = {name: pending for name, pending in self._pending.items() if name in excluded}
         return taken
 
     def committed(self, taken: Iterable[SourceOffset]) -> None:
         with self._lock:
-            self._committed.update((canonical(each.partition), (each.partition, each.offset)) for each in taken)
+            self._committed.update(
+                (canonical(each.partition), (each.partition, _identified(each.offset, each.identity))) for each in taken
+            )
             self.urgent = self.urgent and bool(self._pending)
 
     def give_back(self, taken: Iterable[SourceOffset]) -> None:
@@ -121,3 +133,7 @@ class SourceTaskOffsets:
         with self._lock:
             for each in taken:
                 self._pending.setdefault(canonical(each.partition), (each.partition, each.offset))
+
+
+def _identified(offset: dict[str, Any] | None, identity: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return offset if offset is None or identity is None else IdentifiedDict(offset, identity)

@@ -317,7 +317,7 @@ class ExactlyOnce:
         """Take the offsets that are to be written in the open transaction now."""
         offsets = self._offsets.take()
         self._written += offsets
-        return [(self._topic, each.key, each.value) for each in offsets]
+        return [(self._topic, each.key, each.value, *((each.headers,) if each.headers else ())) for each in offsets]
 
     @contextmanager
     def _unsent(self) -> Iterator[None]:

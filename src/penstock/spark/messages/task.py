@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.core.config.internal_topics import InternalTopics
+from penstock.core.model.tasks import ReportedOffset
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.wire.messages import Message, MessageCodec, MessagePart
 
@@ -222,9 +223,9 @@ class GroupMemberReport(Message, frozen=True):
 
 
 class OffsetsReport(Message, frozen=True):
-    """Source offsets that the worker is to store (standalone): pairs of partition and offset."""
+    """Source offsets that the worker is to store (standalone)."""
 
-    offsets: tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
+    offsets: tuple[ReportedOffset, ...]
 
 
 class MetricsReport(Message, frozen=True):

@@ -21,6 +21,7 @@ import confluent_kafka as ck
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, DataError
 from penstock.api.record import Header
+from penstock.kafka.log.writer import Headers
 from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.broker_errors import broker_error, keyless_record
 from penstock.pipeline.errors import PipelineStage, RecordFailure, origin_of
@@ -33,8 +34,8 @@ log = logging.getLogger(__name__)
 Delivered = Callable[[ck.KafkaError | None, Any], None]
 """Callback for a record: it gets an error or None, and the message, which is None if the producer refused the record.
 """
-Put = tuple[str, bytes | None, bytes | None]
-"""The arguments of ``Sender.put``: topic, key and value."""
+Put = tuple[str, bytes | None, bytes | None] | tuple[str, bytes | None, bytes | None, Headers]
+"""The arguments of ``Sender.put``: topic, key and value, and headers if there are any."""
 STATISTICS_SECONDS, LONG_STATISTICS_SECONDS = 1.0, 5.0
 """The interval of statistics for policies that ask what is in flight, and for figures only."""
 _IN_FLIGHT = ("msgq_cnt", "xmit_msgq_cnt", "msgs_inflight")
@@ -196,14 +197,15 @@ class Sender:
         else:
             self._send(batch, delivered, ahead)
 
-    def put(self, topic: str, key: bytes | None, value: bytes | None) -> None:
+    def put(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers | None = None) -> None:
         """Hand one record to the producer, waiting while it is full.
 
         Raises KafkaException if the producer refuses it, ConnectError if an earlier record can't be sent.
         """
+        named: dict[str, Any] = {"headers": headers} if headers else {}
         while True:
             try:
-                self.producer.produce(topic, value, key)
+                self.producer.produce(topic, value, key, **named)
                 return
             except BufferError:
                 self._wait()

@@ -25,6 +25,7 @@ import orjson
 
 from penstock.api.errors import RetriableError
 from penstock.api.query import BatchVersion
+from penstock.pipeline.task import CommittedOffset
 
 Partition = tuple[str, int]
 
@@ -51,9 +52,9 @@ def offset_of_root(root: str) -> dict[str, Any]:
     return {"epoch": root}
 
 
-def requested_root(connector: str, offsets: Iterable[tuple[Mapping[str, Any] | None, Mapping[str, Any], Any]]) -> str:
+def requested_root(connector: str, offsets: Iterable[CommittedOffset]) -> str:
     """The root that the last request has left among these source offsets; empty if there was none."""
-    found = [offset for partition, offset, _ in offsets if partition == place_of_root(connector)]
+    found = [each.offset for each in offsets if each.partition == place_of_root(connector)]
     return str(found[-1].get("epoch", "")) if found else ""
 
 
