@@ -36,9 +36,11 @@ def mark(items: Sequence[pytest.Item]) -> None:
     """Mark tests by the fixtures that they use, directly or not, and those of boundaries that the pages about security
     name. Called before tests are selected.
     """
-    boundaries = [_ROOT / path for path in security_tests()]
+    boundaries = {_ROOT / path for path in security_tests()}
+    files = {item.path for item in items}
+    of_boundaries = {file for file in files if not boundaries.isdisjoint((file, *file.parents))}
     for item in items:
-        if any(path in (item.path, *item.path.parents) for path in boundaries):
+        if item.path in of_boundaries:
             item.add_marker(pytest.mark.security)
         for mark, fixtures in ((pytest.mark.integration, STARTING), (pytest.mark.slow, MAKING)):
             if not item.get_closest_marker(mark.name) and fixtures.intersection(getattr(item, "fixturenames", ())):
