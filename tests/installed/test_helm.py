@@ -5,6 +5,7 @@ It is not installed anywhere: no Kubernetes is at hand.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from penstock.api.paths import PATHS_ALLOWED
 from penstock.settings import ConfigTransformer, load_settings
 from penstock.settings.providers import BUILT_IN
-from support.helm import JARS, HelmError, lint, template
+from support.helm import JARS, Helm, HelmError, serving
 from support.jars import require
 
 CHART = Path(__file__).parents[2] / "deploy" / "helm" / "penstock"
@@ -55,9 +56,11 @@ OF_OPERATORS = {"PodMonitor"}
 """Kinds that are not Kubernetes' own, so its schemas don't describe them."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _helm() -> None:
+@pytest.fixture(scope="module")
+def helm() -> Iterator[Helm]:
     require(JARS)
+    with serving() as running:
+        yield running
 
 
 def of(resources: list[dict[str, Any]], kind: str) -> dict[str, Any]:
@@ -73,13 +76,13 @@ def properties(resources: list[dict[str, Any]], folder: Path) -> Path:
     return file
 
 
-def test_it_is_well_formed() -> None:
-    assert "0 chart(s) failed" in lint(CHART) or "icon is recommended" in lint(CHART)
+def test_it_is_well_formed(helm: Helm) -> None:
+    assert "0 chart(s) failed" in helm.lint(CHART) or "icon is recommended" in helm.lint(CHART)
 
 
 @pytest.mark.parametrize("values", [{}, EVERYTHING], ids=["defaults", "everything"])
-def test_kubernetes_accepts_what_it_renders(values: dict[str, Any], tmp_path: Path) -> None:
-    resources = template(CHART, values, tmp_path)
+def test_kubernetes_accepts_what_it_renders(helm: Helm, values: dict[str, Any], tmp_path: Path) -> None:
+    resources = helm.template(CHART, values, tmp_path)
     kinds = {"ConfigMap", "Deployment", "NetworkPolicy", "PodDisruptionBudget", "Service", "ServiceAccount"}
     assert {each["kind"] for each in resources} == kinds | (
         {"HorizontalPodAutoscaler", "Role", "RoleBinding", "PodMonitor"} if values else set()
@@ -94,8 +97,8 @@ def test_kubernetes_accepts_what_it_renders(values: dict[str, Any], tmp_path: Pa
     assert {"config", "state", "tmp"} <= {each["name"] for each in pod["volumes"]}
 
 
-def test_the_monitor_finds_the_port_of_the_pods(tmp_path: Path) -> None:
-    resources = template(CHART, EVERYTHING, tmp_path)
+def test_the_monitor_finds_the_port_of_the_pods(helm: Helm, tmp_path: Path) -> None:
+    resources = helm.template(CHART, EVERYTHING, tmp_path)
     monitor, pod = of(resources, "PodMonitor"), of(resources, "Deployment")["spec"]["template"]
     assert monitor["metadata"]["labels"]["release"] == "prometheus"
     assert monitor["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
@@ -104,19 +107,21 @@ def test_the_monitor_finds_the_port_of_the_pods(tmp_path: Path) -> None:
     assert endpoint["port"] in {port["name"] for port in pod["spec"]["containers"][0]["ports"]}
 
 
-def test_the_worker_accepts_its_properties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_worker_accepts_its_properties(helm: Helm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POD_IP", "10.0.0.7")
-    settings = load_settings(properties(template(CHART, {}, tmp_path), tmp_path))
+    settings = load_settings(properties(helm.template(CHART, {}, tmp_path), tmp_path))
     assert (settings.bootstrap_servers, settings.config["group.id"]) == ("kafka:9092", "penstock")
     assert settings.config_topic.name == "penstock-configs"
 
 
-def test_the_brokers_are_reached_with_what_is_in_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_brokers_are_reached_with_what_is_in_secrets(
+    helm: Helm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("POD_IP", "10.0.0.7")
     for name, text in {"ca/a": "first", "ca/b": "second", "user/word": "hush"}.items():
         (tmp_path / "secrets" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "secrets" / name).write_text(text)
-    resources = template(CHART, EVERYTHING, tmp_path)
+    resources = helm.template(CHART, EVERYTHING, tmp_path)
     given = load_settings(properties(resources, tmp_path)).config
     login = "org.apache.kafka.common.security.scram.ScramLoginModule"
     for client in ("", "producer.", "consumer.", "admin."):
@@ -139,13 +144,15 @@ def test_the_brokers_are_reached_with_what_is_in_secrets(tmp_path: Path, monkeyp
         ({"authentication": {"type": "plain"}}, "authentication.passwordSecret.secretName is needed"),
     ],
 )
-def test_values_that_it_does_not_know_are_refused(values: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_values_that_it_does_not_know_are_refused(
+    helm: Helm, values: dict[str, Any], said: str, tmp_path: Path
+) -> None:
     with pytest.raises(HelmError, match=said):
-        template(CHART, values, tmp_path)
+        helm.template(CHART, values, tmp_path)
 
 
-def test_clients_may_call_the_service_by_its_names(tmp_path: Path) -> None:
-    resources = template(CHART, {}, tmp_path)
+def test_clients_may_call_the_service_by_its_names(helm: Helm, tmp_path: Path) -> None:
+    resources = helm.template(CHART, {}, tmp_path)
     text = of(resources, "ConfigMap")["data"]["worker.properties"]
     names = text.split("penstock.rest.allowed.hosts=")[1].split("\n")[0].split(",")
     service = of(resources, "Service")["metadata"]["name"]
@@ -153,15 +160,17 @@ def test_clients_may_call_the_service_by_its_names(tmp_path: Path) -> None:
     assert [name for name in names if name.startswith(f"{service}.") and name.endswith(".svc")]
 
 
-def resolved(tmp_path: Path, config: dict[str, str], **values: Any) -> dict[str, str]:
+def resolved(helm: Helm, tmp_path: Path, config: dict[str, str], **values: Any) -> dict[str, str]:
     """A connector's configuration with the references that the worker of the chart resolves."""
-    given = load_settings(properties(template(CHART, values, tmp_path), tmp_path))
+    given = load_settings(properties(helm.template(CHART, values, tmp_path), tmp_path))
     providers = ConfigTransformer.of(given.config, lambda kind, name: BY_NAME[name])
     return {key: value or "" for key, value in providers.transform(dict(config)).items()}
 
 
 @pytest.mark.security
-def test_connectors_can_refer_to_what_is_for_them_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connectors_can_refer_to_what_is_for_them_alone(
+    helm: Helm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in {"POD_IP": "10.0.0.7", "TOKEN": "hush", "REGION": "eu"}.items():
         monkeypatch.setenv(name, value)
     for folder in ("secrets/db", "other"):
@@ -177,38 +186,44 @@ def test_connectors_can_refer_to_what_is_for_them_alone(tmp_path: Path, monkeypa
         "files": "${file:/etc/penstock/worker.properties:group.id}",
     }
     kept = {key: config[key] for key in ("token", "other", "dots", "files")}
-    found = resolved(tmp_path, config)
+    found = resolved(helm, tmp_path, config)
     assert found == {**kept, "pod": "10.0.0.7", "secret": "hush", "region": config["region"]}
-    assert resolved(tmp_path, config, allowedEnv=["REGION"]) == {**found, "region": "eu"}
+    assert resolved(helm, tmp_path, config, allowedEnv=["REGION"]) == {**found, "region": "eu"}
 
 
 @pytest.mark.security
-def test_connectors_read_and_write_below_data_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connectors_read_and_write_below_data_alone(
+    helm: Helm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("POD_IP", "10.0.0.7")
     for values, folders in (({}, "/data"), ({"allowedPaths": ["/a", "/b"]}, "/a,/b")):
-        assert load_settings(properties(template(CHART, values, tmp_path), tmp_path)).config[PATHS_ALLOWED] == folders
+        assert (
+            load_settings(properties(helm.template(CHART, values, tmp_path), tmp_path)).config[PATHS_ALLOWED] == folders
+        )
     with pytest.raises(HelmError, match="allowedPaths"):
-        template(CHART, {"allowedPaths": []}, tmp_path)
+        helm.template(CHART, {"allowedPaths": []}, tmp_path)
     with pytest.raises(HelmError, match="allowedEnv"):
-        template(CHART, {"allowedEnv": [".*"]}, tmp_path)
+        helm.template(CHART, {"allowedEnv": [".*"]}, tmp_path)
 
 
 @pytest.mark.security
-def test_pods_are_reached_from_their_namespace_alone(tmp_path: Path) -> None:
-    rules = of(template(CHART, {}, tmp_path), "NetworkPolicy")["spec"]
-    pods = of(template(CHART, {}, tmp_path), "Deployment")["spec"]["template"]["metadata"]["labels"]
+def test_pods_are_reached_from_their_namespace_alone(helm: Helm, tmp_path: Path) -> None:
+    rules = of(helm.template(CHART, {}, tmp_path), "NetworkPolicy")["spec"]
+    pods = of(helm.template(CHART, {}, tmp_path), "Deployment")["spec"]["template"]["metadata"]["labels"]
     assert rules["podSelector"]["matchLabels"].items() <= pods.items()
     assert (rules["policyTypes"], rules["ingress"]) == (["Ingress"], [{"from": [{"podSelector": {}}]}])
     ingress = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}
-    further = of(template(CHART, {"networkPolicy": {"from": [ingress]}}, tmp_path), "NetworkPolicy")["spec"]["ingress"]
+    further = of(helm.template(CHART, {"networkPolicy": {"from": [ingress]}}, tmp_path), "NetworkPolicy")["spec"][
+        "ingress"
+    ]
     assert further[1:] == [{"from": [ingress], "ports": [{"port": "rest", "protocol": "TCP"}]}]
-    without = template(CHART, {"networkPolicy": {"enabled": False}}, tmp_path)
+    without = helm.template(CHART, {"networkPolicy": {"enabled": False}}, tmp_path)
     assert "NetworkPolicy" not in {each["kind"] for each in without}
 
 
 @pytest.mark.security
-def test_pods_have_no_rights_that_they_do_not_need(tmp_path: Path) -> None:
-    pod = of(template(CHART, {}, tmp_path), "Deployment")["spec"]["template"]["spec"]
+def test_pods_have_no_rights_that_they_do_not_need(helm: Helm, tmp_path: Path) -> None:
+    pod = of(helm.template(CHART, {}, tmp_path), "Deployment")["spec"]["template"]["spec"]
     [container] = pod["containers"]
     assert pod["automountServiceAccountToken"] is False
     assert pod["securityContext"]["runAsNonRoot"] is True
@@ -217,4 +232,4 @@ def test_pods_have_no_rights_that_they_do_not_need(tmp_path: Path) -> None:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    assert of(template(CHART, {}, tmp_path), "Service")["spec"]["type"] == "ClusterIP"
+    assert of(helm.template(CHART, {}, tmp_path), "Service")["spec"]["type"] == "ClusterIP"

@@ -10,6 +10,8 @@ import json
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,20 +28,43 @@ class HelmError(Exception):
     """What Helm says of a chart or of values that it refuses."""
 
 
-def template(chart: Path, values: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
-    """The resources that ``helm template`` renders. Raises HelmError."""
-    file = folder / "values.yaml"
-    file.write_text(yaml.safe_dump(values))
-    said = _run("Template", {"name": "test", "chart": chart, "kubeVersion": _KUBERNETES, "valuesFiles": file})
-    return [each for each in yaml.safe_load_all(said) if each]
+class Helm:
+    """Helm in its process; see ``serving``."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._rendered: dict[str, str] = {}
+        """By chart and values: they are the same for many tests."""
+
+    def template(self, chart: Path, values: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
+        """The resources that ``helm template`` renders. Raises HelmError."""
+        given = yaml.safe_dump(values)
+        if (key := f"{chart}\n{given}") not in self._rendered:
+            file = folder / "values.yaml"
+            file.write_text(given)
+            options = {"name": "test", "chart": chart, "kubeVersion": _KUBERNETES, "valuesFiles": file}
+            self._rendered[key] = self._call("Template", options)
+        return [each for each in yaml.load_all(self._rendered[key], yaml.CSafeLoader) if each]
+
+    def lint(self, chart: Path) -> str:
+        """What ``helm lint --strict`` says. Raises HelmError."""
+        return self._call("Lint", {"path": chart, "strict": 1})
+
+    def _call(self, function: str, options: dict[str, Any]) -> str:
+        given = {name: each if isinstance(each, int) else str(each) for name, each in options.items()}
+        to, of = self._process.stdin, self._process.stdout
+        assert to is not None
+        assert of is not None
+        print(json.dumps([function, given]), file=to, flush=True)
+        said = json.loads(of.readline() or '{"error": "Helm\'s process has ended"}')
+        if said["error"]:
+            raise HelmError(said["error"])
+        return str(said["out"])
 
 
-def lint(chart: Path) -> str:
-    """What ``helm lint --strict`` says. Raises HelmError."""
-    return _run("Lint", {"path": chart, "strict": 1})
-
-
-def _run(function: str, options: dict[str, Any]) -> str:
+@contextmanager
+def serving() -> Iterator[Helm]:
+    """One process for any number of calls."""
     [jar] = listed(JARS)
     library = jar.with_suffix(".so")
     if not library.exists():
@@ -47,13 +72,10 @@ def _run(function: str, options: dict[str, Any]) -> str:
             part = library.with_suffix(".part")
             part.write_bytes(file.read(_LIBRARY))
             part.replace(library)
-    given = json.dumps({name: each if isinstance(each, int) else str(each) for name, each in options.items()})
-    command = [sys.executable, "-m", "support.helm", str(library), function, given]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
-    said = json.loads(done.stdout)
-    if said["error"]:
-        raise HelmError(said["error"])
-    return str(said["out"])
+    command, folder = [sys.executable, "-m", "support.helm", str(library)], Path(__file__).parents[1]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
+        yield Helm(process)
+        process.communicate()
 
 
 class _Options(ctypes.Structure):
@@ -85,13 +107,17 @@ class _Result(ctypes.Structure):
     ]
 
 
-def main(library: str, function: str, given: str) -> None:
-    call = getattr(ctypes.CDLL(library), function)
-    call.restype = _Result
-    kind: type[_Options] = {"Template": Template, "Lint": Lint}[function]
-    result = call(ctypes.byref(kind(json.loads(given))))
-    print(json.dumps({"out": (result.out or b"").decode(), "error": (result.err or b"").decode()}))
+def main(path: str) -> None:
+    library = ctypes.CDLL(path)
+    kinds: dict[str, type[_Options]] = {"Template": Template, "Lint": Lint}
+    for line in sys.stdin:
+        function, given = json.loads(line)
+        call = getattr(library, function)
+        call.restype = _Result
+        result = call(ctypes.byref(kinds[function](given)))
+        said = {"out": (result.out or b"").decode(), "error": (result.err or b"").decode()}
+        print(json.dumps(said), flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1])
