@@ -1,11 +1,13 @@
 .DEFAULT_GOAL := help
-.PHONY: help install browser databases demo test fast coverage security soak-short soak soak-queries soak-parsers kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
+.PHONY: help install browser databases demo test fast coverage security soak-short soak soak-queries soak-parsers soak-examples kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 # Tests wait about half of their time for leases, sessions and retries: three for the two processors of CI.
 JOBS ?= 3
 # The tests of `make fast` wait about half of their time, too, on any number of processors.
 FAST_JOBS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
+# Hypothesis's examples of each test of a property: 20, the same in each run, but for `make soak-examples`.
+EXAMPLES ?= 2000
 BIN := .venv/bin
 STAMP := .venv/.installed
 IMAGE_EXTRAS := registry opentelemetry openlineage
@@ -78,6 +80,10 @@ fuzz: $(STAMP)  ## 10,000 random requests and attacks by four roles and a strang
 
 soak-parsers: $(STAMP)  ## 100,000 hostile inputs for each parser of bytes from outside; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m fuzz.parsers $(ARGS)
+
+soak-examples: $(STAMP)  ## look for examples that refute a property, EXAMPLES=2000 new ones for each, and as many orders of events
+	PENSTOCK_TEST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(JOBS) --dist load -m "hypothesis and not soak" tests
+	PENSTOCK_TEST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(JOBS) tests/core/test_interleavings.py tests/pipeline/sink/test_sink_interleavings.py
 
 scale: $(STAMP)  ## measure the load of 10,000 connectors on 500 workers on the leader and the internal topics
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m scale $(ARGS)

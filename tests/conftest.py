@@ -19,11 +19,14 @@ from support.kafka.client import Kafka
 from support.machine import missing
 from support.spark.class_data import java_options
 
-# How long an example takes says more of the machine than of the code. In CI Hypothesis's own profile is the base, by
-# which a test's examples do not change from run to run: developers look for new ones.
+# How long an example takes says more of the machine than of the code. A test's few examples are the same in each run;
+# `make soak-examples` looks for new ones.
+EXAMPLES = int(os.environ.get("PENSTOCK_TEST_EXAMPLES", "0"))
 settings.register_profile(
     "tests",
-    settings.get_profile("ci" if "CI" in os.environ else "default"),
+    settings.get_profile("default" if EXAMPLES else "ci"),
+    max_examples=EXAMPLES or 20,
+    derandomize=not EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

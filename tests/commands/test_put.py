@@ -38,7 +38,7 @@ def busy(cluster: RestCluster, unanswered: list[m.Request]) -> Iterator[Client]:
             return Future()
         return cluster.submit("one", request)
 
-    app = make_router(submit, httpx.AsyncClient(), timeouts=Timeouts(request=0.1))
+    app = make_router(submit, httpx.AsyncClient(verify=False), timeouts=Timeouts(request=0.1))
     with serve(app) as url, Client(url) as client:
         yield client
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.group.assignment import AssignorMemory, Decision, Rebalance, assign, revocation_backoff_ms
@@ -83,7 +83,6 @@ def test_a_new_group_runs_everything_after_one_rebalance(config: dict[str, int],
 
 
 @given(CONFIGS, WORKERS, CONFIGS, WORKERS, st.booleans())
-@settings(max_examples=200)
 def test_assignments_become_complete_and_balanced_after_any_change(
     config: dict[str, int], workers: set[str], next_config: dict[str, int], next_workers: set[str], no_delay: bool
 ) -> None:

@@ -1,7 +1,7 @@
 """A cluster reaches the state that its users want, whatever the order of events.
 
 Requests, failures, crashes, cut-off workers and the passing of time are drawn, and so is the order in which everything
-that is under way goes on: reading and writing the logs, stopping, starting, answers. ``PENSTOCK_INTERLEAVINGS=5000``
+that is under way goes on: reading and writing the logs, stopping, starting, answers. ``PENSTOCK_TEST_EXAMPLES=5000``
 looks at so many clusters instead of a few.
 """
 
@@ -32,7 +32,7 @@ from penstock.core.model.tasks import TaskId
 from simulation.cluster import Cluster
 from simulation.worker import Worker
 
-EXAMPLES = int(os.environ.get("PENSTOCK_INTERLEAVINGS", "120"))
+EXAMPLES = int(os.environ.get("PENSTOCK_TEST_EXAMPLES", "40"))
 NAMES, WORKERS, TOPICS = ("c", "s"), ("w1", "w2", "w3"), ("t", "u")
 names, tasks = st.sampled_from(NAMES), st.builds(TaskId, st.sampled_from(NAMES), st.integers(0, 2))
 
@@ -331,7 +331,7 @@ FEW = settings(
     max_examples=EXAMPLES,
     stateful_step_count=40,
     deadline=None,
-    derandomize=EXAMPLES < 1_000,
+    derandomize="PENSTOCK_TEST_EXAMPLES" not in os.environ,
     print_blob=False,
     suppress_health_check=list(HealthCheck),
 )

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.api.batch import Batch, SinkOrigin, SourceOrigin
@@ -185,7 +185,6 @@ def rows(batch: Batch) -> list[Any]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
 @given(batches())
 def test_everything_comes_back_as_it_was(jvm: TaskJvm, batch: Batch) -> None:
     assert rows(there_and_back(jvm, batch)) == rows(batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -17,6 +18,7 @@ from penstock.http.app import make_router
 from penstock.http.router import Guard
 from penstock.http.server import RestServer
 from penstock.observe import LogLevels
+from support.certificates import Authority
 from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
 
@@ -60,6 +62,12 @@ class Api:
 Serve = Callable[..., RestServer]
 
 
+@functools.cache
+def trusting_little() -> dict[str, str]:
+    """Settings of a worker that does not trust what the system trusts, which takes long to read."""
+    return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": Authority.make().certificate_pem}
+
+
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     """Starts servers that answer every request with its name, or with ``answer``, on a free port by default."""
@@ -71,7 +79,9 @@ def serve() -> Iterator[Serve]:
             future.set_result(answer or m.Reply(200, type(request).__name__))
             return future
 
-        server = RestServer({"listeners": "http://127.0.0.1:0"} | config, submit, environment={}, **more)
+        trusted = {} if any("ssl." in key for key in config) else trusting_little()
+        given = {"listeners": "http://127.0.0.1:0"} | trusted | config
+        server = RestServer(given, submit, environment={}, **more)
         started.append(server)
         server.start()
         return server

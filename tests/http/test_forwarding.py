@@ -155,7 +155,7 @@ def test_replies_of_workers_are_returned_unchanged() -> None:
 
 def test_a_worker_that_does_not_answer_in_time() -> None:
     never: Future[m.Reply | m.Elsewhere] = Future()
-    app = make_router(lambda _: never, httpx.AsyncClient(), timeouts=Timeouts(request=0.01, health=0.01))
+    app = make_router(lambda _: never, httpx.AsyncClient(verify=False), timeouts=Timeouts(request=0.01, health=0.01))
 
     async def ask(path: str) -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://one") as client:

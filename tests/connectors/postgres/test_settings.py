@@ -84,10 +84,11 @@ def test_include_and_exclude_lists_choose_captured_tables() -> None:
     assert (tables.captures("a", "T"), tables.captures("a", "tt")) == (True, False)
 
 
-def test_patterns_are_javas() -> None:
+def test_patterns_are_javas(monkeypatch: pytest.MonkeyPatch) -> None:
     """As Debezium's are; matching ends, whatever they are."""
     settings = PostgresSettings.of({**GIVEN, "table.include.list": r"public\.\Qa.b\E|\p{Alpha}+\.t"})
     assert [settings.captures("public", name) for name in ("A.B", "axb", "T")] == [True, False, True]
+    monkeypatch.setattr("penstock.java.regex.pattern.TIMEOUT_S", 0.1)
     endless = PostgresSettings.of({**GIVEN, "table.include.list": r"(?:a|aa|(a)\1?)+(?:x|[yz]$)"})
     with pytest.raises(MatchTimeoutError):
         endless.captures("a" * 240, "t")

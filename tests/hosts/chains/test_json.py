@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from hosts.chains.running import Result, run
@@ -14,7 +14,6 @@ from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 from support.tasks.runs import JSON
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     batch=batches(),
     schemas=st.sampled_from(["true", "false"]),

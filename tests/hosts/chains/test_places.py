@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from hosts.chains.running import TRANSFORMS, Result, bytes_of, handled, here, resolve_all, run
@@ -105,7 +105,6 @@ def configs(draw: st.DrawFn) -> dict[str, str]:
     return config
 
 
-@settings(max_examples=60, deadline=None)
 @given(config=configs(), schemaless=st.booleans(), places=st.lists(st.booleans(), min_size=8, max_size=8))
 def test_chains_give_the_same_bytes_wherever_their_steps_run(
     jvm: TaskJvm, config: dict[str, str], schemaless: bool, places: list[bool]

@@ -25,6 +25,8 @@ from penstock.http.server import RestServer
 from support.certificates import Authority
 
 LOCAL = {"listeners": "http://127.0.0.1:0"}
+AUTHORITY = Authority.make().certificate_pem
+"""What the system trusts takes long to read."""
 JSON = {"Content-Type": "application/json"}
 
 
@@ -37,7 +39,8 @@ def serving(**config: str) -> Iterator[tuple[str, int]]:
         future.set_result(m.Reply(200, type(request).__name__))
         return future
 
-    server = RestServer(LOCAL | config, submit, environment={})
+    trusted = {} if any("ssl." in key for key in config) else {"ssl.truststore.certificates": AUTHORITY}
+    server = RestServer(LOCAL | trusted | config, submit, environment={})
     server.start()
     try:
         yield server.advertised_url, server.listeners[0].port

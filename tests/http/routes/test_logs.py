@@ -93,7 +93,7 @@ def test_lines_of_all_workers_are_followed_also_after_a_restart(client: Client, 
 
 
 def test_the_head_of_what_is_followed_ends(client: Client, cluster: RestCluster) -> None:
-    with httpx.Client(timeout=900) as asking:
+    with httpx.Client(timeout=900, verify=False) as asking:
         for path, status, kind in ((LOGS, 200, history.EVENTS), (LOGS.replace("lines", "no"), 404, "application/json")):
             answer = asking.head(f"{client.url}{path}/stream")
             assert (answer.status_code, answer.content) == (status, b"")
@@ -130,7 +130,11 @@ def test_one_user_leaves_streams_to_others(
     (tmp_path / "htpasswd").write_text("".join(f"{user}:{hashed}\n" for user in ("vic", "ada")))
     guard = authentication({"penstock.authentication.htpasswd": str(tmp_path / "htpasswd")}, {})
     app = make_router(lambda request: cluster.submit("one", request), httpx.AsyncClient(verify=False), guard=guard)
-    with serve(app) as url, httpx.Client(base_url=url, timeout=900) as vic, httpx.Client(base_url=url) as ada:
+    with (
+        serve(app) as url,
+        httpx.Client(base_url=url, timeout=900, verify=False) as vic,
+        httpx.Client(base_url=url, verify=False) as ada,
+    ):
         vic.auth, ada.auth = ("vic", "right"), ("ada", "right")
 
         def begin(client: httpx.Client) -> httpx.Response:

@@ -70,7 +70,7 @@ def test_it_can_only_be_read(api: Any, method: str, status: int) -> None:
 
 
 def test_it_can_be_switched_off(cluster: RestCluster) -> None:
-    off = make_router(lambda _: pytest.fail("not called"), httpx.AsyncClient(), page=False)
+    off = make_router(lambda _: pytest.fail("not called"), httpx.AsyncClient(verify=False), page=False)
     assert not any(path.startswith("/ui") for path, _ in off.paths())
     assert "/penstock/v1/principal" in dict(off.paths())
 
@@ -104,7 +104,10 @@ def guarded(tmp_path: Any, cluster: RestCluster) -> Callable[..., httpx.Response
     }
     guard = authentication(config, {})
     app: Any = make_router(
-        lambda request: cluster.submit("one", request), httpx.AsyncClient(), guard=guard, gate=gate(config, guard)
+        lambda request: cluster.submit("one", request),
+        httpx.AsyncClient(verify=False),
+        guard=guard,
+        gate=gate(config, guard),
     )
 
     def get(path: str, user: str | None = None) -> httpx.Response:

@@ -1,7 +1,7 @@
 """Whatever happens to a sink, in whatever order: it puts every record in order, and commits only what it has put.
 
 Fetches, ends of puts, rebalances, pauses, requests of the task, commits and failures of ``pre_commit`` are drawn.
-``PENSTOCK_INTERLEAVINGS=5000`` looks at so many sinks instead of a few.
+``PENSTOCK_TEST_EXAMPLES=5000`` looks at so many sinks instead of a few.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.state import Closing, Idle, Putting, SinkLoopSettings
 from support.tasks.simulated_sink import SimulatedSink, records
 
-SINKS = int(os.environ.get("PENSTOCK_INTERLEAVINGS", "150"))
+SINKS = int(os.environ.get("PENSTOCK_TEST_EXAMPLES", "60"))
 ALL = tuple(TopicPartition("t", number) for number in range(3))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.api.columns import Table
@@ -76,14 +76,12 @@ def repeated(pair: tuple[Schema, list[Any]]) -> list[tuple[Schema, list[Any]]]:
     return [(schema, values), (schema, values[:1] * 3)]
 
 
-@settings(max_examples=40)
 @given(schemas_with_values())
 def test_avro(avro, pair):
     for each in repeated(pair):
         check(avro, *each)
 
 
-@settings(max_examples=20)
 @given(protobuf_schemas_with_values())
 def test_protobuf(nullable_protobuf, pair):
     for each in repeated(pair):
@@ -128,7 +126,6 @@ def test_a_value_that_does_not_fit_is_found_in_a_batch(request, format, schema, 
 ODD = ["", '"', '",', '","', '\\","', "\\", ',"', '"",', "\x1f", "\x7f", "ü", "\U0001f600", "null", "1,2", '",null,"']
 
 
-@settings(max_examples=60)
 @given(st.lists(st.sampled_from(ODD) | st.text(st.characters(exclude_categories=("Cs",)), max_size=6), min_size=1))
 def test_a_table_as_json_is_what_its_rows_are(jsons, texts):
     count = len(texts)

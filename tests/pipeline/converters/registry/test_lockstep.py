@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.api.columns import Table
@@ -77,7 +77,6 @@ def shown(rows: Any) -> str:
     return repr([sorted(row.items()) if isinstance(row, dict) else row for row in rows])
 
 
-@settings(max_examples=15)
 @given(ROWS)
 @pytest.mark.parametrize(
     ("kind", "more"),
@@ -116,7 +115,6 @@ NESTED_ROWS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30)
 @given(st.lists(NESTED_ROWS, min_size=1, max_size=4))
 def test_records_in_records(shared, rows):
     """They are tables in tables, and are printed as lines without being made."""

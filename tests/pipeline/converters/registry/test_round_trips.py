@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from penstock.api.schema import Schema, SchemaType
 from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
@@ -46,7 +46,6 @@ def avro(shared: RegistryDouble) -> RoundTrip:
     return RoundTrip(AvroConverter, shared)
 
 
-@settings(max_examples=50)
 @given(schemas_with_values())
 def test_avro(avro, pair):
     schema, values = pair
@@ -64,14 +63,12 @@ def json_with_numbers(shared: RegistryDouble) -> RoundTrip:
     return RoundTrip(JsonSchemaConverter, shared, **config)
 
 
-@settings(max_examples=50)
 @given(schemas_with_values())
 def test_json_schema(json_schema, pair):
     schema, values = pair
     assert json_schema(schema, values).with_(version=None) == schema
 
 
-@settings(max_examples=20)
 @given(schemas_with_values())
 def test_json_schema_with_decimals_as_numbers_and_validation(json_with_numbers, pair):
     schema, values = pair
@@ -84,7 +81,6 @@ def protobuf(request: pytest.FixtureRequest, shared: RegistryDouble) -> RoundTri
     return RoundTrip(ProtobufConverter, shared, **{request.param: "true"})
 
 
-@settings(max_examples=30)
 @given(protobuf_schemas_with_values())
 def test_protobuf(protobuf, pair):
     """Values only: what is read has tags as parameters, and messages are always optional."""
