@@ -12,7 +12,7 @@ from contextlib import suppress
 import psutil
 
 from faults.broker import FaultyBroker
-from faults.plan import Fault, Plan
+from faults.plan import OF_ORIGINS, Fault, Plan
 from faults.silences import Span
 from soak.cluster import Cluster
 from soak.victims import processes
@@ -31,9 +31,13 @@ class Faults:
         broker: FaultyBroker | None,
         connectors: Sequence[str],
         spared: Sequence[WorkerProcess] = (),
+        of_origin: Callable[[Fault], None] | None = None,
     ) -> None:
-        """``broker`` may be None if the plan has no faults of the broker. Nothing happens to ``spared`` workers."""
+        """``broker`` may be None if the plan has no faults of the broker. Nothing happens to ``spared`` workers.
+        ``of_origin`` carries out the faults of OF_ORIGINS, and returns when each is over.
+        """
         self._cluster, self._broker, self._connectors = cluster, broker, connectors
+        self._of_origin = of_origin
         self._workers = [worker for worker in cluster.workers if worker not in spared]
         self._counts: Counter[str] = Counter()
         self._undoing: list[threading.Thread] = []
@@ -117,6 +121,12 @@ class Faults:
         self._later(0.0, ask)
         return f"restart {name}"
 
+    def _hit_origin(self, fault: Fault) -> str:
+        hit = self._of_origin
+        assert hit is not None, "a fault of an origin needs connectors that have one"
+        self._later(0.0, lambda: hit(fault))
+        return fault.kind
+
     def _victim(self, fault: Fault) -> tuple[psutil.Process | None, str]:
         found = [each for each in processes(self._cluster, fault.process) if each[0] in self._workers]
         if not found:
@@ -166,4 +176,5 @@ _KINDS: dict[str, Callable[[Faults, Fault], str]] = {
     "cut": Faults._cut,
     "reset": Faults._reset,
     "restart": Faults._restart,
+    **dict.fromkeys(OF_ORIGINS, Faults._hit_origin),
 }

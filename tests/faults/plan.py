@@ -19,9 +19,18 @@ KINDS = {
     "cut": "nothing passes between them and the broker for a while",
     "reset": "their connections to the broker are reset",
     "restart": "a connector is restarted with its tasks by REST",
+    "topic": "a mirrored topic is deleted and created again",
+    "slot": "a replication slot of PostgreSQL is dropped, and mostly created again",
+    "file": "the file of a source is replaced by another of its name",
+    "offsets": "a connector is stopped, its offset is set back by REST, and it is resumed",
+    "pause": "a connector is paused for a while by REST",
+    "verbose": "a connector gets a configuration with which its plugin prints and logs without end for a while",
+    "twin": "a process is killed of one of two clusters that have a sink of the same name",
 }
 OF_THE_BROKER = frozenset({"broker-freeze", "broker-kill", "delay", "cut", "reset"})
 """Need a ``faults.broker.FaultyBroker``."""
+OF_ORIGINS = frozenset({"topic", "slot", "file", "offsets", "pause", "verbose", "twin"})
+"""Need the connectors of ``soak.origins``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,16 @@ from typing import Annotated
 import typer
 
 from faults.broker import FaultyBroker
-from faults.plan import KINDS, OF_THE_BROKER, WITH_JARS, Plan
+from faults.plan import KINDS, OF_ORIGINS, OF_THE_BROKER, WITH_JARS, Plan
 from penstock.embedded import Broker
 from soak import churning, killing, querying, sinking, streaming
 from soak import tables as of_tables
 from soak.report import Clock, Outcome, show
 from soak.resources import MOST
+from support.postgres import binaries
+
+SOAKED = ",".join(("kill", *sorted(OF_ORIGINS - (set() if binaries() else {"slot"}))))
+"""Kinds of faults of ``make soak``; those of PostgreSQL where there is one."""
 
 app = typer.Typer(
     add_completion=False,
@@ -60,9 +64,11 @@ def churn(
     minutes: float = 15.0,
     pace: Annotated[float, typer.Option(help="Seconds between two requests of one of three operators.")] = 2.0,
     seed: Seed = 0,
-    kinds: Kinds = "kill",
+    kinds: Kinds = SOAKED,
     between: Between = 20.0,
     freeze: Freeze = 40.0,
+    connectors: Annotated[int, typer.Option(help="How many the operators create, change and delete.")] = 30,
+    workers: Annotated[int, typer.Option(help="How many workers.")] = 3,
     growth: Annotated[
         float,
         typer.Option(
@@ -70,7 +76,7 @@ def churn(
             "the last third of its time than in the second."
         ),
     ] = MOST,
-    exactly_once: Once = False,
+    exactly_once: Once = True,
     bound: Bound = 60.0,
     bootstrap: Bootstrap = "",
     logs: Logs = None,
@@ -78,10 +84,19 @@ def churn(
     """30 connectors are created, changed and deleted while workers, Sparks, tasks and the broker have faults.
 
     In the end all must be as it was asked for, and no process of a worker may have taken more and more memory or file
-    descriptors. Two more connectors send numbers, as in ``kills``.
+    descriptors. Two more connectors send numbers, as in ``kills``, and others have origins that are recreated, offsets
+    that are altered, pauses, plugins that print without end, and a namesake in another cluster.
     """
     plan = _plan(seed, max(1, round(minutes * 60 / between)), kinds, between, freeze, True)
-    wanted = churning.Soak(plan=plan, pace=pace, exactly_once=exactly_once, bound=bound, most=growth)
+    wanted = churning.Soak(
+        plan=plan,
+        pace=pace,
+        connectors=connectors,
+        workers=workers,
+        exactly_once=exactly_once,
+        bound=bound,
+        most=growth,
+    )
     with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
         _end("Soak", churning.run(wanted, running, folder, Clock().say, faulty))
 

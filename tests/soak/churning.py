@@ -1,6 +1,7 @@
 """The soak: 30 connectors are changed without end while two workers, or what is below them, are killed, and if that is
 asked for frozen, and the broker meets with faults. The third worker and what is below it meet with those of the broker
-alone, so that they live for the whole time. No process of any worker may take more and more, see ``resources``.
+alone, so that they live for the whole time. No process of any worker may take more and more, see ``resources``. More
+connectors are there for the faults that hit origins, offsets and neighbours of connectors, see ``origins``.
 
 At the end every connector must be in the state last asked for, every task that should be at work must be, once and with
 its last configuration, and no task may have run twice at any time. Two more connectors are left alone and count, see
@@ -13,6 +14,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,9 +24,10 @@ from faults.plan import Plan
 from faults.silences import Span
 from soak.beats import BeatReader
 from soak.churn import Operator, Wanted, beats_amiss, differences, milliseconds
-from soak.cluster import TO_SETTLE, Cluster
+from soak.cluster import TO_SETTLE, WORKERS, Cluster
 from soak.counting import Counters
 from soak.failures import FailureWatch
+from soak.origins import Origins
 from soak.report import Clock, Outcome
 from soak.resources import MOST, Life, Resources, described, growth
 from support.kafka.client import Kafka
@@ -44,6 +47,7 @@ class Soak:
     plan: Plan
     pace: float = 2.0
     connectors: int = CONNECTORS
+    workers: int = WORKERS
     exactly_once: bool = False
     bound: float = 60.0
     most: float = MOST
@@ -58,17 +62,20 @@ def run(
     support = "enabled" if soak.exactly_once else "disabled"
     clock, through = Clock(), bootstrap if broker is None else broker.proxied
     with (
-        Cluster(through, folder, exactly__once__source__support=support) as cluster,
+        Cluster(through, folder, soak.workers, exactly__once__source__support=support) as cluster,
         BeatReader(bootstrap, topic) as reader,
+        closing(Origins(cluster, bootstrap, folder, soak.plan, soak.exactly_once)) as origins,
     ):
         operators = [Operator(cluster, names[i::OPERATORS], topic, soak.pace) for i in range(OPERATORS)]
         counters = Counters(cluster, bootstrap, soak.exactly_once)
-        faults = Faults(cluster, broker, (), cluster.workers[:1])
-        course = _Course(cluster, reader, operators, counters, soak.connectors, faults, say, folder / "resources.jsonl")
+        faults = Faults(cluster, broker, (), cluster.workers[:1], origins.hit)
+        looks = folder / "resources.jsonl"
+        course = _Course(cluster, reader, operators, counters, origins, soak.connectors, faults, say, looks)
         course.begin()
         course.inflict_all(soak.plan)
         course.end(soak.most)
         say("stopping")
+        of_origins = origins.judge()
     judged = counters.judge(course.watched, faults, soak.bound)
     figures = {
         "seed": str(soak.plan.seed),
@@ -76,8 +83,9 @@ def run(
         "duration": f"{clock.seconds:.0f} s",
         **course.figures,
         **judged.figures,
+        **of_origins.figures,
     }
-    return Outcome(figures, [*course.violations, *judged.violations, *cluster.survivors])
+    return Outcome(figures, [*course.violations, *judged.violations, *of_origins.violations, *cluster.survivors])
 
 
 @dataclass(slots=True)
@@ -88,6 +96,7 @@ class _Course:
     reader: BeatReader
     operators: list[Operator]
     counters: Counters
+    origins: Origins
     connectors: int
     faults: Faults
     say: Callable[[str], None]
@@ -109,6 +118,7 @@ class _Course:
         wrong, seconds = self._settle(self._wanted())
         self.violations += [f"at the start: {sentence}" for sentence in wrong]
         self.counters.begin()
+        self.origins.begin()
         self.say(f"{len(self.cluster.workers)} workers run {self.connectors} connectors after {seconds:.1f} s")
 
     def inflict_all(self, plan: Plan) -> None:
@@ -124,9 +134,10 @@ class _Course:
         finally:
             for operator in self.operators:
                 operator.stop()
-            self.failures = watch.stop()
+            self.failures = [each for each in watch.stop() if not self.origins.expected(each)]
             self.lives = resources.stop()
         self.violations += self.counters.wait_for_progress()
+        self.violations += self.origins.end()
         self.watched = (begun, time.time())
         self.violations += [str(operator.failure) for operator in self.operators if operator.failure]
 
@@ -179,7 +190,7 @@ class _Course:
         """What is not as asked for in the end, and after how many seconds that was known."""
         clock = Clock()
         while True:
-            apart = self.counters.topics
+            apart = {*self.counters.topics, *self.origins.names}
             wrong = [each for worker in self.cluster.workers for each in differences(worker, wanted, apart)]
             if not wrong or clock.seconds > TO_SETTLE:
                 return wrong, clock.seconds

@@ -7,8 +7,10 @@ from which it can be seen what was lost, doubled or out of order.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
+import threading
 import time
 import uuid
 from collections.abc import Mapping
@@ -17,6 +19,8 @@ from typing import ClassVar
 from penstock.api.connector import ExactlyOnceSupport, SourceConnector
 from penstock.api.record import SourceRecord
 from penstock.api.source import SourceTask
+
+log = logging.getLogger(__name__)
 
 __all__ = ["Beats", "Counting"]
 
@@ -99,6 +103,8 @@ class CountingTask(Paced):
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
         self._topic, self._topic_partitions = config["topic"], int(config["topic.partitions"])
+        if loud := float(config.get("loud.seconds", "0")):
+            threading.Thread(target=_print, args=(time.monotonic() + loud,), daemon=True).start()
         self._next = {}
         for source in map(int, config["sources"].split(",")):
             offset = self.context.offset_reader.offset({"source": source})
@@ -119,6 +125,14 @@ class CountingTask(Paced):
             source_partition={"source": source},
             source_offset={"next": number + 1},
         )
+
+
+def _print(until: float) -> None:
+    """Print and log as many lines as possible."""
+    while time.monotonic() < until:
+        for number in range(100):
+            print(f"a line of a plugin that prints without end, number {number}", flush=True)
+            log.warning("A line of a plugin that logs without end, number %d", number)
 
 
 class Counting(SourceConnector):

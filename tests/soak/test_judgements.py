@@ -15,6 +15,7 @@ import pytest
 from soak.beats import Runs
 from soak.churn import Wanted, beats_amiss
 from soak.feeder import Feeder
+from soak.origins import jumps
 from soak.progress import ProgressWatch
 from soak.resources import MOST, Life, Resources, Sample, described, growth
 from soak.tally import Tally, amiss
@@ -95,6 +96,23 @@ def test_what_has_become_of_numbers(found: Tally, end: int, once: list[str], at_
 
 def test_a_source_partition_that_never_arrived_is_lost() -> None:
     assert amiss({}, {4: 2}, exactly_once=True) == ["source partition 4: numbers from 0 to 1 are lost"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "rewinds", "wrong"),
+    [
+        ([0, 1, 2, 3], [], []),
+        ([0, 1, 2, 1, 2, 3], [1], []),
+        ([0, 1, 2, 0, 1], [2, 0], []),
+        ([0, 1, 2, 1, 2], [], ["1 came after 2, and nobody has asked for it"]),
+        ([0, 1, 1, 2], [], ["1 came after 1, and nobody has asked for it"]),
+        ([0, 1, 3], [1], ["3 came after 1, and nobody has asked for it"]),
+        ([0, 1, 2, 1, 2, 1], [1], ["1 came after 2, and nobody has asked for it"]),
+    ],
+    ids=["right", "altered", "altered twice", "again", "twice", "lost", "again after it was altered"],
+)
+def test_what_has_become_of_offsets_that_were_altered(numbers: list[int], rewinds: list[int], wrong: list[str]) -> None:
+    assert jumps(numbers, rewinds) == wrong
 
 
 def test_a_feeder_whose_broker_never_comes_back_can_be_given_up() -> None:

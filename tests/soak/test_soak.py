@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from faults.broker import FaultyBroker
-from faults.plan import PROCESSES, Plan
+from faults.plan import OF_ORIGINS, PROCESSES, Plan
 from soak import churning, killing, sinking, tables
 from support.machine import missing
 from support.postgres import binaries
@@ -47,6 +47,20 @@ def test_numbers_arrive_once_and_in_order_whatever_is_killed_frozen_or_cut_off(t
         outcome = killing.run(test, broker.bootstrap, tmp_path, print, broker)
     assert outcome.violations == []
     assert outcome.figures["numbers lost"] == 0
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", sorted(OF_ORIGINS))
+def test_nothing_is_lost_or_doubled_though_an_origin_or_an_offset_changes(
+    bootstrap: str, tmp_path: Path, kind: str
+) -> None:
+    if kind == "slot" and binaries() is None:
+        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
+    plan = Plan(seed=11, number=2, kinds=(kind,), between=4.0)
+    soak = churning.Soak(plan=plan, connectors=6, workers=2, exactly_once=True, bound=BOUND)
+    outcome = churning.run(soak, bootstrap, tmp_path, print)
+    assert outcome.violations == []
+    assert outcome.figures["faults"] == f"2 {kind}"
 
 
 @pytest.mark.soak
