@@ -84,6 +84,12 @@ class MariaDb:
             said=script,
         )
 
+    def session(self) -> subprocess.Popen[str]:
+        """Runs the statements that are written to its standard input, in a connection of its own."""
+        socket = f"--socket={self._folder}/socket"
+        command = ["mariadb", "--no-defaults", socket, "-uroot", "-NB", "--unbuffered", "app"]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", **self._as)  # type: ignore[call-overload, no-any-return]
+
     def _answers(self) -> bool:
         try:
             return self.execute("SELECT 1", database="") == "1\n"

@@ -56,7 +56,8 @@ class Bench:
         kept = safe.keep(texts([url]))
         place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
         driver = self.dialect.driver if driver is None else driver
-        self.connections = entry.connections(*place, driver, connection.attempts, connection.backoff)
+        statements = self.list([]), self.list(self.dialect.opening)
+        self.connections = entry.connections(*place, driver, connection.attempts, connection.backoff, *statements)
         self.database = entry.database(self.connections)
 
     def list(self, values: Sequence[Any]) -> Any:
@@ -143,7 +144,10 @@ class Joined(JdbcJava):
         settings = [connection.url, *(text for pair in connection.properties.items() for text in pair)]
         kept = safe.keep(texts(settings))
         place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
-        self.connections = entry.connections(*place, connection.dialect.driver, connection.attempts, connection.backoff)
+        statements = self.list([]), self.list(connection.dialect.opening)
+        self.connections = entry.connections(
+            *place, connection.dialect.driver, connection.attempts, connection.backoff, *statements
+        )
 
 
 class Looks:

@@ -73,6 +73,10 @@ class Dialect:
     """The types of columns, as the driver names them, to which values have to be cast."""
     not_finite: ClassVar[Mapping[str, str]] = {}
     """SQL of the values of ``NOT_FINITE`` that columns of floating-point numbers can hold."""
+    opening: ClassVar[tuple[str, ...]] = ()
+    """Statements for each new session, of which one that fails is left out: other servers speak the protocol, too."""
+    sink_opening: ClassVar[tuple[str, ...]] = ()
+    """Statements for each new session of a sink."""
     single_writer: ClassVar[bool] = False
     """Whether only one connection can write at a time."""
 

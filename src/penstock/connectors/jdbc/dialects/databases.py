@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from penstock.connectors.jdbc import sql_errors
 from penstock.connectors.jdbc.columns import ColumnKind, SinkColumn
@@ -22,6 +23,11 @@ class PostgreSql(Dialect):
     # One INSERT of many rows can't change a row twice (21000): of such a batch each row is written alone.
     errors = sql_errors.POSTGRESQL
     insert_properties = {"reWriteBatchedInserts": "true"}
+    # A statement that waits for a lock looks whether its client is still there (PostgreSQL 14 and later).
+    opening: ClassVar[tuple[str, ...]] = (
+        "SELECT CASE WHEN current_setting('client_connection_check_interval', true) = '0' "
+        "THEN set_config('client_connection_check_interval', '2000', false) END",
+    )
     copied = {
         **dict.fromkeys((ColumnKind.INT8, ColumnKind.INT16, ColumnKind.INT32, ColumnKind.INT64), _WHOLE),
         ColumnKind.FLOAT32: frozenset({"float4"}),
@@ -103,6 +109,7 @@ class Sqlite(PostgreSql):
     subprotocols = ("sqlite",)
     driver = "org.sqlite.JDBC"
     errors = sql_errors.SQLITE
+    opening = ()
     insert_properties = {}
     read_properties = {}
     copied = {}
@@ -151,6 +158,8 @@ class MySql(Dialect):
     driver = "org.mariadb.jdbc.Driver"
     quotes = ("`", "`")
     texts = frozenset({"uuid"})
+    # Otherwise a server whose sql_mode is not strict cuts values to what fits into their columns.
+    sink_opening = ("SET SESSION sql_mode = CONCAT_WS(',', NULLIF(@@SESSION.sql_mode, ''), 'STRICT_ALL_TABLES')",)
     read_properties = {"useServerPrepStmts": "true"}  # otherwise FLOAT comes as text of six digits
     errors = sql_errors.MYSQL
     no_table_codes = frozenset({1146})

@@ -35,9 +35,15 @@ class JdbcJava:
     """The Java half in one session, with the jar of a driver. Raises ConnectError if it can't be compiled."""
 
     def __init__(
-        self, session: SparkSession, connection: Connection, drivers: str, plugin_path: Sequence[str], safe: Safe
+        self,
+        session: SparkSession,
+        connection: Connection,
+        drivers: str,
+        plugin_path: Sequence[str],
+        safe: Safe,
+        opening: Sequence[str] = (),
     ) -> None:
-        """``drivers``: the worker's setting ``penstock.jdbc.drivers``."""
+        """``drivers``: the worker's setting ``penstock.jdbc.drivers``; ``opening``: statements for each new session."""
         self._session, self._connection = session, connection
         for jar in (our_jar(), *driver_jars(connection.driver, drivers, plugin_path)):
             session.sql(f"ADD JAR '{jar}'")
@@ -52,7 +58,8 @@ class JdbcJava:
         kept = safe.keep(texts(settings))
         place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
         driver = "" if connection.driver is None else connection.driver.driver
-        self.connections = self.entry.connections(*place, driver, connection.attempts, connection.backoff)
+        statements = self.list(opening), self.list(connection.dialect.opening)
+        self.connections = self.entry.connections(*place, driver, connection.attempts, connection.backoff, *statements)
 
     def list(self, values: Sequence[Any]) -> Any:
         made = self._gateway.jvm.java.util.ArrayList()

@@ -11,11 +11,13 @@ import java.util.List;
 /** A connection for what a source asks beside rows: which tables there are, their columns, how far they go. Called by
     Python in Spark's driver. */
 public final class Catalog implements AutoCloseable {
+    private final Session session;
     private final Connection connection;
     private final Reading.Zones zones;
 
     Catalog(Connections connections, String zone) throws SQLException {
-        connection = connections.open();
+        session = connections.open();
+        connection = session.connection;
         connection.setAutoCommit(true);
         zones = new Reading.Zones(zone);
     }
@@ -23,6 +25,7 @@ public final class Catalog implements AutoCloseable {
     /** Catalog, schema and name of each table; empty where there is none. */
     public List<String> tables(String catalog, String schema, List<String> types) throws SQLException {
         List<String> found = new ArrayList<>();
+        session.works();
         try (ResultSet rows =
                 connection.getMetaData().getTables(catalog, schema, "%", types.toArray(new String[0]))) {
             while (rows.next()) {
@@ -31,36 +34,45 @@ public final class Catalog implements AutoCloseable {
                     found.add(text == null ? "" : text);
                 }
             }
+        } finally {
+            session.rests();
         }
         return found;
     }
 
     /** The columns of a query's result, see Query.columns. */
     public List<String> columns(String sql) throws SQLException {
+        session.works();
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             ResultSetMetaData known = statement.getMetaData();
             if (known != null && known.getColumnCount() > 0) return Query.columns(known);
             statement.setMaxRows(1);
-            try (ResultSet rows = statement.executeQuery()) {
+            try (ResultSet rows = session.runs(statement).executeQuery()) {
                 return Query.columns(rows.getMetaData());
             }
+        } finally {
+            session.rests();
         }
     }
 
     /** The columns of the primary key, in no order. */
     public List<String> key(String catalog, String schema, String table) throws SQLException {
         List<String> found = new ArrayList<>();
+        session.works();
         try (ResultSet rows = connection.getMetaData().getPrimaryKeys(nulled(catalog), nulled(schema), table)) {
             while (rows.next()) found.add(rows.getString("COLUMN_NAME"));
+        } finally {
+            session.rests();
         }
         return found;
     }
 
     /** The only row of a result; {@code kinds} has a letter for each column, N or T, as in Query. */
     public List<String> row(String sql, List<String> parameters, String kinds) throws SQLException {
+        session.works();
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             new Query(sql, parameters).bind(statement, zones);
-            try (ResultSet rows = statement.executeQuery()) {
+            try (ResultSet rows = session.runs(statement).executeQuery()) {
                 List<String> found = new ArrayList<>();
                 if (!rows.next()) return found;
                 for (int i = 0; i < kinds.length(); i++) {
@@ -68,32 +80,40 @@ public final class Catalog implements AutoCloseable {
                 }
                 return found;
             }
+        } finally {
+            session.rests();
         }
     }
 
     /** The first column of a result; {@code kind}: N or T, as in Query. */
     public List<String> parameters(String sql, String kind) throws SQLException {
+        session.works();
         try (PreparedStatement statement = connection.prepareStatement(sql);
-                ResultSet rows = statement.executeQuery()) {
+                ResultSet rows = session.runs(statement).executeQuery()) {
             List<String> found = new ArrayList<>();
             while (rows.next()) found.add(Query.parameter(rows, 1, kind.charAt(0), zones));
             return found;
+        } finally {
+            session.rests();
         }
     }
 
     /** The first column of a result. */
     public List<String> texts(String sql) throws SQLException {
+        session.works();
         try (PreparedStatement statement = connection.prepareStatement(sql);
-                ResultSet rows = statement.executeQuery()) {
+                ResultSet rows = session.runs(statement).executeQuery()) {
             List<String> found = new ArrayList<>();
             while (rows.next()) found.add(rows.getString(1));
             return found;
+        } finally {
+            session.rests();
         }
     }
 
     @Override
     public void close() throws SQLException {
-        connection.close();
+        session.close();
     }
 
     private static String nulled(String text) {

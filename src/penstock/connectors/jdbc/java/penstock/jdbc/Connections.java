@@ -5,6 +5,8 @@ import java.io.Serializable;
 import java.sql.Connection;
 import java.sql.Driver;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
 import java.util.ServiceLoader;
@@ -19,16 +21,28 @@ public final class Connections implements Serializable {
     private final String driver;
     private final int attempts;
     private final long backoff;
+    private final List<String> required;
+    private final List<String> attempted;
     private transient volatile List<String> settings;
 
-    Connections(Reference reference, String driver, int attempts, long backoff) {
+    /** {@code required} and {@code attempted}: statements for each new session; of the latter one that fails is left out. */
+    Connections(
+            Reference reference,
+            String driver,
+            int attempts,
+            long backoff,
+            List<String> required,
+            List<String> attempted) {
         this.reference = reference;
         this.driver = driver;
         this.attempts = attempts;
         this.backoff = backoff;
+        this.required = new ArrayList<>(required);
+        this.attempted = new ArrayList<>(attempted);
     }
 
-    public Connection open() throws SQLException {
+    /** Opens a session, which ends with the task that calls this. */
+    Session open() throws SQLException {
         for (int attempt = 1; ; attempt++) {
             try {
                 List<String> found = settings();
@@ -38,11 +52,36 @@ public final class Connections implements Serializable {
                 Chosen chosen = driver(url);
                 Connection connection = chosen.driver.connect(chosen.url, given);
                 if (connection == null) throw new SQLException("The driver does not take this kind of URL", "08001");
-                return connection;
+                Session session = Session.of(connection, reference);
+                try {
+                    begin(session);
+                    return session;
+                } catch (SQLException | RuntimeException error) {
+                    session.close();
+                    throw error;
+                }
             } catch (SQLException error) {
                 if (attempt >= attempts) throw error;
                 pause();
             }
+        }
+    }
+
+    private void begin(Session session) throws SQLException {
+        for (String sql : attempted) {
+            try {
+                execute(session, sql);
+            } catch (SQLException other) {
+                // A server that does not have it; one that has, may want to forget the failure.
+                if (!session.connection.getAutoCommit()) session.connection.rollback();
+            }
+        }
+        for (String sql : required) execute(session, sql);
+    }
+
+    private static void execute(Session session, String sql) throws SQLException {
+        try (Statement statement = session.connection.createStatement()) {
+            session.runs(statement).execute(sql);
         }
     }
 

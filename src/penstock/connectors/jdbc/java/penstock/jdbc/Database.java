@@ -11,16 +11,20 @@ import java.util.List;
 
 /** A connection for what is not rows: tables and their columns. Called by Python in Spark's driver. */
 public final class Database implements AutoCloseable {
+    private final Session session;
     private final Connection connection;
 
     public Database(Connections connections) throws SQLException {
-        connection = connections.open();
+        session = connections.open();
+        connection = session.connection;
         connection.setAutoCommit(true);
     }
 
     /** The names of the columns of a query's result, each followed by the name of its type. */
     public List<String> columns(String query) throws SQLException {
-        try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery(query)) {
+        session.works();
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = session.runs(statement).executeQuery(query)) {
             ResultSetMetaData found = rows.getMetaData();
             List<String> names = new ArrayList<>();
             for (int i = 1; i <= found.getColumnCount(); i++) {
@@ -28,30 +32,38 @@ public final class Database implements AutoCloseable {
                 names.add(found.getColumnTypeName(i));
             }
             return names;
+        } finally {
+            session.rests();
         }
     }
 
     public void execute(String sql) throws SQLException {
+        session.works();
         try (Statement statement = connection.createStatement()) {
-            statement.execute(sql);
+            session.runs(statement).execute(sql);
+        } finally {
+            session.rests();
         }
     }
 
     /** All values of a small result as text, row by row. */
     public List<String> values(String query, List<String> parameters) throws SQLException {
+        session.works();
         try (PreparedStatement statement = connection.prepareStatement(query)) {
             for (int i = 0; i < parameters.size(); i++) statement.setString(i + 1, parameters.get(i));
-            try (ResultSet rows = statement.executeQuery()) {
+            try (ResultSet rows = session.runs(statement).executeQuery()) {
                 List<String> values = new ArrayList<>();
                 int width = rows.getMetaData().getColumnCount();
                 while (rows.next()) for (int i = 1; i <= width; i++) values.add(rows.getString(i));
                 return values;
             }
+        } finally {
+            session.rests();
         }
     }
 
     @Override
     public void close() throws SQLException {
-        connection.close();
+        session.close();
     }
 }

@@ -7,8 +7,17 @@ import java.util.List;
 public final class Entry {
     /** The safe has the URL, and the properties: name, value, name, value and so on. */
     public Connections connections(
-            String host, int port, String fingerprint, String key, String driver, int attempts, long backoff) {
-        return new Connections(new Reference(host, port, fingerprint, key), driver, attempts, backoff);
+            String host,
+            int port,
+            String fingerprint,
+            String key,
+            String driver,
+            int attempts,
+            long backoff,
+            List<String> required,
+            List<String> attempted) {
+        Reference reference = new Reference(host, port, fingerprint, key);
+        return new Connections(reference, driver, attempts, backoff, required, attempted);
     }
 
     public Database database(Connections connections) throws SQLException {

@@ -1,7 +1,6 @@
 package penstock.jdbc;
 
 import java.io.Serializable;
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -30,10 +29,10 @@ public final class Ledger implements Serializable {
     /** What the table has of one partition; {@code next}: the offset after the last record of this batch in it. */
     record Entry(boolean exists, long batch, long stored, long next) {}
 
-    Entry read(Connection connection, String topic, int partition) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(select)) {
+    Entry read(Session session, String topic, int partition) throws SQLException {
+        try (PreparedStatement statement = session.connection.prepareStatement(select)) {
             place(statement, 1, topic, partition);
-            try (ResultSet rows = statement.executeQuery()) {
+            try (ResultSet rows = session.runs(statement).executeQuery()) {
                 if (!rows.next()) return new Entry(false, 0, 0, 0);
                 String known = rows.getString(1);
                 long number = rows.getLong(2);
@@ -47,8 +46,8 @@ public final class Ledger implements Serializable {
         }
     }
 
-    void write(Connection connection, String topic, int partition, Entry before, long next) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(before.exists ? update : insert)) {
+    void write(Session session, String topic, int partition, Entry before, long next) throws SQLException {
+        try (PreparedStatement statement = session.connection.prepareStatement(before.exists ? update : insert)) {
             statement.setString(1, epoch);
             statement.setLong(2, batch);
             statement.setLong(3, next);
@@ -57,7 +56,7 @@ public final class Ledger implements Serializable {
                 statement.setLong(7, before.batch);
                 statement.setLong(8, before.stored);
             }
-            if (statement.executeUpdate() != 1) throw new SQLException("Another run writes this batch", CONFLICT);
+            if (session.runs(statement).executeUpdate() != 1) throw new SQLException("Another run writes this batch", CONFLICT);
         } catch (SQLException error) {
             if (before.exists) throw error;
             throw new SQLException("Another run may write this batch: " + error.getMessage(), CONFLICT, error);

@@ -91,8 +91,9 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
     }
 
     private Iterator<Row> rows(Query query) throws SQLException {
-        Connection connection = connections.open();
-        TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> close(connection));
+        Session session = connections.open();
+        Connection connection = session.connection;
+        TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> close(session));
         if (isolation >= 0) connection.setTransactionIsolation(isolation);
         // PostgreSQL's driver fetches part by part in transactions only.
         connection.setAutoCommit(false);
@@ -102,16 +103,16 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
         statement.setFetchSize(streams ? Integer.MIN_VALUE : fetchSize);
         Reading.Zones zones = new Reading.Zones(zone);
         query.bind(statement, zones);
-        ResultSet rows = statement.executeQuery();
+        ResultSet rows = session.runs(statement).executeQuery();
         if (!Query.labels(rows.getMetaData()).equals(labels)) {
             throw new IllegalStateException("penstock: the columns have changed");
         }
         return new Rows(rows, zones);
     }
 
-    private static void close(Connection connection) {
-        try (connection) {
-            connection.rollback();
+    private static void close(Session session) {
+        try (session) {
+            session.connection.rollback();
         } catch (SQLException ignored) {
             // It is lost, and with it its transaction.
         }

@@ -4,7 +4,6 @@ import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
 import java.util.TreeSet;
-import java.sql.Connection;
 import java.sql.SQLException;
 import org.apache.spark.api.java.function.ForeachPartitionFunction;
 import org.apache.spark.sql.Dataset;
@@ -56,16 +55,16 @@ public final class PartitionWriter implements ForeachPartitionFunction<Row> {
     @Override
     public void call(Iterator<Row> rows) throws SQLException {
         if (!rows.hasNext()) return;
-        Connection connection = begun();
+        Session session = begun();
         try {
-            Transaction transaction = new Transaction(this, connection);
+            Transaction transaction = new Transaction(this, session);
             try {
                 // What Spark raises for a row that it makes passes as it is.
                 while (rows.hasNext()) add(transaction, rows.next());
                 finish(transaction);
             } catch (SQLException | RuntimeException error) {
                 try {
-                    connection.rollback();
+                    session.connection.rollback();
                 } catch (SQLException ignored) {
                     // The connection is lost, and with it the transaction.
                 }
@@ -73,18 +72,18 @@ public final class PartitionWriter implements ForeachPartitionFunction<Row> {
             }
         } finally {
             try {
-                connection.close();
+                session.close();
             } catch (SQLException ignored) {
                 // The transaction has ended before.
             }
         }
     }
 
-    private Connection begun() throws SQLException {
+    private Session begun() throws SQLException {
         try {
-            Connection connection = connections.open();
-            connection.setAutoCommit(false);
-            return connection;
+            Session session = connections.open();
+            session.connection.setAutoCommit(false);
+            return session;
         } catch (SQLException | RuntimeException | LinkageError error) {
             throw Plain.of(error);
         }

@@ -4,6 +4,7 @@ import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.Serializable;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -38,20 +39,37 @@ final class Reference implements Serializable {
         this.key = HexFormat.of().parseHex(key);
     }
 
+    /** Its identity: two copies have the same. */
+    String name() {
+        return HexFormat.of().formatHex(key);
+    }
+
+    /** Whether the driver still knows this; null if it does not answer. */
+    Boolean knows(int milliseconds) {
+        try {
+            fetched(milliseconds);
+            return true;
+        } catch (ConnectException closed) {
+            return false;
+        } catch (IOException error) {
+            return error.getCause() instanceof EOFException ? false : null;
+        }
+    }
+
     List<String> texts() throws IOException {
         for (int attempt = 1; ; attempt++) {
             try {
-                return fetched();
+                return fetched(MILLISECONDS);
             } catch (IOException error) {
                 if (attempt >= ATTEMPTS) throw error;
             }
         }
     }
 
-    private List<String> fetched() throws IOException {
+    private List<String> fetched(int milliseconds) throws IOException {
         try (Socket plain = new Socket()) {
-            plain.connect(new InetSocketAddress(host, port), MILLISECONDS);
-            plain.setSoTimeout(MILLISECONDS);
+            plain.connect(new InetSocketAddress(host, port), milliseconds);
+            plain.setSoTimeout(milliseconds);
             try (SSLSocket socket = (SSLSocket) context().getSocketFactory().createSocket(plain, host, port, true)) {
                 socket.getOutputStream().write(key);
                 DataInputStream in = new DataInputStream(socket.getInputStream());

@@ -19,6 +19,7 @@ final class Transaction {
     private record Place(String topic, int partition) {}
 
     private final PartitionWriter writer;
+    private final Session session;
     private final Connection connection;
     private final Map<Place, Ledger.Entry> entries = new LinkedHashMap<>();
     private final Map<Place, Long> next = new LinkedHashMap<>();
@@ -31,9 +32,10 @@ final class Transaction {
     private int shape = -1;
     private long written;
 
-    Transaction(PartitionWriter writer, Connection connection) {
+    Transaction(PartitionWriter writer, Session session) {
         this.writer = writer;
-        this.connection = connection;
+        this.session = session;
+        connection = session.connection;
     }
 
     void add(Row row) throws SQLException {
@@ -42,7 +44,7 @@ final class Transaction {
         if (writer.ledger != null) {
             Ledger.Entry entry = entries.get(place);
             if (entry == null) {
-                entry = writer.ledger.read(connection, place.topic, place.partition);
+                entry = writer.ledger.read(session, place.topic, place.partition);
                 entries.put(place, entry);
             }
             if (offset < entry.next()) return;
@@ -65,7 +67,7 @@ final class Transaction {
         if (writer.ledger != null)
             for (Map.Entry<Place, Long> each : next.entrySet())
                 writer.ledger.write(
-                        connection, each.getKey().topic, each.getKey().partition, entries.get(each.getKey()), each.getValue());
+                        session, each.getKey().topic, each.getKey().partition, entries.get(each.getKey()), each.getValue());
         for (PreparedStatement statement : statements.values()) statement.close();
         writer.connections.confirm();
         connection.commit();
@@ -111,6 +113,7 @@ final class Transaction {
     private void copy(List<Row> part) throws SQLException {
         Shape its = writer.shapes.get(shape);
         try (CopyText text = copyText) {
+            session.runs(null);
             text.begin(connection, its.copy);
             for (Row row : part) {
                 its.write(text, row.getStruct(FIRST + shape));
@@ -132,7 +135,7 @@ final class Transaction {
                 its.bind(statement, row.getStruct(FIRST + shape));
                 statement.addBatch();
             }
-            statement.executeBatch();
+            session.runs(statement).executeBatch();
         } catch (SQLException | RuntimeException error) {
             // No rows wait for the next batch; a lost connection has none either.
             try {

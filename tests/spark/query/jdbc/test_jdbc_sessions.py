@@ -1,0 +1,220 @@
+"""What is left in a database of a task that has ended while its statement waited: nothing, within seconds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from penstock.core.model.tasks import SparkDied, SparkReady
+from support.kafka.client import Kafka
+from support.mariadb import MariaDb
+from support.postgres import Postgres
+from support.spark.host import Hosted
+from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource, Query
+from support.tasks.runs import eventually
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+END_SECONDS = 10.0
+"""How long a session may be there after its task was told to end."""
+GRACE = 1.0
+"""Seconds in which a task may end by itself."""
+MORE = {"auto.evolve": "true"}
+
+
+class Server:
+    """What a test does with a database server, and the sessions that drivers have there."""
+
+    def __init__(self, server: Postgres | MariaDb) -> None:
+        self.server = server
+        self.url = server.url
+
+    def execute(self, sql: str) -> None:
+        self.server.execute(sql)
+
+    def sessions(self) -> list[list[str]]:
+        """Sessions of JDBC, with what each does."""
+        if isinstance(self.server, Postgres):
+            return self.server.rows(
+                "SELECT pid, state, wait_event, left(query, 80) FROM pg_stat_activity "
+                "WHERE application_name LIKE '%JDBC%'"
+            )
+        return self.server.rows(
+            "SELECT id, command, state, LEFT(info, 80) FROM information_schema.processlist WHERE host LIKE '127.%'"
+        )
+
+    def waiting(self, what: str) -> bool:
+        """Return whether a session waits in such a statement."""
+        return any(
+            what.casefold() in each[-1].casefold() and each[-2] not in ("", "NULL", "ClientRead", "DataFileRead")
+            for each in self.sessions()
+        )
+
+    @contextmanager
+    def locked(self, table: str) -> Iterator[None]:
+        """Hold a lock under which the table can't be read or changed."""
+        lock = f"BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n"
+        if isinstance(self.server, MariaDb):
+            lock = f"LOCK TABLES {table} WRITE; SELECT 'locked';\n"
+        with self.server.session() as session:
+            assert session.stdin is not None
+            assert session.stdout is not None
+            session.stdin.write(lock)
+            session.stdin.flush()
+            while session.stdout.readline().strip() != "locked":
+                pass
+            try:
+                yield
+            finally:
+                session.kill()
+
+
+@pytest.fixture(params=["postgres", "mariadb"])
+def server(request: pytest.FixtureRequest) -> Server:
+    return Server(request.getfixturevalue(request.param))
+
+
+def ends_in_time(query: Query, sessions: Callable[[], object]) -> None:
+    """Stop the task, whose session works on, and see the session end."""
+    assert sessions()
+    begun = time.monotonic()
+    query.stop(patience=GRACE)
+    while found := sessions():
+        assert time.monotonic() < begun + END_SECONDS, f"{found} are still there"
+        time.sleep(0.1)
+
+
+def test_rows_that_wait_for_a_lock_end_with_their_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
+    server.execute("DROP TABLE IF EXISTS held; CREATE TABLE held (id INT PRIMARY KEY, name VARCHAR(20));")
+    with JdbcSink(spark, kafka, server.url, **{"table.name.format": "held"}) as one:
+        one.add([ID, NAME], {"id": 0, "name": "n"})
+        one.start()
+        one.written(1)  # the columns are known
+        with server.locked("held"):
+            one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(1, 10)))
+            eventually(lambda: one.fine() and server.waiting("held"), SECONDS)
+            ends_in_time(one, server.sessions)
+        one.start()
+        one.written(10)
+
+
+def test_a_row_that_another_transaction_locks_ends_with_its_task(spark: Hosted, kafka: Kafka, mariadb: MariaDb) -> None:
+    server = Server(mariadb)
+    server.execute("DROP TABLE IF EXISTS rowed; CREATE TABLE rowed (id INT PRIMARY KEY, name TEXT) ENGINE=InnoDB;")
+    settings = {"table.name.format": "rowed", "insert.mode": "upsert", "pk.mode": "record_key"}
+    with JdbcSink(spark, kafka, server.url, **settings) as one, mariadb.session() as session:
+        assert session.stdin is not None
+        assert session.stdout is not None
+        session.stdin.write("BEGIN; INSERT INTO rowed VALUES (1, 'mine'); SELECT 'there';\n")
+        session.stdin.flush()
+        assert session.stdout.readline() == "there\n"
+        one.add([ID, NAME], {"id": 1, "name": "n"})
+        one.start()
+        eventually(lambda: one.fine() and server.waiting("rowed"), SECONDS)
+        ends_in_time(one, server.sessions)
+        session.kill()
+
+
+def test_a_change_of_a_table_that_waits_ends_with_its_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
+    server.execute("DROP TABLE IF EXISTS grown; CREATE TABLE grown (id INT PRIMARY KEY);")
+    with JdbcSink(spark, kafka, server.url, **MORE, **{"table.name.format": "grown"}) as one:
+        one.start()
+        with server.locked("grown"):
+            one.add([ID, NAME], {"id": 2, "name": "n"})
+            eventually(lambda: one.fine() and server.waiting("grown"), SECONDS)
+            ends_in_time(one, server.sessions)
+
+
+SLOW = {"postgres": "SELECT 1 AS id FROM pg_sleep(3600)", "mariadb": "SELECT SLEEP(3600) AS id"}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_query_that_runs_ends_with_its_task(
+    spark: Hosted, kafka: Kafka, request: pytest.FixtureRequest, name: str
+) -> None:
+    server = Server(request.getfixturevalue(name))
+    with JdbcSource(spark, kafka, server.url, mode="bulk", query=SLOW[name]) as one:
+        one.start()
+        eventually(lambda: one.fine() and server.waiting("sleep"), SECONDS)
+        ends_in_time(one, server.sessions)
+
+
+def test_a_look_that_waits_for_a_lock_ends_with_its_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
+    server.execute("DROP TABLE IF EXISTS seen; CREATE TABLE seen (id INT NOT NULL PRIMARY KEY);")
+    settings = {"mode": "incrementing", "incrementing.column.name": "id", "table.whitelist": "seen"}
+    with JdbcSource(spark, kafka, server.url, **settings) as one, server.locked("seen"):
+        one.start()
+        eventually(lambda: one.fine() and server.waiting("seen"), SECONDS)
+        ends_in_time(one, server.sessions)
+
+
+def opened(spark: Hosted, file: Path) -> bool:
+    """Return whether Spark's Java has a file open."""
+    assert spark.query_driver is not None
+    process = psutil.Process(spark.query_driver.java_id)
+    return any(each.path == str(file) for each in process.open_files())
+
+
+def test_rows_that_wait_for_the_lock_of_a_file_end_with_their_task(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    file = tmp_path / "held.db"
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("CREATE TABLE held (id INTEGER PRIMARY KEY, name TEXT)")
+    settings = {"table.name.format": "held", "connection.busy_timeout": "3600000"}
+    with JdbcSink(spark, kafka, f"jdbc:sqlite:{file}", **settings) as one:
+        other.execute("BEGIN EXCLUSIVE")
+        one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(10)))
+        one.start()
+        eventually(lambda: one.fine() and opened(spark, file), SECONDS)
+        ends_in_time(one, lambda: opened(spark, file))
+        other.execute("ROLLBACK")
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("ROLLBACK")
+        one.start()
+        one.written(10)
+
+
+def test_a_query_of_a_file_that_runs_ends_with_its_task(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    file = tmp_path / "long.db"
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("CREATE TABLE n (i INTEGER)")
+    other.executemany("INSERT INTO n VALUES (?)", [(i,) for i in range(1000)])
+    query = "SELECT count(*) AS id FROM n a, n b, n c, n d WHERE a.i + b.i + c.i + d.i < 0"
+    with JdbcSource(spark, kafka, f"jdbc:sqlite:{file}", mode="bulk", query=query) as one:
+        one.start()
+        eventually(lambda: one.fine() and opened(spark, file), SECONDS)
+        ends_in_time(one, lambda: opened(spark, file))
+
+
+@pytest.mark.parametrize("killed", ["python", "java"])
+def test_rows_that_wait_for_a_lock_end_when_spark_is_killed(
+    spark: Hosted, kafka: Kafka, postgres: Postgres, killed: str
+) -> None:
+    server = Server(postgres)
+    server.execute("DROP TABLE IF EXISTS died; CREATE TABLE died (id INT PRIMARY KEY, name TEXT);")
+    with JdbcSink(spark, kafka, server.url, **{"table.name.format": "died"}) as one:
+        one.add([ID, NAME], {"id": 0, "name": "n"})
+        one.start()
+        one.written(1)
+        with server.locked("died"):
+            one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(1, 10)))
+            eventually(lambda: one.fine() and server.waiting("died"), SECONDS)
+            driver = spark.query_driver
+            assert driver is not None
+            begun = time.monotonic()
+            os.kill(driver.process_id if killed == "python" else driver.java_id or 0, signal.SIGKILL)
+            while found := server.sessions():
+                assert time.monotonic() < begun + END_SECONDS, f"{found} are still there"
+                time.sleep(0.1)
+            one.ended()
+            spark.events.until(SparkDied)
+            spark.events.until(SparkReady)
+        one.start()
+        one.written(10)
