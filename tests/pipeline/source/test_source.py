@@ -162,6 +162,32 @@ def test_a_poll_that_may_be_tried_again_is(kafka: Kafka, bootstrap: str, topic: 
     assert run.host.states == ["running"]
 
 
+def test_a_poll_that_is_tried_again_shows_in_the_figures_and_is_logged_once_as_long_as_its_error_stays_the_same(
+    kafka: Kafka, bootstrap: str, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors, goes_on = iter(["away"] * 20 + ["full"] * 20), threading.Event()
+
+    def poll(self: Any) -> Any:
+        for reason in errors:
+            raise RetriableError(reason)
+        return list(records(topic, "a")) if goes_on.is_set() else again()
+
+    def again() -> Any:
+        raise RetriableError("full")
+
+    with TaskRun(scripted(poll=poll), bootstrap, {}) as run:
+        eventually(lambda: run.host.reported.get("penstock-retrying") == 1.0)
+        full = "org.apache.kafka.connect.errors.RetriableException: full"
+        eventually(lambda: run.host.reported.get("penstock-last-error") == full)
+        goes_on.set()
+        eventually(lambda: run.host.reported["penstock-retrying"] == 0.0)
+    said = [record for record in caplog.records if "Will retry operation" in record.getMessage()]
+    assert [str((record.exc_info or (None, ""))[1]) for record in said if record.levelname == "WARNING"] == [
+        "away",
+        "full",
+    ]
+
+
 def test_a_failing_start_fails_the_task_which_is_stopped(bootstrap: str) -> None:
     stopped: list[int] = []
 

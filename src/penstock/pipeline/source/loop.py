@@ -33,6 +33,7 @@ from penstock.values.repeated import distinct
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.1
+RETRYING = "penstock-retrying"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,8 @@ class SourceLoop:
     topics: TargetTopics
     hooks: RuntimeHooks = field(init=False)
     _polls: LongPolls | None = field(init=False)
+    _retry: str | None = field(init=False, default=None)
+    """The error after which something is tried again; None if there is none."""
 
     def __post_init__(self) -> None:
         self.hooks = hooks_of(self.task)
@@ -112,6 +115,7 @@ class SourceLoop:
 
     def _run(self) -> None:
         control, metrics = self.runtime.control, self.runtime.metrics
+        metrics.put(RETRYING, 0.0)
         while not control.stopping or (self.hooks.awaited and not control.aborted):
             if control.pausing and (control.aborted or not self.hooks.begun):
                 self._pause()
@@ -183,11 +187,27 @@ class SourceLoop:
             poll = self.hooks.poll_begun
         try:
             with control.calls.entered("poll"), nullcontext() if self._polls is None else self._polls.polling():
-                return poll()
+                polled = poll()
         except RetriableError as e:
-            log.warning("Failed to poll records from SourceTask. Will retry operation.", exc_info=True)
-            self.runtime.metrics.survived(e)
+            level = logging.WARNING if self._retries(e) else logging.DEBUG
+            log.log(level, "Failed to poll records from SourceTask. Will retry operation.", exc_info=True)
             return None
+        if polled is not None or not self.hooks.begun:
+            self._works()
+        return polled
+
+    def _retries(self, error: RetriableError) -> bool:
+        """Count and report an error after which something is tried again; return whether it is another than before."""
+        before, self._retry = self._retry, str(error)
+        metrics = self.runtime.metrics
+        metrics.survived(error)
+        metrics.put(RETRYING, 1.0)
+        return self._retry != before
+
+    def _works(self) -> None:
+        if self._retry is not None:
+            self._retry = None
+            self.runtime.metrics.put(RETRYING, 0.0)
 
     def _process(self, part: Batch) -> None:
         """Transform, convert and send; raises what ended it after the records before the failed one were sent."""
@@ -223,9 +243,11 @@ class SourceLoop:
         while True:
             try:
                 self.topics.ensure(topics)
+                self._works()
                 return
             except RetriableError as error:
-                log.warning("Failed to send records. Backing off before retrying", exc_info=True)
+                log.warning("Failed to send records. Backing off before retrying", exc_info=self._retries(error))
+                self.runtime.metrics.tick(time.monotonic())
                 if self.runtime.control.halted.wait(RETRY_SECONDS):
                     raise StoppedError("The task was stopped while its topics were to be created") from error
 

@@ -162,7 +162,7 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "offset-commit-failure-percentage": "The share of offset commits that failed, from 0 to 1",
         **_restarts("task"),
         "penstock-stalled": "1 while the task waits too long for its plugin (penstock.task.stalled.after.ms), else 0",
-        "penstock-retrying": "Sinks: 1 while put is to get the same records again after a RetriableError, else 0",
+        "penstock-retrying": "1 while the task tries again after an error that passes, else 0",
         "penstock-records-behind": "Records between the task's position and the ends of what it reads",
         "penstock-seconds-behind": "Sinks: the age of the record at the task's position; sources: what they report",
         "penstock-newest-record-timestamp": "Sources: the timestamp of the newest record, in milliseconds since 1970",

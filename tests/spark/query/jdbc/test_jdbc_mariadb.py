@@ -177,3 +177,21 @@ def test_a_table_that_is_created_has_the_defaults_of_texts(spark: Hosted, kafka:
         one.written(1)
     mariadb.execute("INSERT INTO defaulted (id) VALUES (2)")
     assert mariadb.rows("SELECT HEX(kind) FROM defaulted WHERE id = 2") == [[text.encode().hex().upper()]]
+
+
+def test_a_text_that_is_too_long_is_refused_though_the_server_would_cut_it(
+    spark: Hosted, kafka: Kafka, mariadb: MariaDb
+) -> None:
+    mariadb.execute("SET GLOBAL sql_mode = ''; CREATE TABLE cut (id INT PRIMARY KEY, name VARCHAR(3))")
+    try:
+        letters = kafka.create_topic()
+        settings = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters}
+        settings |= {"errors.deadletterqueue.topic.replication.factor": "1", "table.name.format": "cut"}
+        with JdbcSink(spark, kafka, mariadb.url, **settings) as one:
+            one.add([ID, NAME], *({"id": i, "name": name} for i, name in enumerate(("abc", "abcd", "ab"))))
+            one.start()
+            one.written(3)
+        assert mariadb.rows("SELECT * FROM cut ORDER BY id") == [["0", "abc"], ["2", "ab"]]
+        assert [json.loads(value or b"")["payload"]["name"] for value in kafka.values(letters)] == ["abcd"]
+    finally:
+        mariadb.execute("SET GLOBAL sql_mode = DEFAULT")

@@ -93,14 +93,14 @@ def ends_in_time(query: Query, sessions: Callable[[], object]) -> None:
 
 
 def test_rows_that_wait_for_a_lock_end_with_their_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
-    server.execute("DROP TABLE IF EXISTS held; CREATE TABLE held (id INT PRIMARY KEY, name VARCHAR(20));")
-    with JdbcSink(spark, kafka, server.url, **{"table.name.format": "held"}) as one:
+    server.execute("DROP TABLE IF EXISTS halted; CREATE TABLE halted (id INT PRIMARY KEY, name VARCHAR(20));")
+    with JdbcSink(spark, kafka, server.url, **{"table.name.format": "halted"}) as one:
         one.add([ID, NAME], {"id": 0, "name": "n"})
         one.start()
         one.written(1)  # the columns are known
-        with server.locked("held"):
+        with server.locked("halted"):
             one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(1, 10)))
-            eventually(lambda: one.fine() and server.waiting("held"), SECONDS)
+            eventually(lambda: one.fine() and server.waiting("halted"), SECONDS)
             ends_in_time(one, server.sessions)
         one.start()
         one.written(10)
@@ -124,12 +124,12 @@ def test_a_row_that_another_transaction_locks_ends_with_its_task(spark: Hosted, 
 
 
 def test_a_change_of_a_table_that_waits_ends_with_its_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
-    server.execute("DROP TABLE IF EXISTS grown; CREATE TABLE grown (id INT PRIMARY KEY);")
-    with JdbcSink(spark, kafka, server.url, **MORE, **{"table.name.format": "grown"}) as one:
+    server.execute("DROP TABLE IF EXISTS widened; CREATE TABLE widened (id INT PRIMARY KEY);")
+    with JdbcSink(spark, kafka, server.url, **MORE, **{"table.name.format": "widened"}) as one:
         one.start()
-        with server.locked("grown"):
+        with server.locked("widened"):
             one.add([ID, NAME], {"id": 2, "name": "n"})
-            eventually(lambda: one.fine() and server.waiting("grown"), SECONDS)
+            eventually(lambda: one.fine() and server.waiting("widened"), SECONDS)
             ends_in_time(one, server.sessions)
 
 
@@ -164,10 +164,10 @@ def opened(spark: Hosted, file: Path) -> bool:
 
 
 def test_rows_that_wait_for_the_lock_of_a_file_end_with_their_task(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
-    file = tmp_path / "held.db"
+    file = tmp_path / "halted.db"
     other = sqlite3.connect(file, isolation_level=None)
-    other.execute("CREATE TABLE held (id INTEGER PRIMARY KEY, name TEXT)")
-    settings = {"table.name.format": "held", "connection.busy_timeout": "3600000"}
+    other.execute("CREATE TABLE halted (id INTEGER PRIMARY KEY, name TEXT)")
+    settings = {"table.name.format": "halted", "connection.busy_timeout": "3600000"}
     with JdbcSink(spark, kafka, f"jdbc:sqlite:{file}", **settings) as one:
         other.execute("BEGIN EXCLUSIVE")
         one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(10)))

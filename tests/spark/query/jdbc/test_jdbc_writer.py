@@ -47,7 +47,8 @@ def test_tables_of_earlier_batches_are_not_needed_after_an_error() -> None:
     column = SinkColumn("id", ColumnKind.INT32, RecordPart.VALUE, "id")
     writer: Any = Writer(RowShape("dropped", (column,)), RowShape("kept", (column,)))
     version = BatchVersion("e", 1)
-    with pytest.raises(ConnectError, match="started again"):
+    with pytest.raises(ConnectError, match="started again") as caught:
         writer.write(Records(), version, lambda: None)
+    assert caught.value.__cause__ is None
     writer.write(Records(), version, lambda: None)
     assert writer.prepared == [["dropped", "kept"], [], ["kept"]]

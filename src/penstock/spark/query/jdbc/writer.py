@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock.api.errors import ConnectError
 from penstock.api.query import BatchVersion
@@ -64,7 +64,8 @@ class JdbcWriter:
         self._tolerates = ErrorSettings.of(connector).tolerate
         self._sink = folder_name(*owner)
         drivers = spec.worker_config.get("penstock.jdbc.drivers", "")
-        self._java = JdbcJava(session, settings.connection, drivers, spec.plugin_path, safe)
+        opening = settings.connection.dialect.sink_opening
+        self._java = JdbcJava(session, settings.connection, drivers, spec.plugin_path, safe, opening)
         self._tables = SinkTables(self._java, settings)
         self._ledger = LedgerStatements.of(settings.connection.dialect, settings.ledger) if settings.ledger else None
         self._totals = session.sparkContext.accumulator(PassTotals(), SumOf())
@@ -78,7 +79,7 @@ class JdbcWriter:
         try:
             return later_of(version, self._tables.ledger(self._ledger, self._sink))
         except Exception as error:
-            raise self._raised(error) from error
+            self._raise(error)
 
     def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
         """Write a batch, see ``SinkWriter.write``; called again after a failure, it continues where the batch was."""
@@ -96,7 +97,7 @@ class JdbcWriter:
                 self._tables.forget()
                 # Of tables that may have been altered or dropped since, unless records of this batch still need them.
                 self._shapes = []
-                raise self._raised(error) from error
+                self._raise(error)
             if stops is None:
                 continue
             if not stops.starts:
@@ -178,6 +179,13 @@ class JdbcWriter:
         records.mapInArrow(rows, "value STRING").write.format("noop").mode("overwrite").save()
         progress.totals.add(self._totals.value.batch)
         progress.letters = {}
+
+    def _raise(self, error: Exception) -> NoReturn:
+        """Raise what ``_raised`` returns. Its cause is the one that it has, such as the database's own error."""
+        raised = self._raised(error)
+        if raised is error:
+            raise error
+        raise raised from raised.__cause__ or error
 
     def _raised(self, error: Exception) -> Exception:
         """Return the error to raise: one that ends the task, or one of a database that may recover."""

@@ -28,8 +28,11 @@ class RetryReport:
     logs: bool = False
     """Whether the last failure differs from the one before, and so is to be logged."""
 
-    def failed(self, error: BaseException, delay: float, allowed_by: str) -> str | None:
-        """Return the sentence for the status, or None if it says what matters already; ``delay`` in seconds."""
+    def failed(self, error: BaseException, delay: float, allowed_by: str | None) -> str | None:
+        """Return the sentence for the status, or None if it says what matters already.
+
+        ``delay``: seconds to the next attempt. ``allowed_by``: the setting that says how long; None: there is no limit.
+        """
         cause, now, today = str(error), time.monotonic(), time.time()
         self.logs = cause != self.cause
         if not self.cause:
@@ -39,7 +42,8 @@ class RetryReport:
             return None
         self.reported = now
         times = f"since {_instant(today - (now - self.since))}, next at {_instant(today + delay)}"
-        return f"{cause.rstrip('.')}. Retrying for as long as {allowed_by} allows, {times}"
+        limit = "" if allowed_by is None else f" for as long as {allowed_by} allows"
+        return f"{cause.rstrip('.')}. Retrying{limit}, {times}"
 
     def over(self) -> float | None:
         """Return how long it has retried, in seconds, or None if there was no failure."""

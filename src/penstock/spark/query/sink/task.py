@@ -151,6 +151,9 @@ def _run(
     retry, gaps = RetryReport(), Gaps(str(id), metrics, spec.connector_config.get(ON_DATA_LOSS, "").strip() == "fail")
     shown: str | None = None
 
+    # Of brokers that are away, while the query waits for its next start.
+    away, waiting = RetryReport(), False
+
     def degraded() -> str | None:
         return "; ".join(each for each in (group.unfenced, gaps.reason()) if each is not None) or None
 
@@ -170,7 +173,10 @@ def _run(
     query = SinkQuery(str(id), source, writer, control, report)
 
     def measure() -> None:
-        metrics.put("penstock-retrying", float(retries.failing))
+        if not waiting and (seconds := away.over()) is not None:
+            log.info("The query of %s runs again after retrying for %.0f s", id, seconds)
+            host.running(degraded())
+        metrics.put("penstock-retrying", float(waiting or retries.failing))
         query.measure()
 
     metrics.before_report = measure
@@ -194,9 +200,14 @@ def _run(
                 reason = "No heartbeat of the worker has come for so long that another run may have begun"
                 raise TaskFencedError(reason) from error
             if passes(error):
-                log.warning("The query of %s has ended; starting it again in %g s: %s", id, patience, error)
+                status, waiting = away.failed(error, patience, None), True
+                if away.logs:
+                    log.warning("The query of %s has ended; starting it again in %g s: %s", id, patience, error)
                 metrics.survived(error)
+                if status is not None:
+                    host.running(status)
                 _wait(control, metrics, patience)
+                waiting = False
                 patience = min(patience * 2, MAX_PATIENCE)
             elif isinstance(error, NotWrittenError) and (delay := retries.after(time.monotonic())) is not None:
                 status = retry.failed(error, delay, retries.allowed_by)

@@ -24,8 +24,9 @@ from penstock.connectors.jdbc.source.settings import BOUNDARY, JdbcSourceSetting
 from penstock.connectors.jdbc.source.tables import SourceTable, check_names
 from penstock.core.model.tasks import TaskId
 from penstock.pipeline.chain import Resolve
+from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.offsets import SourceTaskOffsets
-from penstock.pipeline.source.task import run_source_task
+from penstock.pipeline.source.task import SourceContext, run_source_task
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
 from penstock.spark.query.jdbc.java import JdbcJava, refused
 from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
@@ -57,7 +58,7 @@ def run_jdbc_source(
 ) -> None:
     """Run the task until it is stopped, see ``run_source_query``."""
     connector = {**spec.connector_config, BOUNDARY: "connector"}
-    with Safe(str(session.sparkContext.getConf().get("spark.driver.host"))) as safe:
+    with Safe(str(session.sparkContext.getConf().get("spark.driver.host")), control.may_write) as safe:
         task = JdbcSource(spec, session, safe, entered, host.running)
         try:
             run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
@@ -94,6 +95,8 @@ class JdbcSource(SourceTask):
         self._failures = 0
         """How often in a row the tables could not be listed; a ``ReadSource`` counts its own failures."""
         self._retry, self._running = RetryReport(), running
+        self._metrics: Metrics | None = None
+        """None in a preview."""
         self._stopped = False
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -101,6 +104,7 @@ class JdbcSource(SourceTask):
         offsets = self.context.offset_reader
         assert isinstance(offsets, SourceTaskOffsets)
         self._offsets = offsets
+        self._metrics = self.context.metrics if isinstance(self.context, SourceContext) else None
         self._session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(settings.batch_rows))
         drivers = self._spec.worker_config.get("penstock.jdbc.drivers", "")
         self._java = JdbcJava(self._session, settings.connection, drivers, self._spec.plugin_path, self._safe)
@@ -270,6 +274,13 @@ class JdbcSource(SourceTask):
         if (seconds := self._retry.over()) is not None:
             log.info("%s reads again after retrying for %.0f s", self._id, seconds)
             self._running(None)
+            self._measure(0.0)
+
+    def _measure(self, retrying: float, error: Exception | None = None) -> None:
+        if self._metrics is not None:
+            self._metrics.put("penstock-retrying", retrying)
+            if error is not None:
+                self._metrics.survived(error)
 
     def _failed(self, error: Exception) -> None:
         """Read again later, from the position on. Raises what ends the task."""
@@ -304,6 +315,7 @@ class JdbcSource(SourceTask):
         failure = ConnectError(f"{what} could not be read: {error}")
         if (status := self._retry.failed(failure, self._settings.interval, "query.retry.attempts")) is not None:
             self._running(status)
+        self._measure(1.0, failure)
         if self._retry.logs:
             log.warning(
                 "%s; retrying in %g s, as long as query.retry.attempts allows", failure, self._settings.interval
