@@ -17,6 +17,7 @@ from penstock import api
 from penstock.api.testing import contract
 from penstock.commands._reference import SettingReference
 from penstock.http.openapi.document import OPERATIONS
+from penstock.pipeline.converters.registry.mapping.type_table import FORMATS
 from penstock.plugins import Plugins
 from penstock.wire.messages import MessageCodec
 from penstock.worker.monitoring.prometheus_text import described, full_name
@@ -122,6 +123,13 @@ def test_every_recorded_call_is_in_the_reference(site: Path) -> None:
     calls = {name for states in modes.values() for cells in states.values() for name in cells}
     assert len(calls) > 20
     assert [each for each in (*calls, "Where it differs here") if each not in shown] == []
+
+
+def test_every_type_of_the_registrys_formats_is_in_the_reference(site: Path) -> None:
+    shown = text(site / "reference" / "registry-types" / "index.html")
+    assert [format for format in FORMATS if format not in shown] == []
+    assert [row for rows in FORMATS.values() for row in rows if row.foreign not in shown] == []
+    assert "0 to 4294967295" in shown
 
 
 def test_lines_of_the_log_are_in_the_reference(site: Path) -> None:

@@ -32,6 +32,7 @@ AVRO = {
     "tree": record(("inner", {"type": "array", "items": "R"})),
     "empty": record(("items", {"type": "array", "items": EMPTY})),
     "map": record(("items", {"type": "map", "values": "long"})),
+    "int": record(("id", "int"), ("day", {"type": "array", "items": "int"})),
     "top": "bytes",
     "array": json.dumps({"type": "array", "items": "long"}),
 }
@@ -54,6 +55,8 @@ PAYLOADS: dict[str, tuple[str, str, bytes]] = {
     "a length without an end": ("AVRO", AVRO["plain"], b"\2" + ENDLESS),
     "a list of many levels": ("AVRO", AVRO["list"], b"\2\2" * 500_000 + b"\2\0"),
     "a tree of many levels": ("AVRO", AVRO["tree"], b"\2" * 500_000 + b"\0" * 500_000),
+    "an int of more than 32 bits": ("AVRO", AVRO["int"], b"\x80\x80\x80\x80\x80\x40\0"),
+    "an int of more than 32 bits in an array": ("AVRO", AVRO["int"], b"\2\2\x80\x80\x80\x80\x80\x40\0"),
     "many items without a byte": ("AVRO", AVRO["empty"], POSITIVE + b"\0"),
     "many items in a negative block": ("AVRO", AVRO["empty"], MANY + b"\0\0"),
     "many entries that are not there": ("AVRO", AVRO["map"], POSITIVE + b"\2a\2"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.schema import Schema, SchemaType
+from penstock.pipeline.converters.registry.mapping.type_table import AVRO, written_as
 
 NAMESPACE = "io.confluent.connect.avro"
 DEFAULT_NAME = "ConnectDefault"
@@ -30,17 +31,7 @@ GENERALIZED_UNION = "org.apache.kafka.connect.data.Union"
 GENERALIZED_ENUM = "org.apache.kafka.connect.data.Enum"
 UNION_PREFIX = "connect_union_"
 
-AVRO_KINDS = {
-    SchemaType.INT32: "int",
-    SchemaType.INT64: "long",
-    SchemaType.FLOAT32: "float",
-    SchemaType.FLOAT64: "double",
-    SchemaType.BOOLEAN: "boolean",
-    SchemaType.STRING: "string",
-    SchemaType.BYTES: "bytes",
-    SchemaType.ARRAY: "array",
-    SchemaType.MAP: "map",
-}
+AVRO_KINDS = {**written_as(AVRO), SchemaType.ARRAY: "array", SchemaType.MAP: "map"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def reader(
     The functions raise an exception for bytes that are no such value. What follows the value is ignored unless it is to
     go ``to_the_end``.
     """
-    change = read_anything if schema is None else _Compiler(java).change(read_as or avro, schema)
+    change = read_anything if schema is None else _Compiler(java, strict=True).change(read_as or avro, schema)
     if read_as is not None:
         change = _both(resolution(avro, read_as), change)
     if avro.kind == "bytes":
@@ -90,8 +90,9 @@ def _both(first: Change | None, second: Change | None) -> Change | None:
 class _Compiler:
     """Compiles the changes that values of one schema need; None is none."""
 
-    def __init__(self, java: bool) -> None:
-        self._java = java
+    def __init__(self, java: bool, strict: bool = False) -> None:
+        """``strict``: fastavro reads, which takes an ``int`` of any size; Java's reader does not."""
+        self._java, self._strict = java, strict
         self._records: dict[int, list[Any]] = {}
         """The functions of records that are being compiled, by identity of the schema; empty until there is one."""
 
@@ -110,6 +111,8 @@ class _Compiler:
         match schema.type:
             case SchemaType.INT8 | SchemaType.INT16:
                 return integer(schema, self._java)
+            case SchemaType.INT32 if self._strict:
+                return _of_32_bits
             case SchemaType.ARRAY:
                 return self._array(avro, schema)
             case SchemaType.MAP:
@@ -209,6 +212,12 @@ class _Compiler:
 
         holder.append(record)
         return record
+
+
+def _of_32_bits(number: int) -> int:
+    if -(1 << 31) <= number < 1 << 31:
+        return number
+    raise SerializationError(f"Invalid int encoding: {number}")
 
 
 def _same(value: Any) -> Any:

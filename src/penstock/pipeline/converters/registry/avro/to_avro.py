@@ -8,10 +8,7 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import (
-    DATE_NAME,
     DECIMAL_NAME,
-    TIME_NAME,
-    TIMESTAMP_NAME,
     RecursiveSchema,
     Schema,
     SchemaType,
@@ -49,15 +46,12 @@ from penstock.pipeline.converters.registry.avro.schema.model import (
     valid_default,
 )
 from penstock.pipeline.converters.registry.mapping.names import full_name, scrubbed, split
+from penstock.pipeline.converters.registry.mapping.type_table import AVRO, logical_names
 from penstock.values.logical import scale
 
 log = logging.getLogger(__name__)
 
-_LOGICAL = {
-    DATE_NAME.lower(): "date",
-    TIME_NAME.lower(): "time-millis",
-    TIMESTAMP_NAME.lower(): "timestamp-millis",
-}
+_LOGICAL = {name.lower(): kind for name, kind in logical_names(AVRO).items() if name != DECIMAL_NAME}
 
 
 def to_avro(schema: Schema | None, options: AvroOptions) -> AvroType:

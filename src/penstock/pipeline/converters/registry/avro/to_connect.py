@@ -31,16 +31,12 @@ from penstock.pipeline.converters.registry.avro.options import (
 )
 from penstock.pipeline.converters.registry.avro.schema.model import AvroField, AvroType
 from penstock.pipeline.converters.registry.mapping.schemas import SchemaParts
+from penstock.pipeline.converters.registry.mapping.type_table import AVRO, marked, read_as
 
 log = logging.getLogger(__name__)
 
-_PLAIN = {
-    "boolean": SchemaType.BOOLEAN,
-    "double": SchemaType.FLOAT64,
-    "float": SchemaType.FLOAT32,
-    "string": SchemaType.STRING,
-}
-_SMALL = {"int8": SchemaType.INT8, "int16": SchemaType.INT16}
+_PLAIN = read_as(AVRO)
+_SMALL = marked(AVRO, "int")
 
 
 class ToConnect:

@@ -27,12 +27,10 @@ from penstock.pipeline.converters.registry.json_schema.options import (
     is_union,
 )
 from penstock.pipeline.converters.registry.json_schema.writer import ValueWriter
+from penstock.pipeline.converters.registry.mapping.type_table import JSON_SCHEMA, written_as
 from penstock.pipeline.converters.registry.mapping.variant import is_variant
 
-_NUMBERS = {
-    **dict.fromkeys((SchemaType.INT8, SchemaType.INT16, SchemaType.INT32, SchemaType.INT64), "integer"),
-    **dict.fromkeys((SchemaType.FLOAT32, SchemaType.FLOAT64), "number"),
-}
+_NUMBERS = {kind: name for kind, name in written_as(JSON_SCHEMA).items() if name in ("integer", "number")}
 
 _FIRST = ("type", "enum")
 _SHORTEST = Decimal("0.001")

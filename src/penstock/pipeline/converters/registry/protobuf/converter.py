@@ -116,7 +116,7 @@ class ProtobufConverter(RegistryConverter):
 
     def writer(self, schema: Schema | None, target: RegisteredSchema) -> FormatWriter:
         assert schema is not None
-        return ProtobufWriter(self.options, schema, target.parsed.descriptor, self._class_of)
+        return ProtobufWriter(self.options, schema, target.parsed.descriptor, self._class_of, is_java(self.settings))
 
     def conflicts(self, reader: RegisteredSchema, writer: RegisteredSchema) -> list[str]:
         return conflicts(reader.parsed.descriptor, writer.parsed.descriptor)

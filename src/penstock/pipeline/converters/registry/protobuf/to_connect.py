@@ -5,18 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.api.errors import DataError
-from penstock.api.schema import DATE, TIME, TIMESTAMP, RecursiveSchema, Schema, SchemaType, decimal
+from penstock.api.schema import (
+    DATE,
+    DATE_NAME,
+    TIME,
+    TIME_NAME,
+    TIMESTAMP,
+    TIMESTAMP_NAME,
+    RecursiveSchema,
+    Schema,
+    SchemaType,
+    decimal,
+)
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.mapping.schemas import SchemaParts
+from penstock.pipeline.converters.registry.mapping.type_table import PROTOBUF, logical_names, marked, read_as
 from penstock.pipeline.converters.registry.protobuf.files import field_proto
 from penstock.pipeline.converters.registry.protobuf.options import (
-    DATE_TYPE,
     DECIMAL_TYPE,
     ENTRY,
     GENERALIZED_UNION,
     TAG,
-    TIME_TYPE,
-    TIMESTAMP_TYPE,
     TYPE,
     UNION,
     WRAPPER,
@@ -25,15 +34,10 @@ from penstock.pipeline.converters.registry.protobuf.options import (
     map_name,
 )
 
-_SCALARS = {
-    "TYPE_FLOAT": SchemaType.FLOAT32, "TYPE_DOUBLE": SchemaType.FLOAT64, "TYPE_BOOL": SchemaType.BOOLEAN,
-    "TYPE_STRING": SchemaType.STRING, "TYPE_BYTES": SchemaType.BYTES,
-    **dict.fromkeys(("TYPE_INT32", "TYPE_SINT32", "TYPE_SFIXED32"), SchemaType.INT32),
-    **dict.fromkeys(("TYPE_UINT32", "TYPE_FIXED32", "TYPE_INT64", "TYPE_UINT64", "TYPE_SINT64", "TYPE_FIXED64",
-                     "TYPE_SFIXED64"), SchemaType.INT64),
-}  # fmt: skip
-_LOGICAL = {DATE_TYPE: DATE, TIME_TYPE: TIME, TIMESTAMP_TYPE: TIMESTAMP}
-_SMALL = {"int8": SchemaType.INT8, "int16": SchemaType.INT16}
+_SCALARS = {f"TYPE_{name.upper()}": kind for name, kind in read_as(PROTOBUF).items()}
+_SCHEMAS = {DATE_NAME: DATE, TIME_NAME: TIME, TIMESTAMP_NAME: TIMESTAMP}
+_LOGICAL = {name: _SCHEMAS[logical] for logical, name in logical_names(PROTOBUF).items() if logical in _SCHEMAS}
+_SMALL = marked(PROTOBUF, "int32")
 
 
 class MessageSchemas:

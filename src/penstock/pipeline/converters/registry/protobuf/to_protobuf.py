@@ -8,6 +8,7 @@ from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.mapping.names import split
+from penstock.pipeline.converters.registry.mapping.type_table import PROTOBUF, written_as
 from penstock.pipeline.converters.registry.protobuf.files import WRAPPERS
 from penstock.pipeline.converters.registry.protobuf.options import (
     DATE_TYPE,
@@ -35,12 +36,8 @@ _LOGICAL = {
     TIME_NAME: (TIME_TYPE, "google/type/timeofday.proto"),
     TIMESTAMP_NAME: (TIMESTAMP_TYPE, "google/protobuf/timestamp.proto"),
 }
-_SCALARS = {
-    SchemaType.INT8: ("int32", "Int32"), SchemaType.INT16: ("int32", "Int32"), SchemaType.INT32: ("int32", "Int32"),
-    SchemaType.INT64: ("int64", "Int64"), SchemaType.FLOAT32: ("float", "Float"),
-    SchemaType.FLOAT64: ("double", "Double"), SchemaType.BOOLEAN: ("bool", "Bool"),
-    SchemaType.STRING: ("string", "String"), SchemaType.BYTES: ("bytes", "Bytes"),
-}  # fmt: skip
+_SCALARS = {kind: (name, name.capitalize()) for kind, name in written_as(PROTOBUF).items()}
+"""The names of scalars, and those with which the names of wrappers begin."""
 _UNSIGNED = {"uint32": "UInt32", "fixed32": "UInt32", "uint64": "UInt64", "fixed64": "UInt64"}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
-from penstock.pipeline.converters.coercion import mismatch
+from penstock.pipeline.converters.coercion import CoercionError, mismatch
 from penstock.pipeline.converters.registry.mapping.pieces import joined
 from penstock.pipeline.converters.registry.mapping.schemas import BITS, KINDS
 from penstock.pipeline.converters.registry.protobuf.column_writer import column_writer
@@ -30,14 +30,24 @@ from penstock.values.logical import bytes_of, millis_since
 
 Change = Callable[[Any], Any]
 _KINDS: dict[SchemaType, type] = {**KINDS, SchemaType.FLOAT32: float}
+_UNSIGNED_BITS = {4: 64, 6: 64, 7: 32, 13: 32}
+"""Bits of the fields without a sign, by the numbers of ``FieldDescriptorProto.Type``."""
 log = logging.getLogger(__name__)
 
 
 class ProtobufWriter:
     """Writes values of one Connect schema as one message of a pool."""
 
-    def __init__(self, options: ProtobufOptions, schema: Schema, message: Any, class_of: Callable[[Any], Any]) -> None:
-        self._options, self._class_of = options, class_of
+    def __init__(
+        self,
+        options: ProtobufOptions,
+        schema: Schema,
+        message: Any,
+        class_of: Callable[[Any], Any],
+        java: bool = False,
+    ) -> None:
+        """``java``: whether integers that an unsigned field cannot hold are wrapped, in place of an error."""
+        self._options, self._class_of, self._java = options, class_of, java
         self._compiled: dict[tuple[int, str], list[Change]] = {}
         if schema.type is SchemaType.STRUCT:
             self._write = self._struct(schema, message)
@@ -160,7 +170,8 @@ class ProtobufWriter:
         if kind is None:
             raise DataError(f"A {schema.type.name} can't be the Protobuf field {field.full_name}")
         limit = 1 << BITS.get(schema.type, 0)
-        shift = (1 << 64) if kind is int and field.type in (4, 6) else (1 << 32) if field.type in (7, 13) else 0
+        unsigned = _UNSIGNED_BITS.get(field.type, 0) if kind is int else 0
+        above, java = 1 << unsigned, self._java
 
         is_integer = kind is int
 
@@ -170,8 +181,13 @@ class ProtobufWriter:
             if is_integer:
                 if not -limit <= value < limit:
                     raise mismatch(schema, value)
-                if shift:  # unsigned
-                    return value % shift
+                if unsigned and not 0 <= value < above:
+                    if java:
+                        return value % above
+                    raise CoercionError(
+                        f"is {value}, which the unsigned Protobuf field {field.full_name} cannot hold: "
+                        f"expected 0 to {above - 1}"
+                    )
             return value
 
         return check
