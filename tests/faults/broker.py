@@ -72,6 +72,10 @@ class FaultyBroker:
         self.thaw()
         self._stack.close()
 
+    @property
+    def running(self) -> bool:
+        return self._broker.running
+
     def freeze(self) -> None:
         """Waits for it if it is just being started."""
         with self._starting:
