@@ -26,6 +26,14 @@ from penstock.connectors.dlt.columns import column_of, stream_of
         ({"data_type": "decimal", "nullable": False}, "-12345678901234567890.5", s.decimal(9), None),
         ({"data_type": "wei", "nullable": False}, str(1 << 200), s.decimal(0), Decimal(1 << 200)),
         ({"data_type": "date", "nullable": False}, "2026-01-02", s.DATE, dt.date(2026, 1, 2)),
+        *(
+            ({"data_type": "date", "nullable": False}, day, s.DATE, dt.date.fromisoformat(day))
+            for day in ("0001-01-01", "1582-10-04", "1582-10-10", "1582-10-15", "9999-12-31")
+        ),
+        *(
+            ({"data_type": "timestamp", "nullable": False}, at, s.TIMESTAMP, dt.datetime.fromisoformat(at))
+            for at in ("0001-01-01T00:00:00Z", "1582-10-10T00:00:00Z", "9999-12-31T23:59:59.999Z")
+        ),
         ({"data_type": "time", "nullable": False}, "01:02:03.004000", s.TIME, dt.time(1, 2, 3, 4000)),
         (
             {"data_type": "timestamp", "nullable": False},
@@ -52,6 +60,8 @@ def test_dlt_types_have_schemas(column: dict[str, Any], written: Any, schema: s.
     [
         ({"data_type": "bigint"}, 1 << 63, "no integer of 64 bits"),
         ({"data_type": "date"}, "soon", "a value of type str is no date"),
+        ({"data_type": "timestamp"}, "0001-01-01T00:00:00+01:00", "is no timestamp"),
+        ({"data_type": "time"}, "01:02:03+02:00", "is no time without a zone"),
         ({"data_type": "binary"}, "é", "is no Base64"),
         ({"data_type": "decimal", "scale": 2}, "0.125", "more than 2 digits after the point: give the column another"),
         ({"data_type": "decimal", "scale": 2}, "NaN", "no finite number"),

@@ -118,6 +118,19 @@ def test_records_without_usable_keys_are_refused(
         (s.BYTES, b"ab", {"type": ["string"], "contentEncoding": "base64"}, '"YWI="'),
         (s.decimal(3), Decimal("12345678901234567890.120"), {"type": ["number"]}, "12345678901234567890.120"),
         (s.DATE, dt.date(2020, 1, 2), {"type": ["string"], "format": "date"}, '"2020-01-02"'),
+        *(
+            (s.DATE, dt.date.fromisoformat(day), {"type": ["string"], "format": "date"}, f'"{day}"')
+            for day in ("0001-01-01", "1582-10-04", "1582-10-10", "1582-10-15", "9999-12-31")
+        ),
+        *(
+            (
+                s.TIMESTAMP,
+                dt.datetime.fromisoformat(at),
+                {"type": ["string"], "format": "date-time"},
+                f'"{at}"',
+            )
+            for at in ("0001-01-01T00:00:00Z", "1582-10-10T01:02:03.456000Z", "9999-12-31T23:59:59.999000Z")
+        ),
         (s.TIME, dt.time(1, 2, 3, 4000), {"type": ["string"], "format": "time"}, '"01:02:03.004000"'),
         (
             s.TIMESTAMP,

@@ -45,7 +45,7 @@ def _text(parse: Callable[[str], Any], what: str) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
         try:
             return parse(value)
-        except (ValueError, TypeError, AttributeError, InvalidOperation):
+        except (ValueError, TypeError, AttributeError, InvalidOperation, OverflowError):
             raise DataError(f"a value of type {type(value).__name__} is no {what}") from None
 
     return convert
@@ -76,7 +76,11 @@ def _moment(text: str) -> dt.datetime:
 
 
 def _time(text: str) -> dt.time:
-    return dt.time.fromisoformat(text).replace(tzinfo=None)
+    """One with a zone is another time elsewhere, so that it has no meaning for dlt."""
+    found = dt.time.fromisoformat(text)
+    if found.tzinfo is not None:
+        raise ValueError
+    return found
 
 
 def _bytes(text: str) -> bytes:
@@ -100,6 +104,6 @@ _TYPES: Mapping[str, Mapped] = {
     "binary": Mapped(s.BYTES, _text(_bytes, "Base64")),
     "timestamp": Mapped(s.TIMESTAMP, _text(_moment, "timestamp")),
     "date": Mapped(s.DATE, _text(dt.date.fromisoformat, "date")),
-    "time": Mapped(s.TIME, _text(_time, "time")),
+    "time": Mapped(s.TIME, _text(_time, "time without a zone")),
     "wei": Mapped(s.decimal(0), _decimal(0)),
 }
