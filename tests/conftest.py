@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import marking
+from support import marking, waiting
 from support.kafka.client import Kafka
 from support.machine import missing
 from support.spark.class_data import java_options
@@ -58,7 +58,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Keep pytest's format of captured lines.
+    """Keep pytest's format of captured lines, and note threads that end by an exception.
 
     Pytest adds its handlers to each logger that does not propagate, before each phase of a test. PySpark makes two such
     loggers when it raises an AnalysisException; they set a format of their own on the handlers that they are given.
@@ -67,6 +67,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if plugin is not None:
         for handler in (plugin.caplog_handler, plugin.report_handler):
             handler.setFormatter = lambda formatter: None
+    waiting.watch_threads()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -84,6 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     marking.begin(item)
+    waiting.forget_threads()
     yield
 
 

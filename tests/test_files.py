@@ -40,7 +40,7 @@ BOMBS = {
     ),
     "merges": (merges(), f"more than {MAX_NODES} values"),
     "a long text": (f'a: &a "{"x" * 1_000_000}"\nb: [{", ".join(["*a"] * 5000)}]', f"more than {MAX_NODES} values"),
-    "depth": ("[" * 50_000 + "]" * 50_000, "nested too deeply; 100 levels are accepted"),
+    "depth": ("[\n" * 50_000 + "]" * 50_000, "nested too deeply; 100 levels are accepted"),
     "levels": ("[" * 150 + "]" * 150, "nested too deeply; 100 levels are accepted"),
     "lines": ("\n".join(f"{' ' * i}a:" for i in range(400)), "nested too deeply; 100 levels are accepted"),
     "size": ("a: b\n" + "#" * MAX_YAML_BYTES, f"{MAX_YAML_BYTES} are accepted"),

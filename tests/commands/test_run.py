@@ -42,14 +42,23 @@ class Running:
         )
         self.records: list[str] = []
         self.said: list[str] = []
+        self._readers: list[threading.Thread] = []
         for stream, lines in ((self.process.stdout, self.records), (self.process.stderr, self.said)):
-            threading.Thread(target=lambda s=stream, to=lines: to.extend(iter(s.readline, "")), daemon=True).start()
+            read = threading.Thread(target=lambda s=stream, to=lines: to.extend(iter(s.readline, "")), daemon=True)
+            read.start()
+            self._readers.append(read)
 
     def says(self, words: str) -> None:
-        until(lambda: any(words in line for line in list(self.said)), words, SECONDS)
+        until(lambda: self._has(self.said, words), words, SECONDS)
 
     def shows(self, words: str) -> None:
-        until(lambda: any(words in line for line in list(self.records)), words, SECONDS)
+        until(lambda: self._has(self.records, words), words, SECONDS)
+
+    def _has(self, lines: list[str], words: str) -> bool:
+        over = not any(reader.is_alive() for reader in self._readers)
+        found = any(words in line for line in list(lines))
+        assert found or not over, f"it has ended without {words!r}: {self.said}"
+        return found
 
 
 @contextmanager
@@ -63,6 +72,7 @@ def running(folder: Path, *arguments: str) -> Iterator[Running]:
             status = one.process.wait(SECONDS)
         finally:
             one.process.kill()
+            one.process.wait()
     assert status == 0, one.said
     assert list((folder / "tmp").glob("penstock-*")) == []
 

@@ -24,14 +24,14 @@ pytestmark = pytest.mark.security
 pytest.importorskip("fastavro")
 pytest.importorskip("grpc_tools")
 INPUTS = {"registry: PROTOBUF schemas": 100}
-"""Inputs of parsers that take long for each; 600 of the others."""
+"""Inputs of parsers that take long for each; 300 of the others."""
 
 
 def test_every_parser_refuses_hostile_inputs_with_the_errors_that_are_expected() -> None:
     names, faults = set(), {}
     for parser in parsers():
         names.add(parser.name)
-        result = run(parser, INPUTS.get(parser.name, 600), 45)
+        result = run(parser, INPUTS.get(parser.name, 300), 45)
         assert result.inputs >= 100
         faults |= {f"{parser.name}: {error}": data for error, data in result.faults.items()}
     assert faults == {}

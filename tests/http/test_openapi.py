@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
@@ -70,6 +71,13 @@ def test_the_document_has_the_ways_to_authenticate() -> None:
     assert made["security"] == [{}, {"basic": []}, {"bearer": []}]
 
 
+FEW_EXAMPLES = settings(
+    max_examples=int(os.environ.get("PENSTOCK_TEST_EXAMPLES", "5")),
+    deadline=None,
+    derandomize="PENSTOCK_TEST_EXAMPLES" not in os.environ,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 NOT_HERE = ("GET /metrics", "GET /penstock/v1/connectors/{name}/logs/stream")
 """The second has no end."""
 NO_SCHEMA_KNOWS = [positive_data_acceptance]
@@ -88,7 +96,7 @@ def test_replies_match_the_document(cluster: Any, operation: str, mode: Generati
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
 
     @given(schema[path][method].as_strategy(generation_mode=mode))
-    @settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @FEW_EXAMPLES
     def check(case: Any) -> None:
         case.call_and_validate(excluded_checks=NO_SCHEMA_KNOWS)
 

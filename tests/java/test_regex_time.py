@@ -27,6 +27,12 @@ ENDLESS = r"(?:a|aa|(a)\1?)+(?:x|[yz]$)"
 NAME = "a" * 240
 
 
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matching ends after a tenth of its time."""
+    monkeypatch.setattr("penstock.java.regex.pattern.TIMEOUT_S", 0.2)
+
+
 def test_a_match_that_would_not_end_ends() -> None:
     with pytest.raises(MatchTimeoutError, match=r"The regular expression .* can't be matched with 'aaaa.*' within 2 s"):
         compile_regex(ENDLESS).fullmatch(NAME)
@@ -50,6 +56,7 @@ def test_other_threads_run_meanwhile() -> None:
     assert turns > 20
 
 
+@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -72,6 +79,7 @@ def test_patterns_that_hold_a_backtracking_matcher(pattern: str) -> None:
         pass
 
 
+@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [(r"\R*x", "\r\n" * 120), (r"(\R\R)*x", "\r\n" * 120), ("a*a*a*b", "a" * 100_000)],
@@ -98,12 +106,14 @@ def test_patterns_that_need_too_much_memory_are_refused() -> None:
         compile_regex("a" * 100_001)
 
 
+@pytest.mark.usefixtures("soon")
 def test_a_dead_letter_topic_that_can_not_be_compared() -> None:
     values = {TOPICS_REGEX: ConfigValue(TOPICS_REGEX, ENDLESS)}
     check_topics({TOPICS_REGEX: ENDLESS, DLQ_TOPIC: NAME}, values, compile_regex)
     assert values[TOPICS_REGEX].errors[0].startswith(f"Invalid regex: The regular expression {ENDLESS} can't be")
 
 
+@pytest.mark.usefixtures("soon")
 def test_transforms_raise() -> None:
     router, predicate = RegexRouter(), TopicNameMatches()
     router.configure({"regex": ENDLESS, "replacement": "x"})

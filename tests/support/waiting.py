@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,22 +13,64 @@ SECONDS = 900
 machine. Waits go on at once when they are over.
 """
 SELDOM = 0.25
+_died: list[str] = []
+"""The threads of the test that have ended by an exception."""
+
+
+def watch_threads() -> None:
+    """Note threads that end by an exception from now on: what a test waits for may never come, and the test fails in
+    any case. Called once, when pytest has set its own hook.
+    """
+    report = threading.excepthook
+
+    def note(args: threading.ExceptHookArgs) -> None:
+        _died.append(f"{args.thread.name if args.thread else 'a thread'} has ended by {args.exc_value!r}")
+        report(args)
+
+    threading.excepthook = note
+
+
+def forget_threads() -> None:
+    """Called before each test."""
+    _died.clear()
+
+
+def check_threads() -> None:
+    """Raises AssertionError if a thread has ended by an exception."""
+    assert not _died, _died[0]
+
+
+def received(items: queue.Queue[Any], seconds: float = SECONDS) -> Any:
+    """The next item of a queue. Raises queue.Empty if that takes too long, AssertionError if a thread has ended by an
+    exception.
+    """
+    give_up = time.monotonic() + seconds
+    while True:
+        try:
+            return items.get(timeout=min(SELDOM, max(give_up - time.monotonic(), 0.001)))
+        except queue.Empty:
+            check_threads()
+            if time.monotonic() >= give_up:
+                raise
 
 
 def answer(start: Callable[..., None], *arguments: Any, **options: Any) -> Any:
     """Call ``start`` with a callback after these arguments. Returns its result, or raises its error."""
     answers: queue.Queue[tuple[Any, ...]] = queue.Queue()
     start(*arguments, lambda *given: answers.put(given), **options)
-    *result, error = answers.get(timeout=SECONDS)
+    *result, error = received(answers)
     if error is not None:
         raise error
     return result[0] if result else None
 
 
 def until(holds: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
-    """The first true value that ``holds`` returns. Raises AssertionError naming ``what`` if that takes too long."""
+    """The first true value that ``holds`` returns. Raises AssertionError naming ``what`` if that takes too long, and if
+    a thread has ended by an exception.
+    """
     began = time.monotonic()
     while not (found := holds()):
+        check_threads()
         waited = time.monotonic() - began
         assert waited < seconds, f"not within {seconds} s: {what}"
         time.sleep(pause(waited))
@@ -51,7 +94,7 @@ class Inbox:
         self._queue.put(given[0] if given else None)
 
     def next(self) -> Any:
-        return self._queue.get(timeout=SECONDS)
+        return received(self._queue)
 
     def records(self, count: int) -> list[Any]:
         """This number of items of the lists that came, in order."""

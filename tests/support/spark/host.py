@@ -16,14 +16,16 @@ from typing import Any
 import psutil
 import pytest
 
-from penstock.core.model.tasks import SparkDied, SparkReady, TaskEvent, TaskId, TaskWaiting
+from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskEvent, TaskId, TaskWaiting
 from penstock.kafka.group.member_log import MemberMemory
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.spark.hosted import HostedTasks
 from penstock.spark.settings import HostSettings
+from support.waiting import received
 
 Spec = Callable[..., TaskSpec]
 
+ENDED_SECONDS = 300.0
 LOOPS = str(Path(__file__).parents[2] / "spark")
 
 
@@ -38,9 +40,11 @@ class Events:
         self._queue.put(event)
 
     def until(self, kind: type | tuple[type, ...], id: TaskId | None = None, timeout: float = 900.0) -> list[Any]:
-        """The events of this task up to and with the first of this kind; without a task, only that one."""
+        """The events of this task up to and with the first of this kind; without a task, only that one. Fails after
+        ``timeout`` seconds, or if the task has ended and no other run of it has said anything for ENDED_SECONDS.
+        """
         deadline = time.monotonic() + timeout
-        taken = []
+        taken: list[Any] = []
         while True:
             for event in self._seen[:]:
                 if isinstance(event, kind) if id is None else getattr(event, "id", None) == id:
@@ -48,10 +52,13 @@ class Events:
                     taken.append(event)
                     if isinstance(event, kind):
                         return taken
+            left = deadline - time.monotonic()
+            if taken and isinstance(taken[-1], TaskEnded):
+                left = min(left, ENDED_SECONDS)
             try:
-                self._seen.append(self._queue.get(timeout=max(0.01, deadline - time.monotonic())))
+                self._seen.append(received(self._queue, max(0.01, left)))
             except queue.Empty:
-                pytest.fail(f"{kind} of {id} did not come within {timeout} s, but {taken}")
+                pytest.fail(f"{kind} of {id} did not come in time, but {taken}")
 
     def so_far(self, id: TaskId) -> list[Any]:
         """What has come of this task and was not taken yet."""

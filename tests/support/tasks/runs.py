@@ -19,7 +19,7 @@ from penstock.pipeline.source.task import run_source_task
 from penstock.pipeline.task import CommittedOffsets, SourceOffsets, TaskControl, TaskSpec
 from penstock.pipeline.trace import trace
 from penstock.pipeline.transforms import predicates
-from support.waiting import pause
+from support.waiting import check_threads, pause
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -52,9 +52,10 @@ def new_name(what: str = "c") -> str:
 
 
 def eventually(look: Callable[[], T], seconds: float = SECONDS) -> T:
-    """The first true value; fails if there is none in time."""
+    """The first true value; fails if there is none in time, and if a thread has ended by an exception."""
     began = time.monotonic()
     while not (found := look()):
+        check_threads()
         waited = time.monotonic() - began
         assert waited < seconds, f"still {found!r} after {seconds} s"
         time.sleep(pause(waited))
