@@ -6,10 +6,12 @@ which are changed in place. Java: ``AvroData.toConnectData``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Sequence
 from io import BytesIO
 from typing import Any
 
+from penstock.api.columns import Table
 from penstock.api.errors import DataError, SerializationError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
 from penstock.pipeline.converters.coercion import CoercionError, integer
@@ -24,12 +26,15 @@ from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
     is_wrapped,
     other_branch,
 )
-from penstock.pipeline.converters.registry.avro.schema.model import AvroType
+from penstock.pipeline.converters.registry.avro.schema.model import AvroType, parts
 from penstock.pipeline.converters.registry.avro.schema.resolution import resolution
 from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.format import FormatReader, Read
 from penstock.pipeline.converters.registry.mapping.maps import in_java_order
 from penstock.values.logical import day_of, decimal_of, moment_of, time_of
+
+_LONG_NUMBER = re.compile(rb"[\x80-\xff]{4}[\x10-\xff]")
+"""The bytes of each number that does not fit an ``int``; others may have them, too."""
 
 Change = Callable[[Any], Any]
 """Makes Connect's value of fastavro's."""
@@ -49,9 +54,12 @@ def reader(
     The functions raise an exception for bytes that are no such value. What follows the value is ignored unless it is to
     go ``to_the_end``.
     """
-    change = read_anything if schema is None else _Compiler(java, strict=True).change(read_as or avro, schema)
+    change = read_anything if schema is None else _Compiler(java).change(read_as or avro, schema)
+    has_ints = schema is not None and any(part.kind == "int" for part in parts(avro))
+    strict = _Compiler(java, strict=True).change(read_as or avro, schema) if schema is not None and has_ints else change
     if read_as is not None:
-        change = _both(resolution(avro, read_as), change)
+        resolve = resolution(avro, read_as)
+        change, strict = _both(resolve, change), _both(resolve, strict)
     if avro.kind == "bytes":
         finish = change or _same
         return FormatReader(schema, lambda data, start: finish(data[start:]))
@@ -69,15 +77,25 @@ def reader(
             raise SerializationError("Trailing data found after deserializing Avro message")
         return value
 
-    one: Read = read_plain if change is None else _changed(read_plain, change)
+    plain, careful = _changed(read_plain, change), _changed(read_plain, strict)
+
+    def one(data: bytes, start: int) -> Any:
+        return (careful if has_ints and _LONG_NUMBER.search(data, start) else plain)(data, start)
+
+    def all(messages: Sequence[bytes], start: int) -> list[Any] | Table | None:
+        if table is not None and (found := table(messages, start)) is not None:
+            return found
+        each = careful if has_ints and _LONG_NUMBER.search(b"".join(messages)) else plain
+        return [each(data, start) for data in messages]
+
     table = None
     if schema is not None and schema.type is SchemaType.STRUCT and avro.kind == "record" and read_as is None:
         table = table_reader(avro, schema, _Compiler(java).changes, to_the_end)
-    return FormatReader(schema, one) if table is None else FormatReader(schema, one, table)
+    return FormatReader(schema, one, all)
 
 
-def _changed(read: Read, change: Change) -> Read:
-    return lambda data, start: change(read(data, start))
+def _changed(read: Read, change: Change | None) -> Read:
+    return read if change is None else lambda data, start: change(read(data, start))
 
 
 def _both(first: Change | None, second: Change | None) -> Change | None:
@@ -160,6 +178,8 @@ class _Compiler:
         change = self.change(avro.item, schema.value_schema)
         if change is None:
             return None
+        if change is _of_32_bits:
+            return lambda items: _all_of_32_bits(items, items)
         finish = change
         return lambda items: [finish(item) for item in items]
 
@@ -171,6 +191,8 @@ class _Compiler:
             change = self.change(avro.item, value_schema)
             if change is None:
                 return in_java_order
+            if change is _of_32_bits:
+                return lambda entries: in_java_order(_all_of_32_bits(entries.values(), entries))
             finish = change
             return lambda entries: in_java_order({key: finish(value) for key, value in entries.items()})
         key, value = avro.item.field("key"), avro.item.field("value")
@@ -218,6 +240,14 @@ def _of_32_bits(number: int) -> int:
     if -(1 << 31) <= number < 1 << 31:
         return number
     raise SerializationError(f"Invalid int encoding: {number}")
+
+
+def _all_of_32_bits(numbers: Collection[int], value: Any) -> Any:
+    """Return the value, which has these numbers."""
+    if numbers:
+        _of_32_bits(min(numbers))
+        _of_32_bits(max(numbers))
+    return value
 
 
 def _same(value: Any) -> Any:
