@@ -9,14 +9,16 @@ from penstock.embedded import Broker
 from penstock.java.properties import parse_properties
 
 
-def joining(controller: Path, folder: Path, port: int, extra: Mapping[str, str]) -> Broker:
-    """Node 2, whose data are in ``folder``; it is told the cluster's id as formatting would. ``controller``: the
+def joining(controller: Path, folder: Path, port: int, extra: Mapping[str, str], node: int = 2) -> Broker:
+    """A node whose data are in ``folder``; it is told the cluster's id as formatting would. ``controller``: the
     folder of node 1.
     """
     voters = parse_properties((controller / "server.properties").read_text())["controller.quorum.voters"]
     cluster = parse_properties((controller / "data" / "meta.properties").read_text())["cluster.id"]
     (folder / "data").mkdir(parents=True)
-    (folder / "data" / "meta.properties").write_text(f"version=1\nnode.id=2\ncluster.id={cluster}\n")
+    (folder / "data" / "meta.properties").write_text(f"version=1\nnode.id={node}\ncluster.id={cluster}\n")
     return Broker(
-        folder, port, extra={**extra, "node.id": "2", "process.roles": "broker", "controller.quorum.voters": voters}
+        folder,
+        port,
+        extra={**extra, "node.id": str(node), "process.roles": "broker", "controller.quorum.voters": voters},
     )
