@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from pyspark.sql import SparkSession
 
 from fuzz.attack import attack
 from fuzz.target import target
+from penstock.embedded.java import java_home
+from penstock.spark.messages.driver import JudgeSql
+from penstock.spark.query.host import Queries
+from penstock.worker.configuration.permissions import JudgeSql as Judge
+
+
+@contextmanager
+def spark() -> Iterator[Judge]:
+    """Start a Spark; yield what it says of ``sql``, as a worker's application of queries does."""
+    os.environ["JAVA_HOME"] = str(java_home())
+    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    queries = Queries(session.sparkContext, lambda: None)
+    try:
+        yield lambda sql, functions, options: queries.judge(JudgeSql("g", sql, [*functions], [*options], [])).problem
+    finally:
+        session.stop()
 
 
 def main() -> None:
@@ -16,7 +37,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=18)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, target(Path(folder)) as place:
+    with tempfile.TemporaryDirectory() as folder, spark() as judge, target(Path(folder), judge) as place:
         found = attack(place, given.requests, given.seed)
     print(found.report())
     sys.exit(bool(found.problems() or found.slow))

@@ -81,7 +81,7 @@ def attack(place: Target, count: int, seed: int) -> Findings:
     chance = random.Random(seed)
     found = Findings()
     place.plant()
-    requests = Requests(chance, [*USERS * 3, STRANGER], CONNECTORS, place.folder, place.hidden)
+    requests = Requests(chance, [*USERS * 3, STRANGER], CONNECTORS, place.folder, place.hidden, place.spark)
     over = threading.Event()
     asking = threading.Thread(target=_ask_health, args=(place, found, over))
     asking.start()

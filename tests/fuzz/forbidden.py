@@ -75,9 +75,9 @@ class Attack:
     """Name of the connector, if it is part of the attack."""
 
 
-def attack_of(chance: random.Random) -> Attack:
-    """Return an attack of any kind."""
-    return chance.choice(KINDS)(chance)
+def attack_of(chance: random.Random, spark: bool = False) -> Attack:
+    """Return an attack of any kind; of ``sql`` if there is a Spark that judges it."""
+    return chance.choice([*KINDS, *([_sql] * 4 if spark else [])])(chance)
 
 
 def _attack(kind: str, base: Mapping[str, str], more: Mapping[str, str], *keys: str) -> Attack:
@@ -278,6 +278,59 @@ def _table(chance: random.Random) -> Attack:
     table = chance.choice(["delta.`/etc`", "parquet.`/etc`", " csv . `file:/etc`", "iceberg.`s3a://b/x`", "`/etc`"])
     base = {key: value for key, value in SPARK_SINK.items() if key != "path"}
     return _attack("a table that is a folder", base, {"format": "delta", "table": table})
+
+
+EXPRESSIONS = (
+    "reflect('java.lang.System', 'exit', '1')", "java_method('java.lang.Runtime', 'getRuntime')",
+    "try_reflect('java.lang.System', 'getenv')", "`reflect`('java.lang.System', 'exit', '1')",
+    "system.builtin.reflect('java.lang.System', 'exit', '1')", "current_user()", "session_user()", "input_file_name()",
+    "(SELECT max(value) FROM text.`/etc/passwd`)", "EXISTS (SELECT 1 FROM csv.`file:/etc/passwd`)",
+    "id IN (SELECT id FROM parquet.`/etc`)", "(SELECT 1 FROM other)", "(SELECT 1 FROM global_temp.x)",
+    "from_xml(name, 'a INT', map('rowValidationXSDPath', '/etc/passwd'))", "(SELECT 1 FROM spark_catalog.x.y)",
+    "from_xml(name, 'a INT', map('rowValidationXSDPath', concat('/etc', '/passwd')))",
+    "from_avro(name, '{}', map('avroSchemaUrl', 'file:/etc/passwd'))", "java_method('x', 'y', id)",
+    "from_json(name, '{\"type\":\"udt\",\"class\":\"org.example.Evil\"}')", "version(reflect('a', 'b'))",
+    "from_protobuf(name, 'x', '/etc/passwd')", "to_json(named_struct('a', 1), map('no.such.option', 'x'))",
+    "spark_partition_id(reflect('a', 'b'))", "no_such_function(1)", "(SELECT 1 FROM json.`s3a://b/x`)",
+)  # fmt: skip
+AROUND = (
+    "SELECT {} AS x FROM records", "SELECT * FROM records WHERE {} IS NOT NULL", "SELECT * FROM records ORDER BY {}",
+    "FROM records |> SELECT {} AS x", "FROM records |> WHERE {} IS NULL |> SELECT id", "FROM records |> SET id = {}",
+    "FROM records |> EXTEND {} AS x", "FROM records |> AGGREGATE max({}) AS x",
+    "SELECT sum(id) OVER w FROM records WINDOW w AS (PARTITION BY {})",
+    "SELECT sum(id) OVER (ORDER BY {}) FROM records", "SELECT max({}) FROM records GROUP BY id HAVING {} IS NULL",
+    "WITH a AS (SELECT {} AS x FROM records) SELECT * FROM a", "SELECT * FROM records, LATERAL (SELECT {} AS x)",
+    "SELECT transform(array(1), y -> {}) FROM records", "SELECT CASE WHEN true THEN 1 ELSE {} END FROM records",
+    "SELECT id FROM records UNION ALL SELECT {} FROM records", "SELECT explode(array({})) FROM records",
+    "SELECT * FROM records a JOIN records b ON a.id = {}", "SELECT * FROM VALUES ({}) AS t(x)",
+    "SELECT * FROM records LATERAL VIEW explode(array({})) t AS x", "SELECT (SELECT {}) FROM records",
+    "SELECT /*+ COALESCE(1) */ {} FROM records", "SELECT * FROM records PIVOT (max({}) FOR id IN (1, 2))",
+    "SELECT * FROM range({})", "SELECT filter(array(1), y -> y = {}) FROM records", "SELECT map('a', {}) FROM records",
+)  # fmt: skip
+STATEMENTS = (
+    "SET spark.sql.runSQLOnFiles=true", "CREATE TABLE x AS SELECT * FROM records", "DROP TABLE x", "ADD JAR '/x.jar'",
+    "INSERT INTO x SELECT * FROM records", "CREATE FUNCTION f AS 'org.example.Evil'", "LIST FILES", "USE x",
+    "SELECT 1; SELECT 2", "EXECUTE IMMEDIATE 'SELECT 1'", "BEGIN SELECT 1; END", "EXPLAIN SELECT 1", "SHOW TABLES",
+    "SELECT * FROM text.`/etc/passwd`", "FROM csv.`/etc`", "TABLE other", "CACHE TABLE records", "RESET", "CALL x.y()",
+    "SELECT TRANSFORM (id) USING 'sh -c id' AS x FROM records", "FROM records |> UNION ALL (SELECT 1 FROM csv.`/etc`)",
+    "FROM records MAP id USING 'cat' AS x", "DESCRIBE x", "INSERT OVERWRITE DIRECTORY '/etc' USING csv SELECT 1",
+    "FROM records |> JOIN text.`/etc/passwd`", "SELECT * FROM read_files('/etc')", "SELECT * FROM read_state('x', 'y')",
+    "WITH a AS (SELECT 1) INSERT INTO x SELECT * FROM a", "SELECT * FROM IDENTIFIER('text.`/etc/passwd`')",
+)  # fmt: skip
+
+
+def _sql(chance: random.Random) -> Attack:
+    if chance.random() < 0.3:
+        statement = chance.choice(STATEMENTS)
+    else:
+        expression = chance.choice(EXPRESSIONS)
+        for _ in range(chance.choice([0, 0, 1, 2])):
+            expression = chance.choice(["coalesce({}, 1)", "({})", "array({})[0]", "if(true, {}, 1)"]).format(
+                expression
+            )
+        statement = chance.choice(AROUND).format(*[expression] * 2)
+    statement = chance.choice(["{}", " {}", "/* a */ {}", "-- a\n{}", "{} -- b"]).format(statement)
+    return _attack("sql", chance.choice((SPARK_SINK, SPARK_SOURCE)), {"sql": statement})
 
 
 # -- databases

@@ -40,8 +40,9 @@ VALUES = [
     "../../../../etc/shadow", "http://169.254.169.254/", "true", "null", "os.system", "a" * 20_000,
     "/tmp/\\.\\./etc/passwd", "/tmp/{a,../etc}", "file:/tmp/%2e%2e/etc", "/tmp/a\0b", "s3a://key:secret@bucket/x",
     "SELECT reflect('java.lang.System', 'exit', '1')", "SELECT * FROM text.`/etc/passwd`", "parquet.`/etc`",
-    "2147483647", "10001", "SELECT 1 |> SET spark.x=1", "FROM batch |> SELECT reflect('java.lang.System', 'exit', '1')",
-    "SELECT from_xml(value, 'a INT', map('rowValidationXSDPath', '/etc/passwd')) FROM batch", "connect-configs", ".*",
+    "2147483647", "10001", "SELECT 1 |> SET spark.x=1",
+    "FROM records |> SELECT reflect('java.lang.System', 'exit', '1')",
+    "SELECT from_xml(value, 'a INT', map('rowValidationXSDPath', '/etc/passwd')) FROM records", "connect-configs", ".*",
     "__consumer_offsets", "connect-offsets", "connect-status", "jdbc:h2:mem:x;INIT=RUNSCRIPT FROM 'http://x/y'",
     "jdbc:p6spy:postgresql://x/y", "jdbc:mysql://x/y?autoDeserialize=true", "jdbc:duckdb:/etc/x", "Password = hunter2;",
     "jdbc:postgresql://x/y?socketFactory=org.springframework.context.support.ClassPathXmlApplicationContext",
@@ -50,7 +51,7 @@ VALUES = [
     'com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true keyTab="/etc/krb5.keytab" principal="a@B";',
     "x.Login required keyStoreURL='file:/etc/x' a=\"\\057etc\";", "connect-audit",
     "connect-history", "${dir:/etc:passwd}",
-    "SELECT * FROM batch TABLESAMPLE (1 ROWS), LATERAL (SELECT input_file_name())", "delta.`/etc`", "iceberg.`/etc`",
+    "SELECT * FROM records TABLESAMPLE (1 ROWS), LATERAL (SELECT input_file_name())", "delta.`/etc`", "iceberg.`/etc`",
     "https://user:hunter2@host/", "DefaultEndpointsProtocol=https;AccountKey=hunter2==", "Bearer hunter2",
     "-Djavax.net.ssl.trustStore=/etc/passwd", "@/etc/passwd", "-XX:OnError=id", "jdbc:sqlite:/etc/x?attach=/etc/y",
     "jdbc:derby:memory:x;create=true", "jdbc:oracle:thin:@config-file:///etc/x", "\u202egnp.exe", "a\u2028b",
@@ -131,9 +132,10 @@ class Requests:
         connectors: Sequence[str],
         folder: str,
         hide: Callable[[str], str],
+        spark: bool = False,
     ) -> None:
         self._chance, self._users, self._connectors = chance, users, connectors
-        self._folder, self._hide = folder, hide
+        self._folder, self._hide, self._spark = folder, hide, spark
         endless = "/stream"
         self._operations = [each.split(" ") for each in OPERATIONS if not each.endswith(endless)]
 
@@ -159,7 +161,7 @@ class Requests:
 
     def _forbidden(self) -> Hostile:
         """Return a request that asks for what nobody may have, in one of the ways to ask for it."""
-        chance, attack = self._chance, attack_of(self._chance)
+        chance, attack = self._chance, attack_of(self._chance, self._spark)
         given = {key: placed(value, self._folder) for key, value in attack.config.items()}
         given["my.password"] = "canary7f3a-attack"
         if len(given) > 20 or any(len(value) > 100_000 for value in given.values()):

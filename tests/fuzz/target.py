@@ -27,7 +27,7 @@ from penstock.preview.process import Previews
 from penstock.settings import ConfigTransformer, WorkerSettings
 from penstock.settings.redaction import Redaction
 from penstock.worker.configuration.configurations import Configurations, herder_settings, worker_rules
-from penstock.worker.configuration.permissions import WorkerPermissions
+from penstock.worker.configuration.permissions import JudgeSql, WorkerPermissions
 from penstock.worker.configuration.reloads import Reloads
 from penstock.worker.configuration.topics import KnownConnectors
 from penstock.worker.monitoring.previews import WorkerPreviews
@@ -98,7 +98,9 @@ class NoPreviews(Previews):
 class GuardedCluster(RestCluster):
     """Configurations are judged as a worker with these settings does."""
 
-    def __init__(self, pool: Executor, levels: LogLevels, settings: WorkerSettings) -> None:
+    def __init__(
+        self, pool: Executor, levels: LogLevels, settings: WorkerSettings, judge_sql: JudgeSql | None = None
+    ) -> None:
         self._settings, plugins = settings, self.plugins
         given = herder_settings(settings, "one")
         super().__init__(pool, levels, max_record_bytes=given.max_record_bytes, max_group_bytes=given.max_group_bytes)
@@ -108,7 +110,7 @@ class GuardedCluster(RestCluster):
             is_source=lambda config: plugins.kind(config) == "source",
             cluster_id=lambda: "the-cluster",
         )
-        permissions = WorkerPermissions.of(settings, plugins, known)
+        permissions = WorkerPermissions.of(settings, plugins, known, *([] if judge_sql is None else [judge_sql]))
         self.configurations = Configurations(
             settings,
             plugins,
@@ -156,6 +158,8 @@ class Target:
     folder: str
     """Folder of ``penstock.paths.allowed``."""
     references: Path
+    spark: bool = False
+    """Whether a Spark judges ``sql``."""
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def plant(self) -> None:
@@ -185,7 +189,7 @@ class Target:
 
 
 @contextmanager
-def target(folder: Path) -> Iterator[Target]:
+def target(folder: Path, judge_sql: JudgeSql | None = None) -> Iterator[Target]:
     hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()
     (folder / "htpasswd").write_text("".join(f"{user}:{hashed}\n" for user in USERS))
     (folder / "roles.yaml").write_text(ROLES)
@@ -226,7 +230,7 @@ def target(folder: Path) -> Iterator[Target]:
         root.addHandler(lines)
         root.setLevel(logging.INFO)
         audit.setLevel(logging.INFO)
-        cluster = GuardedCluster(pool, LogLevels(), settings)
+        cluster = GuardedCluster(pool, LogLevels(), settings, judge_sql)
         cluster.start("one")
 
         def submit(request: Any) -> Any:
@@ -252,6 +256,7 @@ def target(folder: Path) -> Iterator[Target]:
                 cluster,
                 str(allowed),
                 secrets / "values.properties",
+                judge_sql is not None,
             )
         finally:
             server.stop(5)

@@ -94,8 +94,10 @@ def define_permissions(config: ConfigDef) -> None:
         (
             "paths.allowed",
             None,
-            "The folders, as paths or URIs, whose files the file connectors, SparkSink and SparkSource may name, "
-            "PostgresSource for TLS, and the JDBC connectors as databases of SQLite and Derby. By default all.",
+            "The folders, as paths or URIs, whose files connectors may name: the file connectors, SparkSink, "
+            "SparkSource and the tables that they read or change by keys, databases in files, PostgresSource for TLS, "
+            "and any plugin in settings of key stores, certificates, keytabs, logins and credentials, and as URLs of "
+            "files. By default all.",
         ),
         (
             "jdbc.databases.allowed",

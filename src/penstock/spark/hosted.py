@@ -18,7 +18,7 @@ import socket
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -30,7 +30,7 @@ from penstock.kafka.group.removal import MemberRemoval
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link, Reception
 from penstock.spark.channel import RefusedError
-from penstock.spark.messages.driver import SampleSource, SourceSampled
+from penstock.spark.messages.driver import JudgeSql, SampleSource, SourceSampled
 from penstock.spark.messages.task import AdmittedTask, LogLevelCommand, TaskIdentity
 from penstock.spark.run.hosted_run import HostedRun, RunGate, RunResources
 from penstock.spark.run.log_writer import TaskLogWriter
@@ -46,11 +46,14 @@ log = logging.getLogger(__name__)
 SPARK_ENDS = 10.0
 """Seconds that Spark has at least to end its Java and remove its files, even if tasks took all the time."""
 
+JUDGE_S = 10.0
+"""Seconds that a validation waits for what Spark says of ``sql``."""
+
 Deliver = Callable[[TaskChange | TaskReport | SparkReady | SparkFigures | SparkDied], None]
 
 
 class HostedTasks:
-    """The tasks on Spark. Any thread may call every method; all but ``close`` return at once."""
+    """The tasks on Spark. Any thread may call every method; all but ``close`` and ``judge_sql`` return at once."""
 
     def __init__(self, settings: HostSettings, deliver: Deliver, members: MemberLog | None = None) -> None:
         """``deliver`` is called from a thread of this object with every event and must return at once. ``members``
@@ -121,6 +124,19 @@ class HostedTasks:
         ``seconds``: how long to wait for records, once that runs.
         """
         return asyncio.run_coroutine_threadsafe(self._sample(spec, limit, seconds), self._loop)
+
+    def judge_sql(self, sql: str, functions: Collection[str], options: Collection[str]) -> str | None:
+        """Return why ``sql`` of a connector is refused, as a sentence; None also if no application of queries runs, or
+        does not answer: the task then judges it when it starts. Blocks for JUDGE_S at most; not called by the loop.
+        """
+        if not self._thread.is_alive():
+            return None
+        judging = asyncio.run_coroutine_threadsafe(self._judge(sql, list(functions), list(options)), self._loop)
+        try:
+            return judging.result(JUDGE_S)
+        except (TimeoutError, concurrent.futures.CancelledError):
+            judging.cancel()
+            return None
 
     def close(self, timeout: float) -> None:
         """Stop all tasks, end Spark; nothing is left running. Blocks for ``timeout`` seconds at most while tasks end,
@@ -219,6 +235,18 @@ class HostedTasks:
         driver = self._driver_of_queries().driver
         await asyncio.shield(driver.up)
         return await driver.sample(SampleSource(group, spec, limit, seconds, jars))
+
+    async def _judge(self, sql: str, functions: list[str], options: list[str]) -> str | None:
+        driver = self.query_driver
+        if driver is None or not driver.up.done():
+            return None
+        try:
+            jars = await in_thread(self.settings.query_jars)
+        except EmbeddedError:
+            return None
+        if not driver.up.done():
+            return None
+        return (await driver.judge(JudgeSql(f"sql-{uuid.uuid4()}", sql, functions, options, jars))).problem
 
     async def _live(self, run: HostedRun, before: HostedRun | None) -> None:
         if before is not None:

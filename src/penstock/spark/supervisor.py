@@ -30,11 +30,13 @@ from penstock.spark.messages.driver import (
     DriverPong,
     JavaStarted,
     JobEnded,
+    JudgeSql,
     PingDriver,
     SampleSource,
     ShowTotals,
     SourceSampled,
     SparkStarted,
+    SqlJudged,
     StartSpark,
     StopSpark,
     SubmitQuery,
@@ -97,6 +99,7 @@ class DriverSupervisor:
         self._deliver = deliver
         self._jobs: dict[str, asyncio.Future[JobEnd]] = {}
         self._samples: dict[str, asyncio.Future[SourceSampled]] = {}
+        self._judgements: dict[str, asyncio.Future[SqlJudged]] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._java: Process | None = None
@@ -152,6 +155,8 @@ class DriverSupervisor:
             self._jobs.clear()
             for group in list(self._samples):
                 self._sampled(SourceSampled(group, error=reason))
+            for group in list(self._judgements):
+                self._judged(SqlJudged(group))
             self._waited_for.clear()
             await asyncio.sleep(pause)
 
@@ -170,6 +175,12 @@ class DriverSupervisor:
         sample = self._samples[request.group] = asyncio.get_running_loop().create_future()
         self._send(request)
         return sample
+
+    def judge(self, request: JudgeSql) -> asyncio.Future[SqlJudged]:
+        """Judge the ``sql`` of a configuration; only while ``up`` is done. The future gets a result in any case."""
+        judgement = self._judgements[request.group] = asyncio.get_running_loop().create_future()
+        self._send(request)
+        return judgement
 
     def admitted(self, group: str) -> None:
         """Note that the process of a job's task has been admitted: a hosted task needs Spark no more."""
@@ -300,6 +311,8 @@ class DriverSupervisor:
                     job.set_result(JobEnd(event.error))
             case SourceSampled():
                 self._sampled(event)
+            case SqlJudged():
+                self._judged(event)
             case DriverEnding():
                 self._reason = event.reason
             case _:
@@ -309,6 +322,11 @@ class DriverSupervisor:
         sample = self._samples.pop(answer.group)
         if not sample.done():  # nobody waits for it any more
             sample.set_result(answer)
+
+    def _judged(self, answer: SqlJudged) -> None:
+        judgement = self._judgements.pop(answer.group)
+        if not judgement.done():  # nobody waits for it any more
+            judgement.set_result(answer)
 
     def _tell(self, state: str) -> None:
         if state != self.state:

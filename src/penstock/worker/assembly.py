@@ -102,7 +102,9 @@ class Worker:
         self._redaction = Redaction()
         self._providers = ConfigTransformer.of(config, self._plugins.resolve, self._redaction.learn_references)
         self._redaction.learn_own(config, (FORWARDING_KEY,))
-        permissions = WorkerPermissions.of(settings, self._plugins, self._known_connectors())
+        permissions = WorkerPermissions.of(
+            settings, self._plugins, self._known_connectors(), lambda *given: self._hosts.judge_sql(*given)
+        )
         self._topics = permissions.topics
         rules = worker_rules(settings, self._plugins, permissions)
         self._reloads = Reloads(self.submit)

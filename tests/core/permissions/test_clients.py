@@ -75,6 +75,11 @@ def librdkafka_settings() -> list[str]:
     ("name", "value", "fine"),
     [
         ("metric.reporters", "org.example.Evil", False),
+        ("partition.assignment.strategy", "org.apache.kafka.clients.consumer.RangeAssignor,org.example.Evil", False),
+        ("partition.assignment.strategy", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor", True),
+        ("partition.assignment.strategy", "range,roundrobin", True),
+        ("value.deserializer", "org.example.Evil", False),
+        ("value.deserializer", "org.apache.kafka.common.serialization.ByteArrayDeserializer", True),
         ("interceptor.classes", "org.apache.kafka.common.Fine,org.example.Evil", False),
         ("sasl.login.callback.handler.class", "org.example.Evil", False),
         ("SASL.jaas.config", "com.sun.security.auth.module.JndiLoginModule required x=y;", False),

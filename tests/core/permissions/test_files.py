@@ -69,6 +69,10 @@ OUTSIDE = [
     ("gcp.credentials.file.path", "/etc/passwd"),
     ("gcs.key.file.path", "../etc/passwd"),
     ("token.file.name", "~/token"),
+    ("gcpCredentialsFilePath", "/etc/passwd"),
+    ("keyFileName", "/etc/passwd"),
+    ("aws.credentials.profile.path", "/etc/passwd"),
+    ("database.passfile", "/etc/passwd"),
     ("secret.file", "/etc/passwd"),
     ("git.credentials.path", "/etc/passwd"),
     ("http.ssl.ca.path", "/etc/passwd"),
@@ -140,6 +144,9 @@ HONEST = {
     "access.token.location": "header/x",
     "http.ssl.path": "/metrics",
     "key.store": "memory",
+    "profileName": "a/b",
+    "aws.profile.name": "a/b",
+    "partition.field.name": "a/b",
     "source.cluster.sasl.jaas.config": 'org.apache.kafka.common.security.scram.ScramLoginModule required\r\n'
     'username="a"\r\npassword="b/c"; // the login\r\n',
 }  # fmt: skip

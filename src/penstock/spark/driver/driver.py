@@ -39,6 +39,7 @@ from penstock.spark.messages.driver import (
     DriverWork,
     JavaStarted,
     JobEnded,
+    JudgeSql,
     PingDriver,
     SampleSource,
     ShowTotals,
@@ -114,6 +115,8 @@ class Driver:
                     threading.Thread(target=self._query, args=(command,), name=command.group, daemon=True).start()
                 case SampleSource():
                     threading.Thread(target=self._sample, args=(command,), name=command.group, daemon=True).start()
+                case JudgeSql():
+                    threading.Thread(target=self._judge, args=(command,), name=command.group, daemon=True).start()
                 case CancelJob():
                     if not self.queries.cancel(command.group):
                         self.sc.cancelJobGroup(command.group)
@@ -221,6 +224,11 @@ class Driver:
     def _sample(self, command: SampleSource) -> None:
         """A few records of a query that is run for this alone."""
         answer = self.queries.sample(command)
+        with suppress(OSError):
+            self._send(answer)
+
+    def _judge(self, command: JudgeSql) -> None:
+        answer = self.queries.judge(command)
         with suppress(OSError):
             self._send(answer)
 

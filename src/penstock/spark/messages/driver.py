@@ -4,9 +4,9 @@ The worker's end is ``spark.supervisor``, the driver's ``spark.driver.driver``. 
 of one run of a task. The end of the socket is the end of the worker or the driver.
 
 - Worker to driver (``DriverCommand``): ``StartSpark``, ``SubmitTask``, ``SubmitQuery``, ``SampleSource``,
-  ``CancelJob``, ``ShowTotals``, ``PingDriver``, ``StopSpark``.
+  ``JudgeSql``, ``CancelJob``, ``ShowTotals``, ``PingDriver``, ``StopSpark``.
 - Driver to worker (``DriverEvent``): ``JavaStarted``, ``SparkStarted``, ``DriverPong``, ``JobEnded``,
-  ``SourceSampled``, ``DriverEnding``.
+  ``SourceSampled``, ``SqlJudged``, ``DriverEnding``.
 """
 
 from __future__ import annotations
@@ -55,6 +55,17 @@ class SampleSource(Message, frozen=True):
     """Jars that all queries need, if Spark does not have them."""
 
 
+class JudgeSql(Message, frozen=True):
+    """Judge the ``sql`` of a configuration that is validated, as far as no rows are needed. ``SqlJudged`` follows."""
+
+    group: str
+    sql: str
+    functions: list[str]
+    options: list[str]
+    """Functions and patterns of options that the worker's operator allows, as for ``SqlSelect``."""
+    jars: list[str]
+
+
 class CancelJob(Message, frozen=True):
     """End the job or query of this group by force. ``JobEnded`` follows as for every end."""
 
@@ -78,7 +89,7 @@ class StopSpark(Message, frozen=True):
     """End Spark and the driver."""
 
 
-DriverWork = StartSpark | SubmitTask | SubmitQuery | SampleSource | CancelJob | ShowTotals | StopSpark
+DriverWork = StartSpark | SubmitTask | SubmitQuery | SampleSource | JudgeSql | CancelJob | ShowTotals | StopSpark
 """Executed by the driver in the order in which it is sent; pings are answered beside it."""
 DriverCommand = DriverWork | PingDriver
 COMMANDS = MessageCodec[DriverCommand]("the protocol of Spark's driver (commands)", DriverCommand)
@@ -139,11 +150,19 @@ class SourceSampled(Message, frozen=True):
     """Why there is no answer, as a sentence."""
 
 
+class SqlJudged(Message, frozen=True):
+    """The answer to ``JudgeSql``."""
+
+    group: str
+    problem: str | None = None
+    """Why the statement is refused, as a sentence; None also if that is not known."""
+
+
 class DriverEnding(Message, frozen=True):
     """The driver ends, for this reason. Sent last."""
 
     reason: str
 
 
-DriverEvent = JavaStarted | SparkStarted | DriverPong | JobEnded | SourceSampled | DriverEnding
+DriverEvent = JavaStarted | SparkStarted | DriverPong | JobEnded | SourceSampled | SqlJudged | DriverEnding
 EVENTS = MessageCodec[DriverEvent]("the protocol of Spark's driver (events)", DriverEvent)

@@ -26,7 +26,7 @@ from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.pipeline.task import TaskFencedError, TaskSpec
 from penstock.pipeline.trace import causes, headline, trace
 from penstock.spark.channel import RefusedError, TaskChannel
-from penstock.spark.messages.driver import SampleSource, SourceSampled
+from penstock.spark.messages.driver import JudgeSql, SampleSource, SourceSampled, SqlJudged
 from penstock.spark.messages.task import DoneReport, FailedReport, LostReport, TaskSubmission
 from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.shared import prepare
@@ -175,6 +175,22 @@ class Queries:
             return SourceSampled(request.group, error=reason)
         finally:
             self._sampling.release()
+
+    def judge(self, request: JudgeSql) -> SqlJudged:
+        """Judge the plan that Spark parses of a connector's ``sql``."""
+        from pyspark.errors import PySparkException
+
+        from penstock.spark.query.sql.select import SqlSelect
+
+        try:
+            SqlSelect(self._new_session(request.jars), request.sql, request.functions, request.options)
+        except ConfigError as error:
+            return SqlJudged(request.group, str(error))
+        except PySparkException as error:
+            return SqlJudged(request.group, str(error).strip().partition("\n")[0])
+        except Exception as error:  # the task will say it, if it is not for the moment
+            log.debug("The sql of a configuration can't be judged now: %r", error)
+        return SqlJudged(request.group)
 
     def _run(
         self,

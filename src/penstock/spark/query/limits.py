@@ -10,8 +10,10 @@ from penstock.api.config import ConfigType, parse_type
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.paths import PathReader, folders_of, outside, path_problem
 from penstock.api.query import BatchVersion, QueryTask, SinkTarget
-from penstock.core.config.permissions.spark_options import OPTIONS_ALLOWED
-from penstock.spark.query.sql.select import SQL_FUNCTIONS_ALLOWED, SqlSelect
+from penstock.connectors.spark.sink_settings import SinkSettings
+from penstock.core.config.permissions.spark_options import OPTIONS_ALLOWED, SQL_FUNCTIONS_ALLOWED
+from penstock.spark.query.sql.select import SqlSelect
+from penstock.spark.query.table_files import files_of_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,25 +56,27 @@ class QueryLimits:
             raise ConfigError(f"{key}: {problem}")
 
     def check_files(self, uris: Iterable[str]) -> None:
-        """Raise ConnectError if a file that a batch is read from is a link that leads out of the allowed folders."""
+        """Raise ConnectError if a file that a batch is read from, links followed, is not in the allowed folders."""
         if self.folders is not None and (problem := outside(uris, self.folders)):
             raise ConnectError(problem)
 
-    def target(self, target: SinkTarget, path: str | None) -> SinkTarget:
-        """Return a sink's target whose path is looked at before each batch."""
-        return target if self.folders is None or path is None else _LimitedTarget(target, path, self)
+    def target(self, target: SinkTarget, settings: SinkSettings) -> SinkTarget:
+        """Return a sink's target whose path and, if it is changed by keys, files are looked at before each batch."""
+        return target if self.folders is None else _LimitedTarget(target, settings, self)
 
 
 @dataclass(frozen=True, slots=True)
 class _LimitedTarget:
     target: SinkTarget
-    path: str
+    settings: SinkSettings
     limits: QueryLimits
 
     def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
-        self.limits.check_path("path", self.path, PathReader.HADOOP)
+        self.limits.check_path("path", self.settings.path, PathReader.HADOOP)
+        if self.settings.keys is not None:  # rows of the table are read, and written again
+            self.limits.check_files(files_of_table(frame.sparkSession, self.settings))
         self.target.add(frame, version, confirm)
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
-        self.limits.check_path("path", self.path, PathReader.HADOOP)
+        self.limits.check_path("path", self.settings.path, PathReader.HADOOP)
         return self.target.later(version)

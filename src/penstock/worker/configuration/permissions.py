@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,10 +21,11 @@ from penstock.core.config.permissions.rules import (
     PLUGINS_ALLOWED,
     PLUGINS_DENIED,
     PROGRAM_RULES,
+    QUERIES,
     Permissions,
     functions_in,
 )
-from penstock.core.config.permissions.spark_options import OPTIONS_ALLOWED
+from penstock.core.config.permissions.spark_options import OPTIONS_ALLOWED, SQL_FUNCTIONS_ALLOWED
 from penstock.core.config.processes import JAVA_OPTIONS, check_java_options
 from penstock.core.model.messages import Refused
 from penstock.pipeline.transforms.python_function import defined_as
@@ -34,6 +35,9 @@ from penstock.plugins.passwords import password_settings
 from penstock.settings import ExactlyOnceSource, WorkerSettings
 from penstock.worker.configuration.topics import KnownConnectors, WorkerTopics
 
+JudgeSql = Callable[[str, Collection[str], Collection[str]], str | None]
+"""Returns why the ``sql`` of a SparkSink or SparkSource is refused; None also if that is not known now. May block."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerPermissions:
@@ -41,9 +45,18 @@ class WorkerPermissions:
     exactly_once: bool
     distributed: bool
     topics: WorkerTopics
+    judge_sql: JudgeSql = lambda sql, functions, options: None
+    functions: tuple[str, ...] = ()
+    """Functions that ``sql`` may call besides Spark's harmless ones."""
 
     @classmethod
-    def of(cls, settings: WorkerSettings, plugins: Plugins, known: KnownConnectors | None = None) -> WorkerPermissions:
+    def of(
+        cls,
+        settings: WorkerSettings,
+        plugins: Plugins,
+        known: KnownConnectors | None = None,
+        judge_sql: JudgeSql = lambda sql, functions, options: None,
+    ) -> WorkerPermissions:
         values = settings.values
         functions, formats, paths = values[FUNCTIONS_ALLOWED], values[FORMATS_ALLOWED], values[PATHS_ALLOWED]
         if functions is None:
@@ -67,6 +80,8 @@ class WorkerPermissions:
             settings.exactly_once is ExactlyOnceSource.ENABLED,
             settings.distributed,
             WorkerTopics(settings, known or KnownConnectors()),
+            judge_sql,
+            tuple(values[SQL_FUNCTIONS_ALLOWED]),
         )
 
     def problems(self, catalog: Catalog, props: Mapping[str, str | None]) -> list[tuple[str, str]]:
@@ -78,6 +93,10 @@ class WorkerPermissions:
         if not found:
             plugin = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
             found += self.topics.problems(plugin, props, may_connect=partial(self._may_connect, catalog, props))
+            sql = props.get("sql")
+            if not found and sql and plugin is not None and plugin.java_name in QUERIES:
+                problem = self.judge_sql(sql, self.functions, self.rules.options)
+                found += [] if problem is None else [("sql", problem)]
         return found
 
     def _rule_problems(self, catalog: Catalog, props: Mapping[str, str | None]) -> list[tuple[str, str]]:

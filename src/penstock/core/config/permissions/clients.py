@@ -50,7 +50,14 @@ REFUSED: Mapping[str, str] = {
 }
 """Effects of settings that are refused, by name."""
 _REFUSED_PREFIXES = {"config.providers.": _LOADS, "ssl.engine.": _LOADS}
-_OF_KAFKA = "org.apache.kafka.common."
+_OF_KAFKA = ("org.apache.kafka.common.", "org.apache.kafka.clients.consumer.")
+_CLASSES = frozenset(
+    {
+        *("metric.reporters", "interceptor.classes", "partition.assignment.strategy"),
+        *("key.serializer", "value.serializer", "key.deserializer", "value.deserializer"),
+    }
+)
+"""Settings that name classes, besides those that end in ``.class`` or ``.classes``."""
 _LOGINS = re.compile(r"org\.apache\.kafka\.common\.security\.(plain|scram|oauthbearer)\.\w+LoginModule")
 _FILES_OF_JAVA = ("sasl.oauthbearer.assertion.file", "sasl.oauthbearer.assertion.template.file")
 _URLS = ("sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.jwks.endpoint.url")
@@ -82,9 +89,12 @@ def _refusal(name: str) -> str | None:
 def _java_refusal(name: str, value: str) -> str | None:
     if has_counterpart(name, value):
         return None
-    if name in ("metric.reporters", "interceptor.classes") or name.endswith((".class", ".classes")):
-        others = [each for each in value.split(",") if not each.strip().startswith(_OF_KAFKA)]
-        return f"names {others[0].strip()}, which is no class of Kafka's clients" if others else None
+    if name in _CLASSES or name.endswith((".class", ".classes")):
+        named = [each.strip() for each in value.split(",")]
+        # The C client has short names for its assignors, such as range.
+        short = name == "partition.assignment.strategy"
+        others = [each for each in named if not each.startswith(_OF_KAFKA) and not (short and "." not in each)]
+        return f"names {others[0]}, which is no class of Kafka's clients" if others else None
     if name == "sasl.jaas.config" and not _is_own_login(value):
         return "names a login module that is not among Kafka's own for PLAIN, SCRAM and OAUTHBEARER"
     if name in _FILES_OF_JAVA:

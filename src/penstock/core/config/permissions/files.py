@@ -46,6 +46,9 @@ _FOLDER = re.compile(
 )
 """A name of a table that Spark takes for a folder."""
 
+_UNCHECKED = ("iceberg", "hudi")
+"""Formats of tables whose logs may name files anywhere, which Spark does not tell before it reads them."""
+
 _STORE = r"(?:key|trust)[._-]?store"
 _PLACE = r"[._-]?(?:location|path|file|filename|dir|directory)"
 _PATH_NAME = re.compile(
@@ -60,7 +63,9 @@ _STORE_NAME = re.compile(rf"(?!.*(?:ssl|tls)).*{_STORE}")
 """Names of settings that may have a kind of store, such as ``memory``, in place of its file."""
 _FILE_NAME = re.compile(
     r"(?:.*[._-])?(?:file|filename|filepath|keyfile|file[._-](?:path|name|location)|(?:credentials?|private[._-]?key|jaas)[._-]?(?:location|path|file)"
+    r"|credentials?[._-].*[._-](?:path|file)|passfile"
     r"|(?:assertion|template)[._-]?location|(?:assertion|token|template|password|secret)[._-]?file|conf(?:ig)?[._-]?(?:file|dir))"
+    r"|.*(?:credentials?|key|token|cert|certificate|secret|password)[._-]?file[._-]?(?:path|name|location)"
 )
 """Names, in lower case, of settings that name files if their values look like paths."""
 _PATH_VALUE = re.compile(r"[~.]|[^\s{\[<]*/")
@@ -113,6 +118,13 @@ def _query_problems(connector: str, props: Props, path_problem: PathProblem) -> 
             yield key, f"{key} names several folders; with `{PATHS_ALLOWED}` of the worker use `path`"
         elif names_file(option) and value and (problem := path_problem(value, PathReader.HADOOP)):
             yield key, problem
+    format = (props.get("format") or "").strip().casefold()
+    if connector == SPARK_SOURCE and format in _UNCHECKED:
+        yield (
+            "format",
+            f"the files that a table of format={format} names can't be compared with `{PATHS_ALLOWED}` of the worker; "
+            "those of format=delta are",
+        )
     table = props.get("table")
     if connector == SPARK_SINK and table and _FOLDER.search(table):
         yield "table", f"{table} names a folder; with `{PATHS_ALLOWED}` of the worker it has to be in `path`"

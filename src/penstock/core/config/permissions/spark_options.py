@@ -14,6 +14,8 @@ from importlib.resources import files
 
 OPTIONS_ALLOWED = "penstock.spark.options.allowed"
 """Setting of the worker: patterns of further options, as ``format.option``."""
+SQL_FUNCTIONS_ALLOWED = "penstock.spark.functions.allowed"
+"""Setting of the worker: functions that ``sql`` may call besides those of ``allowed.toml``."""
 IN_FILES = ("parquet", "orc", "json", "csv", "text", "xml", "avro", "binaryfile")
 """Formats that also take the options of files."""
 PATH_OPTIONS = frozenset(

@@ -292,7 +292,7 @@ def _of_spark(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _Ki
     ) -> SinkWriter:
         limits = QueryLimits.of(spec.worker_config, task_class)
         limits.check_path("path", settings.path, PathReader.HADOOP)
-        target = limits.target(target_of(settings, owner, session, spec.internal_topics), settings.path)
+        target = limits.target(target_of(settings, owner, session, spec.internal_topics), settings)
         if value_sql is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
             return DirectWriter(value_sql, settings, session, target, safe.may_write)
         select = limits.select(session, settings.sql, writes_once(settings))

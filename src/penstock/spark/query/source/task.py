@@ -49,6 +49,7 @@ from penstock.spark.query.source.sending import spec_of_partitions
 from penstock.spark.query.source.transfer import BatchEnd, ToTask, Transfer
 from penstock.spark.query.source.transport import LOOK_SECONDS
 from penstock.spark.query.sql.select import SqlSelect
+from penstock.spark.query.table_files import NAMING_FILES, files_of_stream
 from penstock.spark.task import named
 
 if TYPE_CHECKING:
@@ -154,13 +155,16 @@ class QuerySource(SourceTask, RuntimeHooks):
             self._transfer = self._make_transfer(self.context.metrics)
             self.context.metrics.say(SENT_BY, self._transfer.sent_by)
             log.info("The records of %s are sent by Spark's %s", self._id, self._transfer.sent_by)
-            self._query = (
+            query = (
                 stream.writeStream.queryName(str(self._id))
                 .option("checkpointLocation", checkpoint.path)
                 .trigger(processingTime=f"{int(self._shape.interval * 1000)} milliseconds")
                 .foreachBatch(self._batch)
                 .start()
             )
+            with self._changed:
+                self._query = query
+                self._changed.notify_all()
         except (PySparkException, Py4JJavaError) as error:
             why = str(error if isinstance(error, PySparkException) else error.java_exception)
             raise ConnectError(f"Spark can't read {self._shape.name} as a stream: {why.splitlines()[0]}") from None
@@ -247,6 +251,7 @@ class QuerySource(SourceTask, RuntimeHooks):
                 one_by_one = self._files is not None and self._files.one_by_one
                 files = self._notes.files_of(number) if one_by_one or self._limits.folders is not None else []
                 self._limits.check_files(files)
+                self._check_table()
                 if self._files is None:
                     rows = self._shaped(frame)
                 else:
@@ -260,6 +265,17 @@ class QuerySource(SourceTask, RuntimeHooks):
             self._changed.wait_for(lambda: self._stopped or self._committed >= number)
             if self._committed < number:
                 raise _OverError
+
+    def _check_table(self) -> None:
+        """Raise ConnectError if a table names files that are not in the allowed folders."""
+        format = self._files.settings.format.casefold() if self._files is not None else ""
+        if self._limits.folders is None or format not in NAMING_FILES:
+            return
+        with self._changed:  # Spark may begin the first batch before it returns its handle
+            self._changed.wait_for(lambda: self._query is not None or self._stopped)
+            if self._query is None:
+                raise _OverError
+        self._limits.check_files(files_of_stream(self._query._jsq, format))
 
     def _failure_of(self, number: int, error: Exception) -> BaseException:
         if isinstance(error, BatchLostError | DataError):

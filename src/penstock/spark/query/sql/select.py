@@ -26,8 +26,6 @@ from penstock.spark.query.sql.recomputed import mixed
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SQL_FUNCTIONS_ALLOWED = "penstock.spark.functions.allowed"
-"""Setting of the worker: functions that ``sql`` may call besides those of ``allowed.toml``."""
 SAFE = {
     # A relation csv.`/path` would be a file.
     "spark.sql.runSQLOnFiles": "false",
