@@ -41,6 +41,12 @@ SHOWN = [
     f"Authorization: Bearer {S}",
     f"headers: {{'Authorization': 'Basic {S}'}}",
     f"authorization={S}",
+    f"CREATE USER u IDENTIFIED BY {S};",
+    f"create user u identified by '{S}'",
+    f"ALTER ROLE u WITH PASSWORD '{S}'",
+    f"params: {{password => {S}, user => u}}",
+    f"u%3Da%26password%3D{S}",
+    f"registry user.info=u:{S}",
     f"X-Api-Key: {S}",
     f"Cookie: session={S}; other={S}",
     "bearer canary0123456789ABCDEF",
@@ -53,6 +59,7 @@ SHOWN = [
     f'{{"sasl.jaas.config":"x.PlainLoginModule required password=\\"{S}\\";"}}',
 ]
 KEPT = [
+    "A failure is identified by its time, and a user by 'name'",
     "Unrecognized token 'canary': was expecting (JSON String, Number, Array, Object or token 'null')",
     "Unexpected token: end of input",
     "Invalid value null for configuration ssl.key.password: It must not be null",

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 _WORDS = (
     r"(?:password|passwd|passphrase|(?<![A-Za-z])pass|(?-i:(?<=[a-z])Pass)|pwd|secrets?|credentials?"
     r"|token(?!s\\{0,8}[\"']?\s{0,9}[:=\s]\s{0,9}\d{1,7}(?![\w.-]))"  # but not how many: max_tokens=4096
-    r"|(?:api|access|account|private|secret|shared|client|encryption|master|keystore)[._-]?key(?:[._-]?id)?|auth\.user\.info"
+    r"|(?:api|access|account|private|secret|shared|client|encryption|master|keystore)[._-]?key(?:[._-]?id)?|user\.info"
     r"|connection[._-]?string|(?<![A-Za-z])sig|x-amz-(?:signature|credential|security-token)|jaas\.config)s?"
 )
 _QUOTED = (
@@ -84,9 +84,9 @@ _EXPRESSIONS: tuple[tuple[tuple[str, ...], tuple[str, ...], re.Pattern[str]], ..
         ),
         # Parameters and members: `password=x`, `Password = x;`, `"password": "x"`, `--token x`
         (
-            ("=",),
+            ("=", "%3d"),
             _WORD_HINTS,
-            rf"(?i)(?P<kept>{_WORDS}(?:\\{{0,8}}[\"'])?\s{{0,9}}=\s{{0,9}})(?P<secret>(?!=|\?|null\b|none\b){_VALUE})",
+            rf"(?i)(?P<kept>{_WORDS}(?:\\{{0,8}}[\"'])?\s{{0,9}}(?:=>?|%3D)\s{{0,9}})(?P<secret>(?!=|\?|null\b|none\b){_VALUE})",
         ),
         (
             ('":', "':", '" :', "' :"),
@@ -102,6 +102,13 @@ _EXPRESSIONS: tuple[tuple[tuple[str, ...], tuple[str, ...], re.Pattern[str]], ..
             ("--",),
             _WORD_HINTS,
             rf"(?i)(?P<kept>(?<![\w-])--[\w-]{{0,40}}?{_WORDS}\s{{1,9}})(?P<secret>{_QUOTED}|[^\s\"'-]\S*)",
+        ),
+        # SQL: `IDENTIFIED BY 'x'`, `PASSWORD 'x'`
+        (
+            ("identified", "password '"),
+            ("user", "role", "password"),
+            r"(?P<kept>\b(?i:identified\s{1,9}by\s{1,9}(?:password\s{1,9})?|password\s)(?=['\"])"
+            r"|\bIDENTIFIED BY (?:PASSWORD )?)(?P<secret>'[^']{1,2000}'|\"[^\"]{1,2000}\"|[^\s;'\"]{1,400})",
         ),
         (
             ("</",),
