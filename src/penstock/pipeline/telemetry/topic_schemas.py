@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.api.batch import Batch
-from penstock.api.schema import Schema, SchemaType
+from penstock.api.schema import RecursiveSchema, Schema, SchemaType
 from penstock.hosts.jvm.tasks.steps import in_jvm
 from penstock.pipeline.errors import PipelineStage, Step
 from penstock.pipeline.metrics import Metrics
@@ -62,8 +62,10 @@ class TopicSchemas:
 
 
 def fields(schema: Schema | None, depth: int = 0) -> list[dict[str, Any]]:
-    """Return the fields of a struct; empty for other values."""
+    """Return the fields of a struct; empty for other values, and for a struct inside of itself."""
     if schema is None or schema.type is not SchemaType.STRUCT or depth >= MAX_DEPTH:
+        return []
+    if depth and isinstance(schema, RecursiveSchema):
         return []
     return [
         {"name": each.name, "type": _type(each.schema), "fields": fields(_element(each.schema), depth + 1)}

@@ -20,6 +20,7 @@ from penstock.hosts.jvm.codec.schema_table import SchemaTable
 from penstock.hosts.python import wire
 from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
 from penstock.pipeline.converters.json_converter import JsonConverter
+from penstock.pipeline.telemetry import topic_schemas
 from penstock.pipeline.transforms import CastValue, FlattenValue, ReplaceFieldValue, SetSchemaMetadataValue
 from penstock.preview import shown
 from penstock.values.column_printing import to_strings
@@ -262,6 +263,15 @@ def test_people_and_targets_of_singer_are_shown_a_schema(registry, what):
     assert shown.schema(schema)
     json.dumps(shown.value(value))
     assert len(json.dumps(json_schema(schema))) < 10_000
+
+
+def test_lineage_shows_a_struct_with_many_fields_of_itself_once():
+    following = RecursiveSchema(True)
+    made = struct(*((f"f{i}", following) for i in range(30)), name="Node")
+    following.close(made)
+    shown = topic_schemas.fields(made)
+    assert [each["name"] for each in shown] == [f"f{i}" for i in range(30)]
+    assert all(each["fields"] == [] for each in shown)
 
 
 def test_columns_of_spark_name_the_one_that_contains_itself(registry):
