@@ -127,6 +127,17 @@ def test_records_that_have_no_place_in_a_table(
         shape(key, value, **config)
 
 
+@pytest.mark.parametrize("url", ["jdbc:sqlite:/t.db", "jdbc:mariadb://db/app", "jdbc:mysql://db/app"])
+def test_columns_that_differ_only_in_case_are_refused_where_they_are_one(url: str) -> None:
+    value = struct(("id", INT32), ("ID", INT32))
+    with pytest.raises(DataError, match=r"Columns id and ID of table orders differ only in the case of letters"):
+        shape(value=value, connection__url=url)
+    assert [each.name for each in shape(value=value, connection__url="jdbc:postgresql://db/app").columns] == [
+        "id",
+        "ID",
+    ]
+
+
 def test_the_name_of_the_table() -> None:
     assert shape(value=struct(("x", FLOAT64)), table__name__format="kafka_${topic}").table == "kafka_orders"
 

@@ -51,7 +51,20 @@ def shape_of(
             raise no_column(column.name, f"ARRAY of {column.kind}")
     if not keys and not others:
         raise DataError(f"No fields found using key and value schemas for table: {table}")
+    if settings.connection.dialect.folds_case:
+        _check_case([*keys, *others], table)
     return RowShape(table, tuple(_ordered([*keys, *others], struct)))
+
+
+def _check_case(columns: list[SinkColumn], table: str) -> None:
+    known: dict[str, str] = {}
+    for column in columns:
+        other = known.setdefault(column.name.casefold(), column.name)
+        if other != column.name:
+            raise DataError(
+                f"Columns {other} and {column.name} of table {table} differ only in the case of letters, which the "
+                "database takes for one: rename a field by ReplaceField, or leave it out"
+            )
 
 
 def _keys(

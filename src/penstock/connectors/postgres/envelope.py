@@ -9,6 +9,7 @@ from typing import Any
 from penstock import __version__
 from penstock.api.record import Header
 from penstock.api.schema import INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct
+from penstock.api.topic_names import topic_name
 from penstock.connectors.postgres.catalog import PostgresTable
 from penstock.connectors.postgres.pgoutput import UNCHANGED, Row, RowChange
 from penstock.connectors.postgres.settings import PostgresSettings
@@ -79,7 +80,7 @@ class TableEvents:
 
     def __init__(self, settings: PostgresSettings, table: PostgresTable, columns: list[ColumnType]) -> None:
         self.settings, self.table, self.columns = settings, table, columns
-        self.topic = f"{settings.prefix}.{table.name.schema}.{table.name.name}"
+        self.topic = topic_name(f"{settings.prefix}.{table.name.schema}.{table.name.name}")
         self._value_schema = struct(
             *((each.name, each.schema) for each in self.columns), name=f"{self.topic}.Value", optional=True
         )

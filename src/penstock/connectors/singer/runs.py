@@ -16,6 +16,7 @@ from penstock.api.connector import ExactlyOnceSupport, SourceConnector
 from penstock.api.errors import ConnectError, KafkaError
 from penstock.api.simple_connector import SimpleConnector
 from penstock.api.source import SourceTask
+from penstock.api.topic_names import topic_name
 from penstock.connectors.singer.messages import Messages, Row
 from penstock.connectors.singer.settings import offset_of, state_of
 from penstock.connectors.singer.tap import Tap
@@ -94,8 +95,9 @@ class TapRuns:
 
 def batch_of(rows: list[Row], states: list[Any], prefix: str, partition: dict[str, Any]) -> Batch:
     now = int(time.time() * 1000)
+    topics = {stream: topic_name(prefix + stream) for stream in {row.stream for row in rows}}
     return Batch.of(
-        [prefix + row.stream for row in rows],
+        [topics[row.stream] for row in rows],
         [row.value for row in rows],
         value_schema=[row.value_schema for row in rows],
         keys=[row.key for row in rows],

@@ -77,6 +77,8 @@ class Dialect:
     """Statements for each new session, of which one that fails is left out: other servers speak the protocol, too."""
     sink_opening: ClassVar[tuple[str, ...]] = ()
     """Statements for each new session of a sink."""
+    folds_case: ClassVar[bool] = False
+    """Whether columns whose names differ only in case, in quotes too, are one."""
     single_writer: ClassVar[bool] = False
     """Whether only one connection can write at a time."""
 

@@ -125,6 +125,7 @@ class Sqlite(PostgreSql):
     wide = True
     has_booleans = False
     not_finite = {"inf": "9e999", "-inf": "-9e999"}
+    folds_case = True
     single_writer = True
     types = {
         **dict.fromkeys(
@@ -156,6 +157,7 @@ class MySql(Dialect):
     name = "MySqlDatabaseDialect"
     subprotocols = ("mariadb", "mysql")
     driver = "org.mariadb.jdbc.Driver"
+    folds_case = True
     quotes = ("`", "`")
     texts = frozenset({"uuid"})
     # Otherwise a server whose sql_mode is not strict cuts values to what fits into their columns.

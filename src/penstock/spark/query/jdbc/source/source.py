@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.api.errors import ConnectError
+from penstock.api.topic_names import topic_name
 from penstock.connectors.jdbc.source.definition import HORIZON
 from penstock.connectors.jdbc.source.offsets import QUERY, TablePosition
 from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
@@ -90,7 +91,7 @@ class ReadSource:
         self._settings, self._database, self._table = settings, database, table
         self._dialect = settings.connection.dialect
         self.partition: dict[str, Any] = QUERY if table is None else table.partition()
-        self.topic = settings.prefix + ("" if table is None else table.name)
+        self.topic = settings.prefix if table is None else topic_name(settings.prefix + table.name)
         self.position = position
         self.due = 0.0
         """When to look again, by ``time.monotonic``."""

@@ -84,11 +84,31 @@ def _spark_type(schema: s.Schema) -> t.DataType:
             return _PRIMITIVES[primitive]
 
 
+def _check_case(kind: t.DataType, path: str) -> None:
+    """Raise DataError for columns that Spark, which does not mind the case of names, takes for one."""
+    match kind:
+        case t.StructType():
+            known: dict[str, str] = {}
+            for each in kind:
+                other = known.setdefault(each.name.casefold(), each.name)
+                if other != each.name:
+                    raise DataError(
+                        f"Columns {path}{other} and {path}{each.name} differ only in the case of letters, which tables "
+                        "of Spark take for one: rename a field by ReplaceField, or leave it out"
+                    )
+                _check_case(each.dataType, f"{path}{each.name}.")
+        case t.ArrayType():
+            _check_case(kind.elementType, path)
+        case t.MapType():
+            _check_case(kind.valueType, path)
+
+
 def columns_of(schema: s.Schema | None, kind: type) -> t.StructType:
     """The columns for a value of this schema, or without one, of this Python type."""
     if schema is None:
         return t.StructType([t.StructField(VALUE, _SCHEMALESS.get(kind, t.StringType()))])
     found = spark_type(schema)
+    _check_case(found, "")
     return found if isinstance(found, t.StructType) else t.StructType([t.StructField(VALUE, found)])
 
 
