@@ -283,7 +283,7 @@ def _table(chance: random.Random) -> Attack:
 EXPRESSIONS = (
     "reflect('java.lang.System', 'exit', '1')", "java_method('java.lang.Runtime', 'getRuntime')",
     "try_reflect('java.lang.System', 'getenv')", "`reflect`('java.lang.System', 'exit', '1')",
-    "system.builtin.reflect('java.lang.System', 'exit', '1')", "current_user()", "session_user()", "input_file_name()",
+    "system.builtin.reflect('java.lang.System', 'exit', '1')", "current_user()", "session_user()",
     "(SELECT max(value) FROM text.`/etc/passwd`)", "EXISTS (SELECT 1 FROM csv.`file:/etc/passwd`)",
     "id IN (SELECT id FROM parquet.`/etc`)", "(SELECT 1 FROM other)", "(SELECT 1 FROM global_temp.x)",
     "from_xml(name, 'a INT', map('rowValidationXSDPath', '/etc/passwd'))", "(SELECT 1 FROM spark_catalog.x.y)",

@@ -25,7 +25,7 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.settings.providers import ConfigTransformer, FileConfigProvider
-from penstock.settings.redaction import MAX_REMEMBERED, UNCLEANED, Redaction
+from penstock.settings.redaction import MAX_LINES, MAX_REMEMBERED, UNCLEANED, Redaction
 
 CANARY = "canary-7f3a"
 
@@ -306,3 +306,13 @@ def test_lines_of_a_login_are_hidden_only_where_they_are_secret() -> None:
     redaction = Redaction()
     redaction.learn({"sasl.jaas.config": 'x.PlainLoginModule required\n username="u"\n password="canary-7";'})
     assert redaction.clean("x.PlainLoginModule got canary-7") == "x.PlainLoginModule got [hidden]"
+
+
+@pytest.mark.security
+def test_lines_of_keys_displace_no_password() -> None:
+    redaction = Redaction()
+    redaction.learn({"password": "canary-of-old"})
+    for number in range(120):
+        redaction.learn({"ssl.keystore.key": "\n".join(f"{number:04}{line:04}key8abc9" for line in range(100))})
+    assert redaction.clean("canary-of-old, 01190099key8abc9") == "[hidden], [hidden]"
+    assert len(redaction._lines) == MAX_LINES

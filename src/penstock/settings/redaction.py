@@ -32,8 +32,8 @@ MIN_SECRET_LENGTH = 4
 """Shorter values would be found in any text."""
 MIN_REFERENCE_LENGTH = 8
 """The same for values that are not known to be secrets, such as the name of a topic."""
-MAX_LINES_OF_SECRET = 100
-"""Lines of a secret that are also hidden where they are alone."""
+MAX_LINES_OF_SECRET, MAX_LINES = 100, 5_000
+"""Lines of a secret, and of all secrets, that are also hidden where they are alone; the last ones learned."""
 WORDS = {"true", "false", "null", "none", "basic", "bearer"}
 """Values of settings whose names look secret, such as ``token_type``, that would be found in any text."""
 MAX_REMEMBERED = 10_000
@@ -68,6 +68,8 @@ class Redaction:
         self._own: frozenset[str] = frozenset()
         self._values: dict[str, None] = {}
         """Secrets of connectors, in the order in which they were last learned."""
+        self._lines: dict[str, None] = {}
+        """Lines of secrets that have several; apart, so that keys with many lines displace no password."""
         self._longest_first: tuple[str, ...] = ()
 
     def learn_own(self, config: Mapping[str, str], passwords: Collection[str] = ()) -> None:
@@ -76,7 +78,8 @@ class Redaction:
         ``passwords`` are names of secret settings that don't look like it.
         """
         found = ((name, value) for name, value in config.items() if value)
-        self._own = frozenset(secret for name, value in found for secret in _secrets(name, value, passwords))
+        own = {secret for name, value in found for secret in _secrets(name, value, passwords)}
+        self._own = frozenset(own.union(*map(_lines, own)))
         self._learn(set())
 
     def learn(self, config: Mapping[str, str | None], passwords: Collection[str] = ()) -> None:
@@ -94,12 +97,9 @@ class Redaction:
 
     def _learn(self, found: set[str]) -> None:
         with self._lock:
-            for each in found & self._values.keys():
-                del self._values[each]
-            self._values |= dict.fromkeys(found - self._own)
-            while len(self._values) > MAX_REMEMBERED:
-                del self._values[next(iter(self._values))]
-            known = self._own | self._values.keys()
+            _keep(self._values, found - self._own, MAX_REMEMBERED)
+            _keep(self._lines, {line for each in found for line in _lines(each)}, MAX_LINES)
+            known = self._own | self._values.keys() | self._lines.keys()
             if len(known) != len(self._longest_first) or not known.issuperset(self._longest_first):
                 self._longest_first = tuple(sorted(known, key=len, reverse=True))
 
@@ -132,6 +132,15 @@ class Redaction:
         return value
 
 
+def _keep(kept: dict[str, None], found: Collection[str], limit: int) -> None:
+    """Add texts after those that were kept before, and forget the first ones beyond the limit."""
+    for each in found:
+        kept.pop(each, None)
+    kept |= dict.fromkeys(found)
+    while len(kept) > limit:
+        del kept[next(iter(kept))]
+
+
 def _is_strong(value: str) -> bool:
     """Whether no name or word is likely to contain it: it is long, or changes between letters and digits often."""
     if _WORD.fullmatch(value):
@@ -159,8 +168,6 @@ def _secrets(name: str, value: str, passwords: Collection[str] = ()) -> Iterator
         for form in {form for each in found for form in _forms(each)}:
             if len(form) >= MIN_SECRET_LENGTH and form.lower() not in WORDS:
                 yield form
-        for each in found:
-            yield from _lines(each)
 
 
 def _lines(secret: str) -> Iterator[str]:
