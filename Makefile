@@ -8,6 +8,7 @@ JOBS ?= 3
 FAST_JOBS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 # Hypothesis's examples of each test of a property: 20, the same in each run, but for `make soak-examples`.
 EXAMPLES ?= 2000
+DRAWN := core/test_interleavings.py pipeline/sink/test_sink_interleavings.py hosts/chains/test_random.py http/test_openapi.py
 BIN := .venv/bin
 STAMP := .venv/.installed
 IMAGE_EXTRAS := registry opentelemetry openlineage
@@ -83,7 +84,7 @@ soak-parsers: $(STAMP)  ## 100,000 hostile inputs for each parser of bytes from 
 
 soak-examples: $(STAMP)  ## look for examples that refute a property, EXAMPLES=2000 new ones for each, and as many orders of events
 	PENSTOCK_TEST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(JOBS) --dist load -m "hypothesis and not soak" tests
-	PENSTOCK_TEST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(JOBS) tests/core/test_interleavings.py tests/pipeline/sink/test_sink_interleavings.py
+	PENSTOCK_TEST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(JOBS) $(addprefix tests/,$(DRAWN))
 
 scale: $(STAMP)  ## measure the load of 10,000 connectors on 500 workers on the leader and the internal topics
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m scale $(ARGS)

@@ -18,6 +18,7 @@ from support import marking, waiting
 from support.kafka.client import Kafka
 from support.machine import missing
 from support.spark.class_data import java_options
+from support.together import rank
 
 # How long an example takes says more of the machine than of the code. A test's few examples are the same in each run;
 # `make soak-examples` looks for new ones.
@@ -72,14 +73,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, then those that need a broker, so that in the end no process waits for the long
-    ones of another.
+    """Folders whose tests stay together come first, then files with slow tests, then those that need a broker, so that
+    in the end no process waits for the long ones of another.
     """
     marking.mark(items)
     slow, integration = (
         {item.path for item in items if item.get_closest_marker(marker)} for marker in ("slow", "integration")
     )
-    items.sort(key=lambda item: (item.path not in slow, item.path not in integration))
+    items.sort(key=lambda item: (rank(item.nodeid), item.path not in slow, item.path not in integration))
 
 
 @pytest.hookimpl(wrapper=True)

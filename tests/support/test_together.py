@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.together import TOGETHER, scope
+from support.together import TOGETHER, rank, scope
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,3 +15,8 @@ def test_a_folder_whose_tests_share_something_is_one_piece_of_work() -> None:
 
 def test_any_other_file_is_one() -> None:
     assert scope("tests/http/test_server.py::test_a[b::c]") == "tests/http/test_server.py"
+
+
+def test_what_takes_minutes_begins_first() -> None:
+    files = ["tests/http/test_server.py::test_a", *(f"{folder}test_a.py::test_b" for folder in reversed(TOGETHER))]
+    assert sorted(files, key=rank) == [*(f"{folder}test_a.py::test_b" for folder in TOGETHER), files[0]]

@@ -7,6 +7,7 @@ a smaller table for some sizes. With such a Java they are compared without their
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import Any
 
@@ -25,7 +26,7 @@ from penstock.pipeline.trace import causes, headline
 from pipeline.transforms.notation import write_batch
 from support.tasks.runs import resolve
 
-SEEDS = 500
+SEEDS = int(os.environ.get("PENSTOCK_TEST_EXAMPLES", "150"))
 SMALLER_TABLES = 19
 """The Java since which a copied HashMap has a smaller table if three quarters of it are just its size (JDK-8281631)."""
 BEYOND = "beyond the years 1 to 9999"
