@@ -28,7 +28,7 @@ from penstock.core.model.tasks import (
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.channel import RefusedError, TaskChannel
 from penstock.spark.messages.task import TaskIdentity
-from penstock.spark.run.hosted_run import NotConfirmedError
+from penstock.spark.run.gate import NotConfirmedError
 from penstock.spark.tls import identity
 from support.kafka.client import Kafka
 from support.process_tree import alive, descendants

@@ -13,7 +13,7 @@ import pytest
 from penstock.core.model.tasks import TaskEnded, TaskFailed, TaskLost, TaskPaused, TaskRunning
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.run import hosted_run
-from penstock.spark.run.hosted_run import NotConfirmedError
+from penstock.spark.run.gate import NotConfirmedError
 from support.process_tree import alive
 from support.spark.host import Gate, Spec, id_of, process_of, without_waiting
 

@@ -198,7 +198,8 @@ def replay(
     All consumers of those topics receive them, not only this connector.
     """
     from penstock.kafka.letters.notes import keep_notes, kept_notes
-    from penstock.kafka.letters.replay import Replay, check_replay, only_topic, replay_producer
+    from penstock.kafka.letters.replay import Replay, replay_producer
+    from penstock.kafka.letters.replay_targets import check_replay, only_topic
 
     with (
         _queue(connector, url, user, bootstrap, command_config) as queue,

@@ -32,7 +32,8 @@ from penstock.spark.admission import Link, Reception
 from penstock.spark.channel import RefusedError
 from penstock.spark.messages.driver import JudgeSql, SampleSource, SourceSampled
 from penstock.spark.messages.task import AdmittedTask, LogLevelCommand, TaskIdentity
-from penstock.spark.run.hosted_run import HostedRun, RunGate, RunResources
+from penstock.spark.run.gate import RunGate, RunResources
+from penstock.spark.run.hosted_run import HostedRun
 from penstock.spark.run.log_writer import TaskLogWriter
 from penstock.spark.run.sharing import MANY, TaskProcesses
 from penstock.spark.settings import HostSettings

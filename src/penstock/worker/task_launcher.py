@@ -22,7 +22,7 @@ from penstock.core.model.tasks import TaskChange, TaskEnded, TaskFailed, TaskId,
 from penstock.kafka.admin import NoAnswerError
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.pipeline.trace import stack, trace
-from penstock.spark.run.hosted_run import NotConfirmedError, RunGate
+from penstock.spark.run.gate import NotConfirmedError, RunGate
 from penstock.threads import ConnectorThreads
 from penstock.worker.specs import Specs
 

@@ -27,7 +27,8 @@ from penstock.kafka.admin import NoAnswerError
 from penstock.kafka.letters import notes
 from penstock.kafka.letters.notes import MAX_METADATA_LENGTH, Done, done_of, keep_notes, kept_notes
 from penstock.kafka.letters.queue import Letter, letter_at, letters
-from penstock.kafka.letters.replay import ReadTopics, Replay, Sent, queue_consumer, replay_producer
+from penstock.kafka.letters.replay import Replay, Sent, queue_consumer, replay_producer
+from penstock.kafka.letters.replay_targets import ReadTopics
 from penstock.kafka.offsets.groups import GroupOffsets
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import eventually, new_name

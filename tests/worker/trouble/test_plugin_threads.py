@@ -20,7 +20,7 @@ from penstock.java import key_stores
 from penstock.kafka.admin import NoAnswerError
 from penstock.kafka.background import Deadline, await_done
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
-from penstock.spark.run.hosted_run import NotConfirmedError
+from penstock.spark.run.gate import NotConfirmedError
 from penstock.threads import ConnectorThreads, Threads
 from penstock.worker import offsets as worker_offsets
 from penstock.worker import task_launcher

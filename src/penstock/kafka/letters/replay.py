@@ -15,23 +15,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
 
 from penstock.api.errors import ConnectError
-from penstock.core.config.internal_topics import InternalTopics
-from penstock.core.config.sink import topics_of
-from penstock.java.regex import compile_regex
-from penstock.java.regex.pattern import JavaPattern
 from penstock.kafka.admin import NoAnswerError, code_of, is_unreached, sentence
 from penstock.kafka.background import await_done, in_background
-from penstock.kafka.client_settings import bootstrap_servers
 from penstock.kafka.clients import AT_GROUPS, HANGS_SECONDS, SILENT, init_transactions, new_consumer, new_producer
 from penstock.kafka.letters.notes import Done, done_of, group_of, offsets_to_commit
 from penstock.kafka.letters.queue import Letter, letters
-from penstock.kafka.topic_guard import TopicGuard
+from penstock.kafka.letters.replay_targets import ReplayTargets
 
 AT_ONCE = 500
 """Number of letters in one transaction."""
@@ -56,78 +51,6 @@ _ABORT_SECONDS = 5.0
 """For the end of a transaction that has failed; the next replay ends it otherwise."""
 MAX_REQUEST_BYTES = str(100 << 20)
 """``max.request.size``: a record is as large as the connector that wrote it could make it."""
-
-
-def check_replay(connector: str, kind: str, config: Mapping[str, str]) -> None:
-    """Raises ConnectError for a connector whose dead letters can't be replayed."""
-    if kind == "source":
-        raise ConnectError(
-            f"Connector {connector} is a source: its dead letters are records that could not be converted for "
-            "their topic. Fix the cause, then let the source read them again: `penstock offsets alter`"
-        )
-    reads, writes = (config.get(f"{c}.override.bootstrap.servers") for c in ("consumer", "producer"))
-    if reads != writes:
-        raise ConnectError(
-            f"Connector {connector} reads from one Kafka cluster and has its dead letter queue on another "
-            "(consumer.override.bootstrap.servers and producer.override.bootstrap.servers differ): its dead letters "
-            "can't be sent back in one transaction"
-        )
-
-
-def only_topic(config: Mapping[str, str]) -> str | None:
-    """The one topic that the connector reads; None if there may be several."""
-    topics = topics_of(config.get("topics"))
-    return topics[0] if len(topics) == 1 else None
-
-
-class ReplayTargets(Protocol):
-    """The topics to which the dead letters of a sink may be sent: those that it reads by its own configuration."""
-
-    def may_receive(self, topic: str, letter: Letter | None) -> bool:
-        """Whether this topic is one. ``letter``: the one that names it, None if a user does.
-
-        Raises ConnectError if that is not known.
-        """
-
-    def __str__(self) -> str:
-        """Return the setting that says which topics these are."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadTopics:
-    """``ReplayTargets`` of a configuration whose references are resolved."""
-
-    names: frozenset[str]
-    pattern: JavaPattern | None
-    """``topics.regex``; None if topics are named."""
-    guard: TopicGuard
-    """Guard of the producer of the replay."""
-    existing: frozenset[str] = frozenset()
-    """The topics that exist, which a pattern may match."""
-
-    @classmethod
-    def of(
-        cls, config: Mapping[str, str], consumer: Consumer, settings: Mapping[str, Any], internal: InternalTopics
-    ) -> ReadTopics:
-        """``consumer`` and its ``settings``: of the queue's cluster, which is also that of the topics.
-
-        Raises ConfigError for a ``topics.regex`` that Java does not take.
-        """
-        names, pattern = frozenset(topics_of(config.get("topics"))), config.get("topics.regex", "").strip()
-        compiled = compile_regex(pattern) if pattern and not names else None
-        existing = frozenset(consumer.list_topics(timeout=_PATIENCE).topics) if compiled else frozenset[str]()
-
-        def look_up() -> str | None:
-            return consumer.list_topics(timeout=_PATIENCE).cluster_id
-
-        return cls(names, compiled, TopicGuard(internal, bootstrap_servers(settings), look_up), existing)
-
-    def may_receive(self, topic: str, letter: Letter | None) -> bool:
-        matched = self.pattern is not None and topic in self.existing and self.pattern.fullmatch(topic) is not None
-        return (matched or topic in self.names) and topic in self.guard.usable({topic}, writing=True)
-
-    def __str__(self) -> str:
-        return f"topics.regex={self.pattern.pattern}" if self.pattern else f"topics={','.join(sorted(self.names))}"
 
 
 @dataclass(slots=True)

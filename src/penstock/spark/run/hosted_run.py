@@ -7,19 +7,16 @@ over (a cancelled job was seen to work on for seconds). Only then ``TaskEnded`` 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.model.tasks import TaskId
 from penstock.embedded import EmbeddedError
-from penstock.kafka.group.member_log import MemberLog
-from penstock.kafka.group.removal import MemberRemoval
-from penstock.pipeline.task import CommittedOffsets, TaskSpec
+from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link
 from penstock.spark.channel import RefusedError
 from penstock.spark.messages.task import (
@@ -44,7 +41,7 @@ from penstock.spark.messages.task import (
     TaskSubmission,
     WorkerCommand,
 )
-from penstock.spark.run.log_writer import TaskLogWriter
+from penstock.spark.run.gate import NotConfirmedError, RunGate, RunResources
 from penstock.spark.run.process import SETTLING, RunGroupMember, TaskProcess
 from penstock.spark.run.reports import (
     LossReason,
@@ -55,9 +52,8 @@ from penstock.spark.run.reports import (
     silent_reason,
 )
 from penstock.spark.run.sharing import Company, SharedProcess, TaskProcesses
-from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import JobEnd
-from penstock.spark.task_exit import ExitStatuses, OutOfMemoryKills, lost_with_executor
+from penstock.spark.task_exit import lost_with_executor
 from penstock.threads import in_thread
 
 log = logging.getLogger(__name__)
@@ -66,39 +62,6 @@ PATIENCE = 5.0
 """Seconds between the cancellation of a task's Spark job and its kill; before that, also between the command to abort
 and the cancellation, if other tasks would be lost with it.
 """
-
-
-class NotConfirmedError(Exception):
-    """A run of a task may not begin: it is not assigned here any more, or nobody can confirm that it is."""
-
-
-class RunGate(Protocol):
-    """Confirmation that a run may begin its work; the futures raise NotConfirmedError if it may not."""
-
-    def admit(self) -> concurrent.futures.Future[TaskSpec]:
-        """Return what the task is admitted with. Called when the task's process is ready."""
-
-    def committed_offsets(self) -> concurrent.futures.Future[CommittedOffsets]:
-        """Return the source's committed offsets. Called with exactly once, when its producer has fenced older ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunResources:
-    """Objects that all runs of a worker share."""
-
-    settings: HostSettings
-    address: tuple[str, int]
-    fingerprint: str
-    """Fingerprint of the certificate that tasks find at the address."""
-    free: asyncio.Semaphore
-    capacity: int
-    deliver: Callable[[Any], None]
-    exits: ExitStatuses | None
-    """Where tasks run on this machine."""
-    out_of_memory: OutOfMemoryKills
-    removal: MemberRemoval
-    members: MemberLog
-    logs: TaskLogWriter
 
 
 class HostedRun:

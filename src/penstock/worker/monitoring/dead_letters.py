@@ -22,17 +22,8 @@ from penstock.kafka.admin import NoAnswerError, sentence
 from penstock.kafka.client_settings import connector_consumer, connector_producer
 from penstock.kafka.letters.notes import Done, done_of, group_of, keep_notes, kept_notes
 from penstock.kafka.letters.queue import Letter, document, failure, letter_at, letters, queue_setting
-from penstock.kafka.letters.replay import (
-    AT_ONCE,
-    MAX_REQUEST_BYTES,
-    ReadTopics,
-    Replay,
-    Sent,
-    check_replay,
-    only_topic,
-    queue_consumer,
-    replay_producer,
-)
+from penstock.kafka.letters.replay import AT_ONCE, MAX_REQUEST_BYTES, Replay, Sent, queue_consumer, replay_producer
+from penstock.kafka.letters.replay_targets import ReadTopics, check_replay, only_topic
 
 MAX_REPLAYED = 20 * AT_ONCE
 """Records that one request replays at most."""
