@@ -5,6 +5,7 @@ changes, writes and sends their records comes to an end, or names the field that
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import pickle
 from collections.abc import Iterator
@@ -263,6 +264,44 @@ def test_people_and_targets_of_singer_are_shown_a_schema(registry, what):
     assert shown.schema(schema)
     json.dumps(shown.value(value))
     assert len(json.dumps(json_schema(schema))) < 10_000
+
+
+LEVELS = 40
+DOUBLING = {
+    "AVRO": json.dumps(
+        functools.reduce(
+            lambda inner, level: record(
+                f"L{level}", ("a", inner), ("b", inner if isinstance(inner, str) else inner["name"])
+            ),
+            range(LEVELS),
+            "int",
+        )
+    ),
+    "PROTOBUF": PROTO
+    + "M { M39 a = 1; } "
+    + " ".join(f"message M{i} {{ M{i - 1} a = 1; M{i - 1} b = 2; }}" for i in range(1, LEVELS))
+    + " message M0 { int32 n = 1; }",
+    "JSON": json.dumps(
+        {
+            **of_fields(("a", {"$ref": f"#/definitions/l{LEVELS - 1}"})),
+            "definitions": {
+                f"l{i}": of_fields(
+                    ("a", {"$ref": f"#/definitions/l{i - 1}"}), ("b", {"$ref": f"#/definitions/l{i - 1}"})
+                )
+                for i in range(1, LEVELS)
+            }
+            | {"l0": {"type": "integer"}},
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DOUBLING)
+def test_a_schema_of_types_that_double_is_refused_soon(registry, kind):
+    topic = f"doubling{kind}"
+    number = registry.register(f"{topic}-value", {"schema": DOUBLING[kind], "schemaType": kind})["id"]
+    with pytest.raises(DataError, match="more than 100000 parts"):
+        converter(registry, kind).to_connect(topic, (), b"\0" + int(number).to_bytes(4, "big") + b"\0\0")
 
 
 def test_lineage_shows_a_struct_with_many_fields_of_itself_once():

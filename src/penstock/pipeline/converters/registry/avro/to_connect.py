@@ -30,7 +30,7 @@ from penstock.pipeline.converters.registry.avro.options import (
     AvroOptions,
 )
 from penstock.pipeline.converters.registry.avro.schema.model import AvroField, AvroType
-from penstock.pipeline.converters.registry.mapping.schemas import SchemaParts
+from penstock.pipeline.converters.registry.mapping.schemas import PartCount, SchemaParts
 from penstock.pipeline.converters.registry.mapping.type_table import AVRO, marked, read_as
 
 log = logging.getLogger(__name__)
@@ -55,6 +55,7 @@ class _Builder:
     def __init__(self, options: AvroOptions, union_numbers: Iterator[int]) -> None:
         self.options = options
         self._union_numbers = union_numbers
+        self._count = PartCount()
         self._open: dict[int, list[RecursiveSchema]] = {}
         """The records whose fields are being built, by identity, with the references to them."""
 
@@ -68,6 +69,7 @@ class _Builder:
     ) -> Schema:
         """``field`` gives the default of the schema of a record's field, ``doc`` its documentation."""
         options = self.options
+        self._count.add()
         if avro.kind == "union":
             if len(avro.branches) == 1 and options.flatten_singleton_unions:
                 return self._nested(avro.branches[0], False, doc)

@@ -23,7 +23,7 @@ from penstock.pipeline.converters.registry.json_schema.options import (
 )
 from penstock.pipeline.converters.registry.json_schema.pieces import COMBINATIONS, java_name, kind, members, pieces
 from penstock.pipeline.converters.registry.json_schema.reader import ValueReader
-from penstock.pipeline.converters.registry.mapping.schemas import SchemaParts
+from penstock.pipeline.converters.registry.mapping.schemas import PartCount, SchemaParts
 from penstock.pipeline.converters.registry.mapping.variant import VARIANT_FIELDS, VARIANT_NAME
 
 _TYPES = {kind.value: kind for kind in SchemaType}
@@ -41,12 +41,14 @@ def to_connect(documents: Documents, options: JsonSchemaOptions, version: int | 
 class _Builder:
     def __init__(self, documents: Documents, options: JsonSchemaOptions) -> None:
         self.documents, self.options = documents, options
+        self._count = PartCount()
         self._open: dict[int, list[RecursiveSchema]] = {}
         self._ids, self._unions = itertools.count(1), itertools.count()
         self._modern = str(documents.root().node.get("$schema")).startswith(_MODERN)
 
     def build(self, place: SchemaPlace, version: int | None = None, optional: bool = False) -> Schema:
         node = place.node
+        self._count.add()
         if id(node) in self._open:
             pending = RecursiveSchema(optional)
             self._open[id(node)].append(pending)

@@ -64,6 +64,25 @@ class SchemaParts:
         )
 
 
+class PartCount:
+    """Counts the parts of a schema that is being built, each type once for each of its uses.
+
+    Forty types that use each other twice are more parts than any memory holds.
+    """
+
+    __slots__ = ("_parts",)
+    MAX_PARTS = 100_000
+
+    def __init__(self) -> None:
+        self._parts = 0
+
+    def add(self) -> None:
+        """Count a part. Raises DataError if there are too many."""
+        self._parts += 1
+        if self._parts > self.MAX_PARTS:
+            raise DataError(f"The schema has more than {self.MAX_PARTS} parts, each type counted for each of its uses")
+
+
 BITS = {SchemaType.INT8: 7, SchemaType.INT16: 15, SchemaType.INT32: 31, SchemaType.INT64: 63}
 """Bits of each integer type, without the sign."""
 KINDS: dict[SchemaType, type] = {

@@ -18,7 +18,7 @@ from penstock.api.schema import (
     decimal,
 )
 from penstock.pipeline.converters.registry.extras import load
-from penstock.pipeline.converters.registry.mapping.schemas import SchemaParts
+from penstock.pipeline.converters.registry.mapping.schemas import PartCount, SchemaParts
 from penstock.pipeline.converters.registry.mapping.type_table import PROTOBUF, logical_names, marked, read_as
 from penstock.pipeline.converters.registry.protobuf.files import field_proto
 from penstock.pipeline.converters.registry.protobuf.options import (
@@ -47,6 +47,7 @@ class MessageSchemas:
         self.options = options
         self._descriptor = load("google.protobuf.descriptor_pb2", "protobuf")
         self._meta = load("confluent_kafka.schema_registry.confluent.meta_pb2", "protobuf")
+        self._count = PartCount()
         self._open: dict[str, list[RecursiveSchema]] = {}
 
     def top(self, message: Any, version: int | None) -> Schema:
@@ -88,6 +89,7 @@ class MessageSchemas:
 
     def _field(self, field: Any, member: bool) -> Schema:
         options = self.options
+        self._count.add()
         proto = field_proto(field)
         params = dict(proto.options.Extensions[self._meta.field_meta].params)
         kind = self._descriptor.FieldDescriptorProto.Type.Name(field.type)
