@@ -122,6 +122,16 @@ def test_types(case):
     assert ToConnect(AvroOptions()).schema(parse(json.dumps(node))) == schema
 
 
+def test_a_field_whose_name_avro_does_not_allow_is_named_with_the_setting_that_helps():
+    schema = struct(("order id", INT32), name="R")
+    with pytest.raises(DataError, match=r"Illegal character in: order id \(scrub.invalid.names=true"):
+        to_avro(schema, AvroOptions())
+    scrubbing = AvroOptions(scrub_invalid_names=True)
+    assert [field.name for field in to_avro(schema, scrubbing).fields] == ["order_id"]
+    with pytest.raises(DataError, match="Duplicate field order_id in record R"):
+        to_avro(struct(("order id", INT32), ("order-id", INT32), name="R"), scrubbing)
+
+
 COLOURS = {"type": "enum", "name": "Colour", "namespace": "org.example", "symbols": ["RED", "BLUE"]}
 ENUM_SCHEMA = STRING.with_(
     name="org.example.Colour",

@@ -208,7 +208,7 @@ class _Builder:
         if default is not None and not valid_default(kind, default):
             log.warning("The default of field %s does not fit its Avro type and is left out", name)
             default = None
-        field = AvroField(check_word(name), kind, schema.doc if options.discard_type_doc_default else doc, default)
+        field = AvroField(_word(name), kind, schema.doc if options.discard_type_doc_default else doc, default)
         if options.connect_meta_data and seen and _is_named(kind) and (shown := self._parameters(schema)):
             field.props["connect.parameters"] = shown
         return field
@@ -241,6 +241,16 @@ class _Builder:
         for key, value in schema.parameters.items():
             if key.startswith("avro"):
                 props[key] = value
+
+
+def _word(name: str) -> str:
+    """Return the name of a field. Raises DataError, which says what helps, if Avro does not allow it."""
+    try:
+        return check_word(name)
+    except DataError as error:
+        raise DataError(
+            f"{error} (scrub.invalid.names=true of the converter replaces what Avro does not allow)"
+        ) from None
 
 
 def _item(schema: Schema | None) -> Schema:
