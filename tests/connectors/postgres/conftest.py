@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from connectors.postgres.captured import Database
 from support.machine import missing
 from support.postgres import Postgres, binaries
 
@@ -22,3 +23,13 @@ def postgres() -> Iterator[Postgres]:
         yield server
     finally:
         server.remove()
+
+
+@pytest.fixture
+def database(postgres: Postgres) -> Iterator[Database]:
+    made = Database(postgres)
+    postgres.execute(f"CREATE TABLE {made.name} (id serial PRIMARY KEY, name text);")
+    yield made
+    made.stop()
+    postgres.drop_slot(made.name)
+    postgres.execute(f"DROP PUBLICATION IF EXISTS {made.name}; DROP TABLE {made.name};")
