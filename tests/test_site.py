@@ -16,6 +16,8 @@ import pytest
 from penstock import api
 from penstock.api.testing import contract
 from penstock.commands._reference import SettingReference
+from penstock.connectors.jdbc.dialects import DIALECTS
+from penstock.connectors.jdbc.source.mappings import types_of
 from penstock.http.openapi.document import OPERATIONS
 from penstock.pipeline.converters.registry.mapping.type_table import FORMATS
 from penstock.plugins import Plugins
@@ -130,6 +132,13 @@ def test_every_type_of_the_registrys_formats_is_in_the_reference(site: Path) -> 
     assert [format for format in FORMATS if format not in shown] == []
     assert [row for rows in FORMATS.values() for row in rows if row.foreign not in shown] == []
     assert "0 to 4294967295" in shown
+
+
+def test_every_type_of_a_database_is_in_the_reference(site: Path) -> None:
+    shown = text(site / "reference" / "types" / "index.html")
+    names = {type.name for dialect in DIALECTS for type in types_of(dialect.name)}
+    assert [name for name in names if name not in shown] == []
+    assert shown.count("Not tested") == 2
 
 
 def test_lines_of_the_log_are_in_the_reference(site: Path) -> None:

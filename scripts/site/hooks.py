@@ -28,6 +28,7 @@ def on_files(files: Files, config: Any) -> Files:
     made["messages"] = _beside("messages").page()
     made["calls"] = _beside("calls").page()
     made["registry-types"] = _beside("registry_types").page()
+    made["types"] = _beside("types").page()
     pages = {f"reference/{name}.md": text for name, text in made.items()}
     pages["index.md"] = _readme()
     for folder, title in FOLDERS.items():

@@ -23,9 +23,13 @@ def binary() -> str | None:
 
 
 class MariaDb:
-    """One server on a free port with a database ``app``. ``stop`` and ``start`` it again; its tables stay."""
+    """One server on a free port with a database ``app``. ``stop`` and ``start`` it again; its tables stay.
 
-    def __init__(self) -> None:
+    ``settings`` are more options of the server.
+    """
+
+    def __init__(self, *settings: str) -> None:
+        self._settings = settings
         self._folder = Path(tempfile.mkdtemp(prefix="penstock-mariadb-", dir="/tmp"))
         self._server: subprocess.Popen[bytes] | None = None
         # It does not run as root.
@@ -45,7 +49,7 @@ class MariaDb:
         options = (f"--bind-address={LOOPBACK}", f"--port={self.port}", f"--socket={self._folder}/socket")
         durability = ("--innodb-flush-log-at-trx-commit=2", "--skip-log-bin", "--skip-name-resolve")
         self._server = subprocess.Popen(
-            [server, "--no-defaults", f"--datadir={self._folder}/data", *options, *durability],
+            [server, "--no-defaults", f"--datadir={self._folder}/data", *options, *durability, *self._settings],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",

@@ -159,7 +159,7 @@ def test_the_name_of_the_table() -> None:
         ({"table.types": "VIEW"}, "table.types"),
         ({"table.types": "TABLE,SYNONYM"}, "table.types"),
         ({"string.output.value.column.name": "record_value"}, "string.output.value.column.name"),
-        ({"date.calendar.system": "PROLEPTIC_GREGORIAN"}, "date.calendar.system"),
+        ({"date.calendar.system": "JULIAN"}, "date.calendar.system"),
         ({"jdbc.credentials.provider.class": "org.example.Vault"}, "jdbc.credentials.provider.class"),
     ],
 )

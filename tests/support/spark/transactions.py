@@ -6,17 +6,21 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.connectors.jdbc.connection import Connection
 from penstock.connectors.jdbc.sink_definition import JDBC_SINK_CONFIG
 from penstock.connectors.jdbc.source.offsets import TablePosition
 from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
 from penstock.connectors.jdbc.source.tables import SourceTable
+from penstock.connectors.jdbc.source.types import SourceColumn, fields_of
 from penstock.connectors.jdbc.source.windows import Select
 from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
 from penstock.spark.query.jdbc.drivers import INSTALLABLE, install
 from penstock.spark.query.jdbc.java import JdbcJava, our_jar, verdicts
 from penstock.spark.query.jdbc.source.database import Database
+from penstock.spark.query.jdbc.source.records import ReadShape
 from penstock.spark.query.jdbc.source.source import ReadSource
 from penstock.spark.query.safe import Safe, texts
 
@@ -56,7 +60,7 @@ class Bench:
         kept = safe.keep(texts([url]))
         place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
         driver = self.dialect.driver if driver is None else driver
-        statements = self.list([]), self.list(self.dialect.opening)
+        statements = self.list([]), self.list(connection.attempted)
         self.connections = entry.connections(*place, driver, connection.attempts, connection.backoff, *statements)
         self.database = entry.database(self.connections)
 
@@ -108,7 +112,8 @@ class Bench:
             fields = [names.index(name) for name in statement.parameters]
             kinds = [self.dialect.binding(shape.columns[i]) for i in fields]
             copy = self.dialect.copy(self.dialect.table_name(shape.table), shape.columns, types or {})
-            made.append(self.entry.shape(statement.sql, copy, self.list(kinds), self.list(fields), zone, zone))
+            parameters = self.list(list(statement.parameters)), self.list(kinds), self.list(fields)
+            made.append(self.entry.shape(statement.sql, copy, *parameters, zone, zone))
         ledger = None
         if batch is not None:
             sql = LedgerStatements.of(self.dialect, "penstock_batches")
@@ -144,7 +149,7 @@ class Joined(JdbcJava):
         settings = [connection.url, *(text for pair in connection.properties.items() for text in pair)]
         kept = safe.keep(texts(settings))
         place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
-        statements = self.list([]), self.list(connection.dialect.opening)
+        statements = self.list([]), self.list(connection.attempted)
         self.connections = entry.connections(
             *place, connection.dialect.driver, connection.attempts, connection.backoff, *statements
         )
@@ -176,3 +181,52 @@ class Looks:
 
     def _database(self, settings: JdbcSourceSettings) -> Database:
         return Database(Joined(self._jvm, self._entry, settings.connection, self._safe), settings.connection)
+
+
+class TableReader:
+    """Rows of a query as our Java half reads them for a source, without Spark."""
+
+    def __init__(self, bench: Bench, sql: str, zone: str = "UTC") -> None:
+        self._bench, self._sql, self._zone = bench, sql, zone
+        catalog = bench.entry.catalog(bench.connections, zone)
+        self.columns = SourceColumn.several(list(catalog.columns(sql)))
+        catalog.close()
+
+    def values(self, name: str, arrays: bool = False, durations: bool = False) -> list[Any]:
+        """The values of a column as fields of Connect have them."""
+        made, jvm = self._bench.list, self._bench.jvm
+        fields = fields_of(self.columns, self._bench.dialect, "none", "connect_logical", arrays, durations)
+        (field,) = (field for field in fields if field.name == name)
+        reader = self._bench.entry.reader(
+            self._bench.connections,
+            made([column.label for column in self.columns]),
+            made([str(field.reading)]),
+            made([field.scale]),
+            made([field.column]),
+            0,
+            made([]),
+            1000,
+            -1,
+            self._zone,
+        )
+        reader.add(self._sql, made([]))
+        contexts = getattr(getattr(jvm.org.apache.spark, "TaskContext$"), "MODULE$")
+        context = contexts.empty()
+        contexts.setTaskContext(context)
+        try:
+            rows = reader.call(jvm.java.util.stream.LongStream.range(0, 1).boxed().iterator())
+            found = []
+            while rows.hasNext():
+                value = rows.next().get(0)
+                if arrays and value is not None:
+                    value = list(jvm.scala.jdk.javaapi.CollectionConverters.asJava(value))
+                found.append(value)
+        finally:
+            context.markTaskCompleted(jvm.scala.Option.empty())
+            contexts.unset()
+        shape = ReadShape.of([field], None, by_number=False, by_time=False)
+        batch = pa.RecordBatch.from_arrays([pa.array(found, _ARROW.get(field.reading))], ["c"])
+        return list(shape.values(batch).as_dict()[name])
+
+
+_ARROW = {"FLOAT32": pa.float32(), "INT64": pa.int64(), "BYTES": pa.binary()}

@@ -18,6 +18,8 @@ PREFIX = "connection."
 OWN = frozenset({"connection.url", "connection.user", "connection.password"})
 OWN_NUMBERS = frozenset({"connection.attempts", "connection.backoff.ms"})
 CALENDAR = "date.calendar.system"
+CALENDARS = ("LEGACY", "PROLEPTIC_GREGORIAN")
+"""Both of Confluent's values keep each day as it is: no path goes through Java's calendar, Julian before 1582."""
 CREDENTIALS = "jdbc.credentials.provider.class"
 HOLDLOCK = "mssql.use.merge.holdlock"
 _NO_FILES: Mapping[str, Mapping[str, str]] = {
@@ -116,6 +118,11 @@ class Connection:
         """
         return dialect_of_url(self.url)
 
+    @property
+    def attempted(self) -> tuple[str, ...]:
+        """Return statements for each new session; one that fails, since the server does not have it, is left out."""
+        return () if self.driver is None else (*self.driver.in_zone(self.zone), *self.driver.opening)
+
     @classmethod
     def of(cls, config: Mapping[str, str], values: Mapping[str, Any]) -> Self:
         """Make a connection of a configuration and its typed values. Raises ConfigError."""
@@ -162,8 +169,8 @@ def connection_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     found = []
     if config.get(CREDENTIALS):
         found.append((CREDENTIALS, "is not supported: give connection.user and connection.password"))
-    if (config.get(CALENDAR) or "").strip() not in ("", "LEGACY"):
-        found.append((CALENDAR, "has to be LEGACY: dates go through Java's calendar, which is Julian before 1582"))
+    if (config.get(CALENDAR) or "").strip().upper() not in ("", *CALENDARS):
+        found.append((CALENDAR, f"has to be {' or '.join(CALENDARS)}: with both, days are those of ISO 8601"))
     if (url := config.get("connection.url")) is not None:
         try:
             dialect_of(url, (config.get("dialect.name") or "").strip())

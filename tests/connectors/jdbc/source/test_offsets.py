@@ -115,7 +115,7 @@ def test_column_mappings_apply_by_table_name() -> None:
         ({"max.buffer.size": "1000"}, "max.buffer.size"),
         ({"poll.linger.ms": "5000"}, "poll.linger.ms"),
         ({"table.monitoring.startup.polling.limit.ms": "5000"}, "table.monitoring.startup.polling.limit.ms"),
-        ({"date.calendar.system": "PROLEPTIC_GREGORIAN"}, "date.calendar.system"),
+        ({"date.calendar.system": "JULIAN"}, "date.calendar.system"),
         ({"jdbc.credentials.provider.class": "org.example.Vault"}, "jdbc.credentials.provider.class"),
     ],
 )

@@ -122,6 +122,11 @@ def test_postgresql_types_have_schemas() -> None:
     assert found(-7) == ("INT8", "INT8")
 
 
+def test_long_bits_of_mysql_are_read_with_a_check_of_their_range() -> None:
+    assert found(-7, precision=7) == ("INT8", "INT8")
+    assert found(-7, precision=8) == found(-7, precision=64) == ("BITS", "INT8")
+
+
 def test_arrays_of_postgresql_if_they_are_asked_for() -> None:
     columns = [SourceColumn("tags", 2003, "_uuid"), SourceColumn("n", 2003, "_int2"), SourceColumn("p", 2003, "_point")]
     first, second = fields_of(columns, PostgreSql(), "none", "connect_logical", arrays=True)

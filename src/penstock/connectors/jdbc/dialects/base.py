@@ -98,17 +98,8 @@ class Dialect:
     described: ClassVar[str] = ""
     bounds: ClassVar[str] = ""
     """Queries for values of a column with about as many rows between any two, and for the number of all these rows."""
-    times: ClassVar[frozenset[int]] = frozenset()
-    """Numbers of types, beside those of JDBC, that are read as timestamps."""
-    texts: ClassVar[frozenset[str]] = frozenset()
-    """Names of types that are read as text, though JDBC has no type for them."""
-    wide: ClassVar[bool] = False
-    """Whether INTEGER and REAL have 64 bits."""
     open_scale: ClassVar[int] = 0
     """The digits after the point with which a NUMERIC is read whose type says nothing of digits."""
-    bit_strings: ClassVar[bool] = False
-    """Whether BIT is a boolean, or a string of bits, not a small number."""
-
     item_types: ClassVar[Mapping[ColumnKind, str]] = {}
     """Types of the items of arrays, as the driver names them; empty if columns can't be arrays."""
     has_booleans: ClassVar[bool] = False
@@ -116,6 +107,14 @@ class Dialect:
 
     def __init__(self, quoting: bool = True) -> None:
         self.quoting = quoting
+
+    @classmethod
+    def in_zone(cls, zone: str) -> tuple[str, ...]:
+        """The statements by which a session has a zone (a name of Java's) for times that have none of their own.
+
+        Otherwise it has that of the server or of Spark's JVM. Databases may lack regions.
+        """
+        return ()
 
     # -- names
 

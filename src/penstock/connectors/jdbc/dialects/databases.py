@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -14,11 +15,15 @@ _CAST = frozenset({"json", "jsonb", "uuid"})
 """Types that take a text only if it is cast."""
 
 
+def _offset(zone: str) -> str | None:
+    """The offset of a zone that ``columns.zone`` has returned; None of a region."""
+    return "+00:00" if zone == "UTC" else zone[3:] if re.match("GMT[+-]", zone) else None
+
+
 class PostgreSql(Dialect):
     name = "PostgreSqlDatabaseDialect"
     subprotocols = ("postgresql",)
     driver = "org.postgresql.Driver"
-    texts = _CAST
     cast = _CAST
     # One INSERT of many rows can't change a row twice (21000): of such a batch each row is written alone.
     errors = sql_errors.POSTGRESQL
@@ -59,7 +64,6 @@ class PostgreSql(Dialect):
         "WHERE b::text NOT IN ('NaN', 'infinity', '-infinity') ORDER BY 1"
     )
     open_scale = 127
-    bit_strings = True
     has_booleans = True
     not_finite = {"nan": "'NaN'", "inf": "'Infinity'", "-inf": "'-Infinity'"}
     item_types = {
@@ -87,6 +91,12 @@ class PostgreSql(Dialect):
         ColumnKind.TIME: "TIME",
         ColumnKind.TIMESTAMP: "TIMESTAMP",
     }
+
+    @classmethod
+    def in_zone(cls, zone: str) -> tuple[str, ...]:
+        offset = _offset(zone)
+        found = f"'{zone}'" if offset is None else f"INTERVAL '{offset}' HOUR TO MINUTE"
+        return (f"SET TIME ZONE {found}",)
 
     def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         insert = self.insert(table, [*keys, *others])
@@ -117,12 +127,9 @@ class Sqlite(PostgreSql):
     no_table_text = "no such table"
     now = "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
     described = bounds = ""
-    texts = frozenset()
     cast = frozenset()
     open_scale = 0
-    bit_strings = False
     item_types = {}
-    wide = True
     has_booleans = False
     not_finite = {"inf": "9e999", "-inf": "-9e999"}
     folds_case = True
@@ -137,6 +144,17 @@ class Sqlite(PostgreSql):
         ColumnKind.STRING: "TEXT",
         ColumnKind.BYTES: "BLOB",
     }
+
+    @classmethod
+    def in_zone(cls, zone: str) -> tuple[str, ...]:
+        return ()
+
+    def binding(self, column: SinkColumn) -> str:
+        """A column keeps the digits of a decimal as text, or has about 15 of them, by the affinity of its type."""
+        if column.kind is ColumnKind.DECIMAL:
+            type = (column.type or self.type_of(column)).upper()
+            return "DECIMAL" if any(part in type for part in ("CHAR", "CLOB", "TEXT", "BLOB")) else "DIGITS15"
+        return super().binding(column)
 
     def alter(self, table: TableName, columns: Sequence[SinkColumn]) -> list[str]:
         return [statement for column in columns for statement in super(PostgreSql, self).alter(table, [column])]
@@ -159,7 +177,6 @@ class MySql(Dialect):
     driver = "org.mariadb.jdbc.Driver"
     folds_case = True
     quotes = ("`", "`")
-    texts = frozenset({"uuid"})
     # Otherwise a server whose sql_mode is not strict cuts values to what fits into their columns.
     sink_opening = ("SET SESSION sql_mode = CONCAT_WS(',', NULLIF(@@SESSION.sql_mode, ''), 'STRICT_ALL_TABLES')",)
     read_properties = {"useServerPrepStmts": "true"}  # otherwise FLOAT comes as text of six digits
@@ -183,6 +200,10 @@ class MySql(Dialect):
         ColumnKind.NANOS: "DATETIME(6)",
     }
     key_types = {ColumnKind.STRING: "VARCHAR(256)"}
+
+    @classmethod
+    def in_zone(cls, zone: str) -> tuple[str, ...]:
+        return (f"SET time_zone = '{_offset(zone) or zone}'",)
 
     def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         insert = self.insert(table, [*keys, *others])
@@ -255,7 +276,6 @@ class SqlServer(Dialect):
     subprotocols = ("sqlserver", "microsoft:sqlserver", "jtds:sqlserver")
     driver = "com.microsoft.sqlserver.jdbc.SQLServerDriver"
     has_booleans = True
-    times = frozenset({-155})  # DATETIMEOFFSET
     quotes = ("[", "]")
     errors = sql_errors.SQL_SERVER
     no_table_codes = frozenset({208})

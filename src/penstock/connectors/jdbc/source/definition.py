@@ -27,6 +27,7 @@ ISOLATION = {
 }
 """Isolation levels by name, as numbers of ``java.sql.Connection``."""
 RETRIES = "query.retry.attempts"
+TIME_MAPPING = "penstock.time.mapping"
 PARTITIONS, ROWS, HORIZON = "penstock.read.partitions", "penstock.read.rows", "penstock.snapshot.horizon"
 
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -190,6 +191,16 @@ JDBC_SOURCE_CONFIG = (
         _LOW,
         "How timestamps are sent: as Connect's Timestamp (milliseconds), or as numbers or text of micro- or "
         "nanoseconds.",
+    )
+    .define(
+        TIME_MAPPING,
+        _TEXT,
+        "connect_logical",
+        AnyCase("connect_logical", "string"),
+        _LOW,
+        "How columns of type TIME are sent: as Connect's Time, which has times of a day only, or as the database's "
+        "text, which MariaDB's and MySQL's durations need (36:30:00, -10:00:00). With string, PostgreSQL's intervals "
+        "are sent as text too.",
     )
     .define(
         "sql.complex.types.enable",

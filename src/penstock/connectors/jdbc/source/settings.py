@@ -20,6 +20,7 @@ from penstock.connectors.jdbc.source.definition import (
     JDBC_SOURCE_CONFIG,
     PARTITIONS,
     ROWS,
+    TIME_MAPPING,
     TIMESTAMP,
 )
 from penstock.connectors.jdbc.source.tables import Choice, ColumnMapping, expression_of, mapping_of
@@ -62,6 +63,8 @@ class JdbcSourceSettings:
     delay: int
     granularity: str
     arrays: bool
+    durations: bool
+    """Whether times of day and intervals are sent as text."""
     isolation: int
     partitions: int
     rows: int
@@ -102,6 +105,7 @@ class JdbcSourceSettings:
             delay=values["timestamp.delay.interval.ms"],
             granularity=values["timestamp.granularity"].casefold(),
             arrays=values["sql.complex.types.enable"],
+            durations=values[TIME_MAPPING].casefold() == "string",
             isolation=ISOLATION[values[_ISOLATION].upper()],
             partitions=values[PARTITIONS],
             rows=values[ROWS],

@@ -58,7 +58,7 @@ class JdbcJava:
         kept = safe.keep(texts(settings))
         place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
         driver = "" if connection.driver is None else connection.driver.driver
-        statements = self.list(opening), self.list(connection.dialect.opening)
+        statements = self.list(opening), self.list(connection.attempted)
         self.connections = self.entry.connections(*place, driver, connection.attempts, connection.backoff, *statements)
 
     def list(self, values: Sequence[Any]) -> Any:

@@ -64,7 +64,8 @@ class JdbcWriter:
         self._tolerates = ErrorSettings.of(connector).tolerate
         self._sink = folder_name(*owner)
         drivers = spec.worker_config.get("penstock.jdbc.drivers", "")
-        opening = settings.connection.dialect.sink_opening
+        driver = settings.connection.driver
+        opening = () if driver is None else driver.sink_opening
         self._java = JdbcJava(session, settings.connection, drivers, spec.plugin_path, safe, opening)
         self._tables = SinkTables(self._java, settings)
         self._ledger = LedgerStatements.of(settings.connection.dialect, settings.ledger) if settings.ledger else None
@@ -140,7 +141,8 @@ class JdbcWriter:
             fields = [names.index(name) for name in statement.parameters]
             kinds = [dialect.binding(shape.columns[index]) for index in fields]
             copy = self._tables.copy(shape)
-            shapes.append(entry.shape(statement.sql, copy, java.list(kinds), java.list(fields), *settings.zones))
+            parameters = java.list(list(statement.parameters)), java.list(kinds), java.list(fields)
+            shapes.append(entry.shape(statement.sql, copy, *parameters, *settings.zones))
         ledger = None
         if self._ledger is not None:
             sql, version = self._ledger, progress.version

@@ -10,10 +10,11 @@ from typing import Any
 from penstock.api.errors import ConnectError
 from penstock.api.topic_names import topic_name
 from penstock.connectors.jdbc.source.definition import HORIZON
+from penstock.connectors.jdbc.source.mappings import NUMERIC, WHOLE
 from penstock.connectors.jdbc.source.offsets import QUERY, TablePosition
 from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
 from penstock.connectors.jdbc.source.tables import SourceTable, columns_for
-from penstock.connectors.jdbc.source.types import NUMERIC, WHOLE, SourceColumn, fields_of, left_out
+from penstock.connectors.jdbc.source.types import SourceColumn, fields_of, left_out
 from penstock.connectors.jdbc.source.windows import Extent, Window, value_of
 from penstock.spark.query.jdbc.source.database import Database
 from penstock.spark.query.jdbc.source.reading import Statements
@@ -115,7 +116,9 @@ class ReadSource:
         settings, dialect = self._settings, self._dialect
         text = settings.query or f"SELECT * FROM {self._sql_name()}"
         columns = self._database.columns(text)
-        fields = fields_of(columns, dialect, settings.numbers, settings.granularity, settings.arrays)
+        fields = fields_of(
+            columns, dialect, settings.numbers, settings.granularity, settings.arrays, settings.durations
+        )
         if (without := left_out(columns, fields)) != self._told:
             self._told = without
             log.warning("Connect has nothing for columns of %s, which are left out: %s", self, ", ".join(without))

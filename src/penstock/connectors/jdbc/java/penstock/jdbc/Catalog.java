@@ -19,7 +19,7 @@ public final class Catalog implements AutoCloseable {
         session = connections.open();
         connection = session.connection;
         connection.setAutoCommit(true);
-        zones = new Reading.Zones(zone);
+        zones = new Reading.Zones(connection, zone);
     }
 
     /** Catalog, schema and name of each table; empty where there is none. */

@@ -44,8 +44,14 @@ public final class Entry {
     }
 
     public Shape shape(
-            String sql, String copy, List<String> kinds, List<Integer> fields, String zone, String dateZone) {
-        return new Shape(sql, copy, kinds, fields, zone, dateZone);
+            String sql,
+            String copy,
+            List<String> names,
+            List<String> kinds,
+            List<Integer> fields,
+            String zone,
+            String dateZone) {
+        return new Shape(sql, copy, names, kinds, fields, zone, dateZone);
     }
 
     public Ledger ledger(String select, String update, String insert, String sink, String epoch, long batch) {

@@ -101,7 +101,7 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
                 connection.prepareStatement(query.sql, ResultSet.TYPE_FORWARD_ONLY, ResultSet.CONCUR_READ_ONLY);
         boolean streams = connection.getMetaData().getDriverName().startsWith("MySQL");
         statement.setFetchSize(streams ? Integer.MIN_VALUE : fetchSize);
-        Reading.Zones zones = new Reading.Zones(zone);
+        Reading.Zones zones = new Reading.Zones(connection, zone);
         query.bind(statement, zones);
         ResultSet rows = session.runs(statement).executeQuery();
         if (!Query.labels(rows.getMetaData()).equals(labels)) {
@@ -172,6 +172,7 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
 
         private Object value(int i) {
             try {
+                if (zones.moments.style == Moments.Style.SQLITE) SqliteValues.check(rows, columns[i], readings[i]);
                 Object value = readings[i].of(rows, columns[i], zones, scales[i]);
                 return value != null && rows.wasNull() ? null : value;
             } catch (SQLException | RuntimeException error) {
@@ -189,7 +190,7 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
         private void place(Object[] values, int at) throws SQLException {
             if (number > 0) values[at++] = Query.whole(rows, number, decimal);
             for (int column : times) {
-                Timestamp value = rows.getTimestamp(column, zones.database);
+                Timestamp value = zones.moments.moment(rows, column);
                 if (value == null) continue;
                 values[at] = Reading.seconds(value);
                 values[at + 1] = value.getNanos();

@@ -30,7 +30,7 @@ final class Query implements Serializable {
                 int dot = text.indexOf('.');
                 Timestamp value = new Timestamp(Math.multiplyExact(Long.parseLong(text.substring(0, dot)), 1000L));
                 value.setNanos(Integer.parseInt(text.substring(dot + 1)));
-                statement.setTimestamp(i + 1, value, zones.database);
+                zones.moments.setTimestamp(statement, i + 1, value);
             }
         }
     }
@@ -45,7 +45,7 @@ final class Query implements Serializable {
             long number = rows.getLong(index);
             return rows.wasNull() ? null : "N" + number;
         }
-        Timestamp value = rows.getTimestamp(index, zones.database);
+        Timestamp value = zones.moments.moment(rows, index);
         return value == null ? null : "T" + Reading.seconds(value) + "." + value.getNanos();
     }
 

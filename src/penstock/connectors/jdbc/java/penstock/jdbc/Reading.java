@@ -3,17 +3,13 @@ package penstock.jdbc;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.sql.Array;
-import java.sql.Date;
+import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Time;
 import java.sql.Timestamp;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
-import java.util.Calendar;
-import java.util.GregorianCalendar;
-import java.util.TimeZone;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -27,7 +23,7 @@ enum Reading {
     BOOLEAN(DataTypes.BooleanType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            return rows.getBoolean(i);
+            return zones.moments.style == Moments.Style.MYSQL ? flag(rows.getLong(i)) : rows.getBoolean(i);
         }
     },
     INT8(DataTypes.ByteType) {
@@ -78,10 +74,26 @@ enum Reading {
             return rows.getBytes(i);
         }
     },
-    /** PostgreSQL's bit strings of at most eight bits. */
+    /** PostgreSQL's, whose drivers give it as a floating-point number. */
+    MONEY(DataTypes.DoubleType) {
+        @Override
+        Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
+            BigDecimal value = rows.getBigDecimal(i);
+            if (value == null) return null;
+            double found = value.doubleValue();
+            if (BigDecimal.valueOf(found).compareTo(value) != 0)
+                throw new SQLException(value + " has more digits than such a number: cast it to NUMERIC in `query`");
+            return found;
+        }
+    },
+    /** PostgreSQL's bit strings of at most eight bits, and MariaDB's and MySQL's of more, if their value fits. */
     BITS(DataTypes.ByteType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
+            if (zones.moments.style == Moments.Style.MYSQL) {
+                byte[] bits = rows.getBytes(i);
+                return bits == null ? null : small(new BigInteger(1, bits));
+            }
             String digits = rows.getString(i);
             return digits == null ? null : new BigInteger(digits, 2).byteValue();
         }
@@ -133,7 +145,8 @@ enum Reading {
     DECIMAL(DataTypes.StringType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            BigDecimal value = rows.getBigDecimal(i);
+            boolean sqlite = zones.moments.style == Moments.Style.SQLITE;
+            BigDecimal value = sqlite ? SqliteValues.decimal(rows, i) : rows.getBigDecimal(i);
             return value == null ? null : value.setScale(scale).toString();
         }
     },
@@ -141,56 +154,61 @@ enum Reading {
     DATE(DataTypes.IntegerType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            Date value = rows.getDate(i, zones.utc);
-            return value == null ? null : (int) Math.floorDiv(value.getTime(), 86_400_000L);
+            return zones.moments.days(rows, i);
         }
     },
     /** Milliseconds since midnight. */
     TIME(DataTypes.IntegerType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            Time value = rows.getTime(i, zones.database);
-            return value == null ? null : (int) Math.floorMod(value.getTime(), 86_400_000L);
+            return zones.moments.time(rows, i);
+        }
+    },
+    /** Times of day as the database writes them: any of MariaDB's and MySQL's, which may be durations. */
+    TIME_TEXT(DataTypes.StringType) {
+        @Override
+        Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
+            return zones.moments.timeText(rows, i);
         }
     },
     MICROS(DataTypes.LongType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            Timestamp value = rows.getTimestamp(i, zones.database);
+            Timestamp value = zones.moments.moment(rows, i);
             return value == null ? null : micros(value);
         }
     },
     NANOS(DataTypes.LongType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            Timestamp value = rows.getTimestamp(i, zones.database);
+            Timestamp value = zones.moments.moment(rows, i);
             return value == null ? null : nanos(value);
         }
     },
     MICROS_TEXT(DataTypes.StringType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            Timestamp value = rows.getTimestamp(i, zones.database);
+            Timestamp value = zones.moments.moment(rows, i);
             return value == null ? null : Long.toString(micros(value));
         }
     },
     NANOS_TEXT(DataTypes.StringType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            Timestamp value = rows.getTimestamp(i, zones.database);
+            Timestamp value = zones.moments.moment(rows, i);
             return value == null ? null : Long.toString(nanos(value));
         }
     },
     MICROS_ISO(DataTypes.StringType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            return zones.text(rows.getTimestamp(i, zones.database), zones.micros);
+            return zones.text(zones.moments.moment(rows, i), zones.micros);
         }
     },
     NANOS_ISO(DataTypes.StringType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            return zones.text(rows.getTimestamp(i, zones.database), zones.nanos);
+            return zones.text(zones.moments.moment(rows, i), zones.nanos);
         }
     };
 
@@ -215,6 +233,20 @@ enum Reading {
         return ArraySeq.make(found);
     }
 
+    /** MariaDB's BOOLEAN is a TINYINT(1), of which the driver makes true unless it is 0. */
+    private static boolean flag(long value) throws SQLException {
+        if (value != 0 && value != 1)
+            throw new SQLException(value + " is neither 0 nor 1: cast it to SIGNED in `query`, or leave it out");
+        return value == 1;
+    }
+
+    /** MariaDB's driver would give the first byte, whatever the others are. */
+    private static byte small(BigInteger value) throws SQLException {
+        if (value.bitLength() > 7)
+            throw new SQLException(value + " is more than 127: cast it to UNSIGNED in `query`, or leave it out");
+        return value.byteValue();
+    }
+
     static long seconds(Timestamp value) {
         return Math.floorDiv(value.getTime(), 1000L);
     }
@@ -227,15 +259,14 @@ enum Reading {
         return Math.addExact(Math.multiplyExact(seconds(value), 1_000_000_000L), value.getNanos());
     }
 
-    /** The zone of times in the database, and UTC; for one thread. */
+    /** The zone of times in the database; for one thread. */
     static final class Zones {
-        final Calendar database;
-        final Calendar utc = new GregorianCalendar(TimeZone.getTimeZone("UTC"));
+        final Moments moments;
         final DateTimeFormatter micros;
         final DateTimeFormatter nanos;
 
-        Zones(String zone) {
-            database = new GregorianCalendar(TimeZone.getTimeZone(zone));
+        Zones(Connection connection, String zone) throws SQLException {
+            moments = new Moments(Moments.Style.of(connection), zone, "UTC");
             micros = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSSSS").withZone(ZoneId.of(zone));
             nanos = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSSSSSSS").withZone(ZoneId.of(zone));
         }

@@ -3,19 +3,24 @@ package penstock.jdbc;
 import java.io.Serializable;
 import java.math.BigDecimal;
 import java.math.BigInteger;
-import java.sql.Date;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Time;
 import java.sql.Timestamp;
 import java.sql.Types;
+import java.time.DateTimeException;
 import java.util.Calendar;
-import java.util.GregorianCalendar;
 import java.util.List;
-import java.util.TimeZone;
 import org.apache.spark.sql.Row;
 import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+
+/** A value that its column can't hold: the row is refused. */
+final class UnfitException extends RuntimeException {
+    UnfitException(String message) {
+        super(message);
+    }
+}
 
 /** Records with the same columns: their statement, and how each parameter is bound. */
 public final class Shape implements Serializable {
@@ -26,37 +31,51 @@ public final class Shape implements Serializable {
     final String sql;
     /** Does for many rows what {@code sql} does for one; null if there is no such statement. */
     final String copy;
+    private final String[] names;
     private final String[] kinds;
     private final int[] fields;
     private final String zone;
     private final String dateZone;
     private transient Calendar calendar;
     private transient Calendar dateCalendar;
+    private transient Moments moments;
 
-    /** {@code kinds} and {@code fields} have an entry for each parameter; a field is an index in the row. */
+    /** {@code names}, of columns, {@code kinds} and {@code fields} have an entry for each parameter; a field is an index
+        in the row. */
     public Shape(
-            String sql, String copy, List<String> kinds, List<Integer> fields, String zone, String dateZone) {
+            String sql,
+            String copy,
+            List<String> names,
+            List<String> kinds,
+            List<Integer> fields,
+            String zone,
+            String dateZone) {
         this.sql = sql;
         this.copy = copy;
+        this.names = names.toArray(new String[0]);
         this.kinds = kinds.toArray(new String[0]);
         this.fields = fields.stream().mapToInt(Integer::intValue).toArray();
         this.zone = zone;
         this.dateZone = dateZone;
     }
 
-    /** Not those of the machine's locale: in Thailand their year is another one. */
     private void makeCalendars() {
         if (calendar != null) return;
-        calendar = new GregorianCalendar(TimeZone.getTimeZone(zone));
-        dateCalendar = new GregorianCalendar(TimeZone.getTimeZone(dateZone));
+        calendar = Moments.proleptic(zone);
+        dateCalendar = Moments.proleptic(dateZone);
     }
 
-    /** For one thread. */
+    /** For one thread. Raises UnfitException for a value that no such column holds. */
     void bind(PreparedStatement statement, Row row) throws SQLException {
         makeCalendars();
+        if (moments == null) moments = new Moments(Moments.Style.of(statement.getConnection()), zone, dateZone);
         for (int i = 0; i < kinds.length; i++) {
             Object value = row.isNullAt(fields[i]) ? null : row.get(fields[i]);
-            bind(statement, i + 1, kinds[i], value);
+            try {
+                bind(statement, i + 1, kinds[i], value);
+            } catch (ArithmeticException | DateTimeException | UnfitException error) {
+                throw new UnfitException("column `" + names[i] + "`: " + error.getMessage());
+            }
         }
     }
 
@@ -82,11 +101,12 @@ public final class Shape implements Serializable {
             case "STRING" -> statement.setString(index, (String) value);
             case "BYTES", "BLOB" -> statement.setBytes(index, (byte[]) value);
             case "DECIMAL" -> statement.setBigDecimal(index, new BigDecimal((String) value));
-            case "DATE" -> statement.setDate(index, new Date((Integer) value * DAY), dateCalendar);
+            case "DIGITS15" -> statement.setBigDecimal(index, SqliteValues.fitting(new BigDecimal((String) value)));
+            case "DATE" -> moments.setDate(statement, index, (Integer) value * DAY);
             case "TIME" -> statement.setTime(index, new Time((Integer) value), calendar);
-            case "TIMESTAMP" -> statement.setTimestamp(index, new Timestamp((Long) value), calendar);
-            case "MICROS" -> statement.setTimestamp(index, moment((String) value, 1_000_000), calendar);
-            case "NANOS" -> statement.setTimestamp(index, moment((String) value, 1_000_000_000), calendar);
+            case "TIMESTAMP" -> moments.setTimestamp(statement, index, new Timestamp((Long) value));
+            case "MICROS" -> moments.setTimestamp(statement, index, moment((String) value, 1_000_000));
+            case "NANOS" -> moments.setTimestamp(statement, index, moment((String) value, 1_000_000_000));
             default -> throw new IllegalArgumentException(kind);
         }
     }
@@ -148,7 +168,7 @@ public final class Shape implements Serializable {
             case "BOOLEAN" -> Types.BOOLEAN;
             case "BLOB" -> Types.BLOB;
             case "BYTES" -> Types.VARBINARY;
-            case "DECIMAL" -> Types.DECIMAL;
+            case "DECIMAL", "DIGITS15" -> Types.DECIMAL;
             case "DATE" -> Types.DATE;
             case "TIME" -> Types.TIME;
             case "TIMESTAMP", "MICROS", "NANOS" -> Types.TIMESTAMP;
