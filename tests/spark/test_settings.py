@@ -212,3 +212,12 @@ def test_java_of_queries_fetches_no_dtd_whatever_options_it_is_given() -> None:
         for key in keys:
             assert conf[key].split().count("-Djavax.xml.accessExternalDTD=") == 1
             assert settings in (HostSettings(),) or "-Xss1m" in conf[key].split()
+            assert conf[key].split().count("-Duser.timezone=UTC") == 1
+
+
+def test_java_of_queries_has_another_zone_only_on_request() -> None:
+    key = "spark.executor.defaultJavaOptions"
+    assert "user.timezone" not in HostSettings().conf()[key]
+    conf = HostSettings(spark={key: "-Duser.timezone=Asia/Tokyo"}).query_conf()
+    assert conf[key].split()[0] == "-Duser.timezone=Asia/Tokyo"
+    assert conf[key].count("user.timezone") == 1

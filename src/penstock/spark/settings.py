@@ -91,8 +91,12 @@ _REQUIRED = {
 
 _NO_DTD = "-Djavax.xml.accessExternalDTD="
 """Java's option by which no function of XML fetches a DTD that a document names; for queries, whatever users set."""
+_ZONE = "-Duser.timezone="
+"""Java's option of its time zone. Spark's ORC keeps instants as local times of this zone, and with that one of two
+hours when its clocks are set back; so queries have UTC, unless users set another.
+"""
 # A query that fills the heap ends Java, and the worker starts it again; otherwise some threads would be missing.
-_JAVA_OF_QUERIES = f"{_JAVA} -XX:+ExitOnOutOfMemoryError {_NO_DTD}"
+_JAVA_OF_QUERIES = f"{_JAVA} -XX:+ExitOnOutOfMemoryError {_NO_DTD} {_ZONE}UTC"
 _OF_QUERIES = {
     "spark.driver.memory": "1g",
     "spark.driver.defaultJavaOptions": _JAVA_OF_QUERIES,
@@ -213,6 +217,8 @@ class HostSettings:
         for key in ("spark.driver.defaultJavaOptions", "spark.executor.defaultJavaOptions"):
             if _NO_DTD not in conf[key]:
                 conf[key] = f"{conf[key]} {_NO_DTD}"
+            if _ZONE not in conf[key]:
+                conf[key] = f"{conf[key]} {_ZONE}UTC"
         self._add_files(conf)
         slots(conf)
         conf["spark.master"] = with_retries(conf["spark.master"], conf.get("spark.task.maxFailures", _FAILURES))

@@ -141,7 +141,8 @@ class BatchWriter:
     def _rows(self, records: DataFrame, columns: t.StructType) -> DataFrame:
         declared = self._settings.schema is not None
         sql, keyed = self._settings.sql is not None, self._keys is not None
-        plan = RowPlan(columns.json(), declared, self._extras, self._zone, tombstones=sql, keyed=keyed)
+        orc = self._settings.format == "orc"
+        plan = RowPlan(columns.json(), declared, self._extras, self._zone, tombstones=sql, keyed=keyed, orc=orc)
         frame = narrowed(records.mapInArrow(Rows(self._spec, plan, self._totals, self._keys), plan.row_type()))
         return frame if self._select is None or columns is NOTHING else self._select.of(frame)
 

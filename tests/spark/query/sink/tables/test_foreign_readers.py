@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
 from support.kafka.client import Kafka
 from support.spark.host import Hosted
-from support.spark.queries import Sink
+from support.spark.queries import Sink, Source
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-DAYS = ["0001-01-01", "1500-02-28", "1582-10-10", "1677-01-01", "1970-01-01", "9999-12-31"]
+BEFORE, AFTER = ["0001-01-01", "1500-02-28", "1582-10-04"], ["1582-10-15", "1677-01-01", "1970-01-01", "9999-12-31"]
+DAYS = [*BEFORE, "1582-10-10", *AFTER]
 SCHEMA = "id INT, day DATE, moment TIMESTAMP, local TIMESTAMP_NTZ"
 
 
@@ -61,3 +64,49 @@ def test_a_pattern_for_json_in_all_folders_matches_rows_alone(sink: Callable[...
         assert sorted(json.loads(line)["id"] for line in lines) == list(range(len(DAYS)))
         days = {each["id"]: each["day"] for each in map(json.loads, lines)}
         assert days == dict(enumerate(DAYS))
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc", "csv", "json"])
+def test_a_source_reads_the_days_and_instants_that_a_sink_has_written(
+    hosted: Hosted, sink: Callable[..., Sink], kafka: Kafka, tmp_path: Path, format: str
+) -> None:
+    days = [*BEFORE, *AFTER] if format == "orc" else DAYS
+    rows = [
+        {"id": i, "day": day, "moment": f"{day}T01:02:03.456Z", "local": f"{day}T23:59:59.999"}
+        for i, day in enumerate(days)
+    ]
+    schema = SCHEMA if format == "parquet" else SCHEMA.replace(", local TIMESTAMP_NTZ", "")
+    with sink(partitions=1, schema=schema, format=format) as one:
+        one.produce(*rows)
+        one.start()
+        one.written(len(days))
+        one.stop()
+    if format == "csv":
+        lines = [line for file in one.folder.glob("*.csv") for line in csv.reader(file.read_text().splitlines())]
+        assert sorted(lines) == sorted([str(row["id"]), row["day"], row["moment"]] for row in rows)
+    if format == "orc":
+        files = [orc.read_table(file, columns=["id", "day"]) for file in one.folder.glob("*.orc")]
+        found = pa.concat_tables(files)
+        numbers = found["day"].cast(pa.int32()).to_pylist()  # of which Python's own dates know no more than pyarrow
+        assert dict(zip(found["id"].to_pylist(), numbers, strict=True)) == {
+            row["id"]: (dt.date.fromisoformat(str(row["day"])) - dt.date(1970, 1, 1)).days for row in rows
+        }
+    place = tmp_path / "source"
+    place.mkdir()
+    with Source(hosted, kafka, place, format=format, path=str(one.folder), schema=schema) as source:
+        source.start()
+        back = {row["id"]: row for row in source.wait(len(days))}
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    for row in rows:
+        moment = dt.datetime.fromisoformat(str(row["moment"]))
+        assert back[row["id"]]["day"] == (moment.date() - epoch.date()).days
+        assert back[row["id"]]["moment"] == (moment - epoch) // dt.timedelta(milliseconds=1)
+
+
+def test_orc_refuses_the_days_that_its_calendar_does_not_have(
+    sink: Callable[..., Sink],
+) -> None:
+    with sink(partitions=1, schema=SCHEMA, format="orc") as one:
+        one.produce(row(1, "1582-10-10"))
+        one.start()
+        assert "column day has a value from 5 to 14 October 1582" in one.failure()

@@ -86,6 +86,8 @@ class RowPlan:
     """Whether records without a value are rows, of nulls."""
     keyed: bool = False
     """Whether the rows have those of CHANGE too."""
+    orc: bool = False
+    """Whether the rows are written as ORC, which does not have all days."""
 
     def row_type(self) -> t.StructType:
         change = CHANGE if self.keyed else ()

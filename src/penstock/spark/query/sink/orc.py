@@ -1,0 +1,88 @@
+"""Dates and times in ORC as Spark writes it: through Java's calendar, and in the time zone of the executors' Java.
+
+Java's calendar is Julian before 15 October 1582, and has no ten days before that one. ORC converts its days to those of
+ISO 8601 on request; the ten days, which Spark would write as the 15th, are refused. Instants are kept as local times,
+so that one of two hours is lost when clocks are set back: a zone where this happens is refused too.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as t
+
+from penstock.api.errors import ConnectError, DataError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_PROLEPTIC = "orc.proleptic.gregorian"
+"""Whether days in ORC are those of ISO 8601; readers other than Spark know no others."""
+_GAP_START, _GAP_END = dt.date(1582, 10, 5), dt.date(1582, 10, 15)
+"""The days that Java's calendar does not have: from the first one to before the second one."""
+_ZONE = re.compile(r"-Duser\.timezone=(\S+)")
+
+
+def has_times(type: pa.DataType) -> bool:
+    """Whether values of this type have dates or instants. Times without a zone are mere numbers in ORC."""
+    if pa.types.is_nested(type):
+        return any(has_times(type.field(i).type) for i in range(type.num_fields))
+    return pa.types.is_date32(type) or (pa.types.is_timestamp(type) and type.tz is not None)
+
+
+def refuse_gap(column: str, array: pa.Array) -> None:
+    """Raise DataError if values have days that Java's calendar does not have."""
+    if pa.types.is_nested(array.type):
+        for part in array.flatten() if pa.types.is_struct(array.type) else (array.values,):
+            refuse_gap(column, part)
+        return
+    if not has_times(array.type):
+        return
+    start, end = (pa.scalar(day, pa.date32()).cast(array.type) for day in (_GAP_START, _GAP_END))
+    inside = pc.and_(pc.greater_equal(array, start), pc.less(array, end))
+    if pc.any(inside).as_py():
+        raise DataError(
+            f"column {column} has a value from 5 to 14 October 1582, which Spark writes as the 15th in files of "
+            "format=orc: use format=parquet, or send it as text"
+        )
+
+
+def orc_options(frame: DataFrame, format: str) -> dict[str, str]:
+    """Return the options of a writer of these rows; none for other formats.
+
+    Raises ConnectError if Java's zone of the executors would lose an hour of their instants.
+    """
+    if format != "orc":
+        return {}
+    if _has_instants(frame.schema):
+        context = frame.sparkSession.sparkContext
+        jvm: Any = context._jvm
+        java = jvm.java.time.ZoneId
+        zone = str(java.systemDefault().getId())
+        if not re.match(r"local(\[|$)", str(context.master)):
+            options = " ".join(
+                context.getConf().get(f"spark.executor.{kind}JavaOptions", "") or "" for kind in ("default", "extra")
+            )
+            zone = found[-1] if (found := _ZONE.findall(options)) else zone
+        if not java.of(zone, java.SHORT_IDS).getRules().isFixedOffset():
+            raise ConnectError(
+                f"Java of Spark's executors has the time zone {zone}, whose clocks are set back now and then. "
+                "format=orc keeps instants as local times, and would take one hour for the other: "
+                "leave out -Duser.timezone of spark.executor.extraJavaOptions, or use format=parquet"
+            )
+    return {_PROLEPTIC: "true"}
+
+
+def _has_instants(type: t.DataType) -> bool:
+    match type:
+        case t.StructType():
+            return any(_has_instants(field.dataType) for field in type.fields)
+        case t.ArrayType():
+            return _has_instants(type.elementType)
+        case t.MapType():
+            return _has_instants(type.keyType) or _has_instants(type.valueType)
+    return isinstance(type, t.TimestampType)
