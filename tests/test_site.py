@@ -144,7 +144,7 @@ def test_every_type_of_a_database_is_in_the_reference(site: Path) -> None:
 def test_lines_of_the_log_are_in_the_reference(site: Path) -> None:
     shown = text(site / "reference" / "log" / "index.html")
     assert "penstock.connectors.file_source" in shown
-    assert "File %s was replaced; reading the new file from its beginning" in shown
+    assert "File %s was replaced; reading %s from its beginning" in shown
 
 
 def test_differences_are_on_one_page(site: Path) -> None:
