@@ -71,6 +71,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     waiting.watch_threads()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if marking.is_left_out(collection_path, config.option.markexpr) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Folders whose tests stay together come first, then files with slow tests, then those that need a broker, so that

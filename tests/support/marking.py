@@ -19,7 +19,10 @@ MAKING = frozenset({"chromium", "installed"})
 """The fixtures of browsers, and of environments that pip makes: tests with these are marked ``slow``."""
 NOT_FAST = ("integration", "slow")
 """The marks of tests that ``make fast`` leaves out."""
+FAST = " and ".join(f"not {mark}" for mark in NOT_FAST)
+"""The expression that ``make fast`` selects tests by."""
 _ROOT = Path(__file__).parents[2]
+_MARKED = re.compile(rf"^pytestmark = .*\bpytest\.mark\.(?:{'|'.join(NOT_FAST)})\b", re.MULTILINE)
 _JAVAS = frozenset({"java", "spark-submit"})
 _BROWSERS = ("/playwright/driver/node", "chromium", "google-chrome")
 _running: list[str] = []
@@ -45,6 +48,11 @@ def mark(items: Sequence[pytest.Item]) -> None:
         for mark, fixtures in ((pytest.mark.integration, STARTING), (pytest.mark.slow, MAKING)):
             if not item.get_closest_marker(mark.name) and fixtures.intersection(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
+
+
+def is_left_out(path: Path, expression: str) -> bool:
+    """Whether all tests of a file are marked, and none is selected: importing it would take time for nothing."""
+    return expression == FAST and path.suffix == ".py" and _MARKED.search(path.read_text("utf-8")) is not None
 
 
 def begin(item: pytest.Item) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from support import marking
 from support.kafka.client import Kafka
-from support.marking import starts_browser, starts_java
+from support.marking import FAST, is_left_out, starts_browser, starts_java
 
 
 def test_an_unmarked_test_that_starts_a_jvm_fails(tmp_path: Path) -> None:
@@ -59,3 +59,26 @@ def test_commands_that_start_a_jvm(command: list[str], starts: bool) -> None:
 )
 def test_commands_that_start_a_browser(command: list[str], starts: bool) -> None:
     assert starts_browser(command) is starts
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "left_out"),
+    [
+        ("pytestmark = pytest.mark.integration\n", FAST, True),
+        ("import a\npytestmark = [pytest.mark.security, pytest.mark.slow]\n", FAST, True),
+        ("pytestmark = pytest.mark.integration\n", "not soak", False),
+        ("pytestmark = pytest.mark.security\n", FAST, False),
+        ("@pytest.mark.integration\ndef test_a(): ...\ndef test_b(): ...\n", FAST, False),
+        ("class A:\n    pytestmark = pytest.mark.slow\n", FAST, False),
+    ],
+)
+def test_files_without_a_test_that_is_selected_are_not_imported(
+    tmp_path: Path, text: str, expression: str, left_out: bool
+) -> None:
+    (tmp_path / "test_a.py").write_text(text)
+    assert is_left_out(tmp_path / "test_a.py", expression) is left_out
+
+
+def test_the_expression_is_that_of_make_fast() -> None:
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text()
+    assert f'-m "{FAST}"' in makefile.partition("\nfast: ")[2].partition("\n\n")[0]

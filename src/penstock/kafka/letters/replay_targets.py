@@ -1,6 +1,4 @@
-"""Which connectors' dead letters can be sent back, and to which topics: those that the connector reads by its own
-configuration.
-"""
+"""Targets of a replay of dead letters: the topics that the connector reads by its own configuration."""
 
 from __future__ import annotations
 

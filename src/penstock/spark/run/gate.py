@@ -1,4 +1,4 @@
-"""What the runs of a worker's tasks have in common: the gate before each of them, and the objects that all share."""
+"""The gate before each run of a task, and the objects that all runs of a worker share."""
 
 from __future__ import annotations
 
