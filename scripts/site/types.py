@@ -5,7 +5,8 @@ from __future__ import annotations
 from penstock.connectors.jdbc.columns import PER_SECOND, ColumnKind
 from penstock.connectors.jdbc.dialects import DIALECTS
 from penstock.connectors.jdbc.dialects.base import Dialect
-from penstock.connectors.jdbc.source.mappings import ALL_FIT, Reading, SourceType, types_of
+from penstock.connectors.jdbc.source.mappings import types_of
+from penstock.connectors.jdbc.source.source_type import ALL_FIT, Reading, SourceType
 
 TITLES = {
     "PostgreSqlDatabaseDialect": "PostgreSQL",

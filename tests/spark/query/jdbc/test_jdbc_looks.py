@@ -13,9 +13,9 @@ import pytest
 from penstock.api.errors import ConnectError
 from penstock.connectors.jdbc.connection import Connection
 from penstock.connectors.jdbc.source.definition import JDBC_SOURCE_CONFIG
-from penstock.connectors.jdbc.source.mappings import BIGINT
 from penstock.connectors.jdbc.source.offsets import TablePosition
 from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
+from penstock.connectors.jdbc.source.source_type import BIGINT
 from penstock.connectors.jdbc.source.tables import SourceTable
 from penstock.connectors.jdbc.source.types import SourceColumn
 from penstock.connectors.jdbc.source.windows import Extent, Select

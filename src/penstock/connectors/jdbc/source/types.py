@@ -13,7 +13,8 @@ from penstock.api import schema as s
 from penstock.api.errors import DataError
 from penstock.connectors.jdbc.dialects.base import Dialect
 from penstock.connectors.jdbc.source.definition import GRANULARITIES
-from penstock.connectors.jdbc.source.mappings import (
+from penstock.connectors.jdbc.source.mappings import source_type
+from penstock.connectors.jdbc.source.source_type import (
     COMPLEX,
     DECIMAL,
     NUMERIC,
@@ -21,7 +22,6 @@ from penstock.connectors.jdbc.source.mappings import (
     WHOLE,
     Reading,
     SourceType,
-    source_type,
 )
 
 _MAX_DIGITS = 18

@@ -10,9 +10,9 @@ from typing import Any
 from penstock.api.errors import ConnectError
 from penstock.api.topic_names import topic_name
 from penstock.connectors.jdbc.source.definition import HORIZON
-from penstock.connectors.jdbc.source.mappings import NUMERIC, WHOLE
 from penstock.connectors.jdbc.source.offsets import QUERY, TablePosition
 from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
+from penstock.connectors.jdbc.source.source_type import NUMERIC, WHOLE
 from penstock.connectors.jdbc.source.tables import SourceTable, columns_for
 from penstock.connectors.jdbc.source.types import SourceColumn, fields_of, left_out
 from penstock.connectors.jdbc.source.windows import Extent, Window, value_of

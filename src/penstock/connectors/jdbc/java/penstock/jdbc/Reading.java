@@ -78,8 +78,11 @@ enum Reading {
     MONEY(DataTypes.DoubleType) {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
-            BigDecimal value = rows.getBigDecimal(i);
-            if (value == null) return null;
+            String text = rows.getString(i);
+            if (text == null) return null;
+            if (!text.matches("-?\\$[0-9,]+(\\.[0-9]+)?"))
+                throw new SQLException(text + " is in the form of a locale: cast it to NUMERIC in `query`");
+            BigDecimal value = new BigDecimal(text.replaceAll("[$,]", ""));
             double found = value.doubleValue();
             if (BigDecimal.valueOf(found).compareTo(value) != 0)
                 throw new SQLException(value + " has more digits than such a number: cast it to NUMERIC in `query`");
