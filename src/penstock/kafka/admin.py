@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import NamedTuple, TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition, Uuid
 from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+_NO_ID = str(Uuid(0, 0))
 TIMEOUT = 60.0
 """Seconds; Java's default.api.timeout.ms."""
 
@@ -218,6 +219,21 @@ def partition_counts(admin: AdminClient, topics: Iterable[str], timeout: float =
                 raise TopicTimeoutError(f"Timed out while describing topic(s) '{name}': {sentence(e)}") from e
             raise ConnectError(f"Error while attempting to describe topic(s) '{name}': {sentence(e)}") from e
     return counts
+
+
+def topic_ids(admin: AdminClient, topics: Iterable[str], timeout: float = TIMEOUT) -> dict[str, str]:
+    """The IDs (KIP-516) of those of the topics that exist and have one. Raises KafkaException."""
+    found = {}
+    for name, future in admin.describe_topics(TopicCollection(list(topics)), request_timeout=timeout).items():
+        try:
+            id = str(answer(future, timeout).topic_id)
+        except KafkaException as error:
+            if code_of(error) not in (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC):
+                raise
+            continue
+        if id != _NO_ID:
+            found[name] = id
+    return found
 
 
 def offsets_at(

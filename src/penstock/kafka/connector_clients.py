@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, ConsumerGroupState, KafkaException, Message, Producer, TopicCollection, Uuid
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaException, Message, Producer
 from confluent_kafka import KafkaError as BrokerError
 from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import (
@@ -34,7 +34,7 @@ from penstock.api.record import Header
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
 from penstock.api.sink import TopicPartition
 from penstock.core.config.internal_topics import InternalTopics
-from penstock.kafka.admin import answer, code_of, create_topic, is_unreached, sentence
+from penstock.kafka.admin import answer, create_topic, is_unreached, sentence, topic_ids
 from penstock.kafka.clients import AT_GROUPS, check_resolvable, new_admin, new_consumer, new_producer
 from penstock.kafka.headers import headers_of
 from penstock.kafka.offsets.groups import GroupOffsets
@@ -42,7 +42,6 @@ from penstock.kafka.topic_guard import TopicGuard, guard_of
 
 T = TypeVar("T")
 
-_NO_ID = str(Uuid(0, 0))
 """The ID that brokers report that know no IDs of topics."""
 
 _ANY_ACL_OF_TOPICS = AclBindingFilter(
@@ -224,18 +223,7 @@ class ConnectorAdmin:
 
     def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str]:
         with _asking():
-            asked = self._client.describe_topics(TopicCollection(list(topics)), request_timeout=timeout)
-            found = {}
-            for name, future in asked.items():
-                try:
-                    id = str(answer(future, timeout).topic_id)
-                except KafkaException as error:
-                    if code_of(error) not in (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC):
-                        raise
-                    continue
-                if id != _NO_ID:
-                    found[name] = id
-        return found
+            return topic_ids(self._client, topics, timeout)
 
     def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
         with self._lock:

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import TopicPartition
 
-from penstock.core.model.tasks import TaskRunning
 from support.kafka.client import Kafka
 from support.spark.host import Hosted
-from support.spark.queries import COLUMNS, Sink, ids, make
+from support.spark.queries import COLUMNS, Sink, ids, make, named_gap
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -28,15 +27,6 @@ def delete_before(one: Sink, offset: int) -> None:
     deleted.result()
 
 
-def named(one: Sink, sentence: str) -> None:
-    """Wait until the status names a gap."""
-    while True:
-        event = one.until(TaskRunning)[-1]
-        assert isinstance(event, TaskRunning)
-        if sentence in (event.degraded_reason or ""):
-            return
-
-
 @pytest.mark.parametrize("unfinished", [True, False])
 def test_records_that_were_deleted_before_they_were_read_are_named(sink: Callable[..., Sink], unfinished: bool) -> None:
     with sink() as one:
@@ -49,7 +39,7 @@ def test_records_that_were_deleted_before_they_were_read_are_named(sink: Callabl
             one.left_in_batch(10, 30, next=True)
         delete_before(one, 20)
         one.start()
-        named(one, f"Offsets 10 to 19 of {one.topic}-0 were deleted before they were read")
+        named_gap(one, f"Offsets 10 to 19 of {one.topic}-0 were deleted before they were read")
         assert ids(one.wait(20)) == [*range(10), *range(20, 30)]
         values = one.figures(lambda values: values.get("penstock-gaps-total"))
         assert (values["penstock-gaps-total"], values["penstock-gap-offsets-total"]) == (1, 10)
@@ -63,8 +53,28 @@ def test_records_that_are_deleted_between_two_batches_of_a_query_are_named(sink:
         one.written(10)
         one.produce(*make(10, 30))
         delete_before(one, 20)
-        named(one, f"Offsets 10 to 19 of {one.topic}-0 were deleted")
+        named_gap(one, f"Offsets 10 to 19 of {one.topic}-0 were deleted")
         assert ids(one.wait(20)) == [*range(10), *range(20, 30)]
+
+
+def test_records_that_are_deleted_while_their_batch_is_read_are_named(sink: Callable[..., Sink]) -> None:
+    with sink() as one:
+        for first in range(0, 200_000, 50_000):  # as many as a producer holds
+            one.produce(*make(first, first + 50_000))
+        one.start()
+        while True:
+            start, note = one.committed().get(0, (0, {}))
+            if (end := note.get("end")) is not None:
+                break
+        delete_before(one, end - 1)
+        sentence = f"Offsets {start} to {end - 2} of {one.topic}-0 were deleted while their batch was read"
+        named_gap(one, sentence)
+        one.written(200_000)
+        values = one.figures(lambda values: values.get("penstock-gap-offsets-total"))
+        assert values["penstock-gap-offsets-total"] == end - 1 - start
+        found = ids(one.rows())
+        assert len(found) == len(set(found))
+        assert found[-(200_000 - end + 1) :] == list(range(end - 1, 200_000)), "what was there is read"
 
 
 @pytest.mark.parametrize("unfinished", [True, False])

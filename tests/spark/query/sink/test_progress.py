@@ -48,6 +48,14 @@ def test_an_altered_partition_is_not_part_of_the_unfinished_batch() -> None:
     assert progress({A: at(6, end=12), B: (3, OffsetNote())}, [A, B]).unfinished == Span({A: 10}, {A: 12})
 
 
+def test_offsets_name_the_topics_that_they_are_positions_in() -> None:
+    note = OffsetNote(OLD, 5, 12, "id of a")
+    assert OffsetNote.of(note.text()) == note
+    found = progress({A: (10, note), B: at(5), C: (3, OffsetNote(topic="not kept without an epoch"))}, [A, B, C])
+    assert found.topics == {A: "id of a"}
+    assert Span({A: 1, B: 2}, {A: 3, B: 4}, {"a": "x"}).without({"a"}) == Span({B: 2}, {B: 4}, {"a": "x"})
+
+
 def test_metadata_of_others_is_none() -> None:
     assert OffsetNote.of("anything") == OffsetNote.of("[1]") == OffsetNote.of(None) == OffsetNote()
     assert OffsetNote.of(OffsetNote(OLD, 3, 7).text()) == OffsetNote(OLD, 3, 7)

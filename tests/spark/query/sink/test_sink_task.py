@@ -310,7 +310,9 @@ def test_a_batch_that_was_begun_is_written_to_its_end_and_no_further(sink: Calla
         assert {row["id"]: row["size"] for row in rows} == {i: 7 if i < 12 else 8 for i in range(5, 20)}
         one.written(20)
         one.stop()
-        assert one.committed()[0] == (20, {"epoch": "abc", "version": 8})
+        offset, note = one.committed()[0]
+        assert len(note.pop("topic")) == 22, "its ID"
+        assert (offset, note) == (20, {"epoch": "abc", "version": 8})
 
 
 @pytest.mark.parametrize("after", [0.0, 0.5])

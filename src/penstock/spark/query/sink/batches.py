@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
+import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from penstock.api.errors import ConnectError
+from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.query import BatchVersion
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
@@ -25,6 +29,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 log = logging.getLogger(__name__)
+
+WATCH_SECONDS = 3.0
+"""Interval of looks at the IDs of the topics while a batch is written."""
+
+
+class TopicRenewedError(RetriableError):
+    """Error of a batch of whose topics some were deleted, and perhaps created again; the query starts again."""
+
+    def __init__(self, topics: Collection[str]) -> None:
+        super().__init__(
+            f"Topics were deleted or created again since their records were to be read: {', '.join(sorted(topics))}"
+        )
 
 
 class Pace(Protocol):
@@ -93,6 +109,12 @@ class Batches:
         """Where the next batch starts. Replaced, never changed: ``measure`` reads it while a batch is written."""
         self._version: BatchVersion | None = None
         """Of the last batch that was written."""
+        self._begun: BatchVersion | None = None
+        """Of the last batch that was begun, and may have been written."""
+        self._topics: Mapping[str, str] = {}
+        """The IDs of the topics in which ``position`` is, as far as they are known."""
+        self.renewed = -math.inf
+        """When a topic was last found to be deleted or created again, by the monotonic clock."""
         self._latest = 0.0
         """The latest timestamp of a record that was read."""
         self._places = Places()
@@ -105,23 +127,54 @@ class Batches:
         """
         progress = self._progress(partitions)
         if progress.unfinished is not None:
-            self._report.entered()
-            log.info("The last batch of %s was not finished; writing it again", self._name)
-            self._version = progress.version
-            self.write(self._input.reader.batch(progress.unfinished), progress.unfinished)
+            self._finish(progress.version, progress.unfinished, progress.topics, {topic for topic, _ in partitions})
             progress = self._progress(partitions)
-        self._version = progress.version
+        # Of a batch that is finished, the brokers may have the offsets of topics that are gone for a moment longer.
+        self._version = progress.version if progress.unfinished is None else self._version
+        ids = self._input.topics.ids({topic for topic, _ in partitions})
         # A partition without a committed offset goes on where this run has begun, as a consumer does.
         known = {**self.position, **self._input.group.offsets}
+        topics = {partition: self._topics.get(partition[0], "") for partition in self.position} | dict(progress.topics)
+        self._raise_of({p[0] for p in partitions if ids is not None and topics.get(p) and p[0] not in ids})
+        old = {p: known.pop(p) for p in partitions if p in known and _differs(topics.get(p, ""), ids, p[0])}
         self.position = self._input.topics.starts(partitions, known)
+        self._topics = ids or {}
+        for partition, offset in old.items():
+            self._report.gaps.renewed(partition, offset, self.position[partition])
         self._report.gaps.started(known, self.position)
+
+    def _finish(
+        self, version: BatchVersion, span: Span, known: Mapping[Partition, str], assigned: Collection[str]
+    ) -> None:
+        """Write a batch again that was not finished, but not the records of topics that are gone: ``known`` are the IDs
+        in the metadata, ``assigned`` the topics that are there now.
+        """
+        self._report.entered()
+        log.info("The last batch of %s was not finished; writing it again", self._name)
+        self._version = version
+        ids = self._input.topics.ids({topic for topic, _ in span.end})
+        renewed = {p for p in span.end if _differs(known.get(p, ""), ids, p[0])}
+        self._raise_of({topic for topic, _ in renewed if ids is not None and topic not in ids and topic in assigned})
+        left = replace(span.without({topic for topic, _ in renewed}), topics=ids or {})
+        there = sorted(p for p in renewed if ids and p[0] in ids)
+        starts = self._input.topics.starts(there, {})
+        for partition, start in starts.items():
+            self._report.gaps.renewed(partition, span.start[partition], start)
+        whole = Span({**left.start, **starts}, {**left.end, **starts}, left.topics)
+        if left.end:
+            self.write(self._input.reader.batch(left), whole)
+        else:
+            self._version = version.next()
+            if starts:
+                self._input.group.done(self._version, whole)
 
     def _progress(self, partitions: list[Partition]) -> GroupProgress:
         """Where to continue, by the group and by what the target knows."""
         progress = self._input.group.read(partitions)
         if not progress.offsets and self._version is not None:
             # Brokers delete the offsets of topics that are deleted; what this run has written is known without them.
-            return GroupProgress(self._version, {})
+            begun = self._begun
+            return GroupProgress(begun if begun and begun.epoch == self._version.epoch else self._version, {})
         later = self._writer.later(progress.version.next())
         if later is None:
             return progress
@@ -162,27 +215,78 @@ class Batches:
     def _write_and_commit(self, records: DataFrame, span: Span, version: BatchVersion) -> None:
         group, metrics, calls = self._input.group, self._report.metrics, self._control.calls
 
+        if not span.topics:
+            span = replace(span, topics=self._topics)
+
         def confirm() -> None:
             with calls.left():
+                self._check_topics(span)
                 group.begin(version, span)
 
         started = time.monotonic()
+        self._check_topics(span)
         gaps, topics = self._report.gaps, self._input.topics
         there = gaps.before(topics, span)
+        self._begun = version
         group.begin(version, span)
         begun = time.monotonic()
-        with calls.entered("a batch of the query"):
+        with self._watched(records, span), calls.entered("a batch of the query"):
             totals = self._writer.write(records, version, confirm)
         written = time.monotonic()
-        gaps.after(topics, span, there)
+        gone = self._gone(span)
+        span = span.without(gone)
+        gaps.after(topics, span, {p: there[p] for p in span.end})
         metrics.traces.read(list(totals.traceparents))
         metrics.traces.stage("write", written - begun)
         self._count(totals, written - begun)
-        group.done(version, span)
+        if span.end:
+            group.done(version, span)
         done = time.monotonic()
         metrics.traces.committed(done - written, success=True)
         metrics.spent("commit", begun - started + done - written)
         self._version, self.position = version, {**self.position, **span.end}
+        self._raise_of(gone)
+
+    def _gone(self, span: Span) -> set[str]:
+        """Return the topics that are not those of the span any more."""
+        ids = self._input.topics.ids(span.topics) if span.topics else None
+        return {topic for topic, id in span.topics.items() if _differs(id, ids, topic)}
+
+    def _check_topics(self, span: Span) -> None:
+        """Raises TopicRenewedError."""
+        self._raise_of(self._gone(span))
+
+    def _raise_of(self, gone: Collection[str]) -> None:
+        if gone:
+            self.renewed = time.monotonic()
+            raise TopicRenewedError(gone)
+
+    @contextlib.contextmanager
+    def _watched(self, records: DataFrame, span: Span) -> Iterator[None]:
+        """Cancel the jobs of a batch when one of its topics is gone: Spark would wait for its records for minutes."""
+        if not span.topics:
+            yield
+            return
+        context, tag, ended = records.sparkSession.sparkContext, f"penstock-{uuid.uuid4().hex}", threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(WATCH_SECONDS):
+                if self._gone(span):
+                    context.cancelJobsWithTag(tag)
+
+        context.addJobTag(tag)
+        threading.Thread(target=watch, name=f"topics-{self._name}", daemon=True).start()
+        try:
+            yield
+        except Exception as error:
+            try:
+                self._check_topics(span)
+            except TopicRenewedError as renewed:
+                raise renewed from error
+            raise
+        finally:
+            ended.set()
+            context.removeJobTag(tag)
 
     def _count(self, totals: BatchTotals, seconds: float) -> None:
         metrics = self._report.metrics
@@ -213,3 +317,8 @@ class Batches:
             metrics.put("penstock-seconds-behind", 0.0)
         elif self._latest:
             metrics.put("penstock-seconds-behind", max(time.time() - self._latest / 1000, 0.0))
+
+
+def _differs(id: str, ids: Mapping[str, str] | None, topic: str) -> bool:
+    """Return whether a topic is not the one with this ID any more; False if either ID is not known."""
+    return bool(id) and ids is not None and ids.get(topic) != id

@@ -51,6 +51,12 @@ class Gaps:
                     f"its brokers have lost records; reading from offset {start}"
                 )
 
+    def renewed(self, partition: Partition, offset: int | None, start: int) -> None:
+        """Called with the offset in a topic that is gone, if one is known, and where the new topic is read from."""
+        where = f"{partition[0]}-{partition[1]}"
+        lost = "" if offset is None else f", and records of the old one from offset {offset} on may be lost"
+        self._say(f"The topic of {where} was deleted and created again: it is read from offset {start}{lost}")
+
     def before(self, topics: Topics, span: Span) -> Mapping[Partition, int]:
         """Called before a batch is read; return the offsets from which on its records are there."""
         firsts = self._firsts(topics, span)

@@ -110,12 +110,11 @@ class QueryOffsets:
 
     def begin(self, version: BatchVersion, span: Span) -> None:
         """Called before a batch is written."""
-        committed = {p: OffsetNote(version.epoch, version.number, end) for p, end in span.end.items()}
-        self._commit(span.start, committed)
+        self._commit(span.start, {p: _note(version, span, p, end) for p, end in span.end.items()})
 
     def done(self, version: BatchVersion, span: Span) -> None:
         """Called after it has been written."""
-        self._commit(span.end, dict.fromkeys(span.end, OffsetNote(version.epoch, version.number)))
+        self._commit(span.end, {p: _note(version, span, p, None) for p in span.end})
 
     def _read(self, assigned: Collection[Partition]) -> Committed:
         try:
@@ -187,6 +186,10 @@ class QueryOffsets:
             asked("the transaction was aborted", lambda: producer.abort_transaction(SECONDS), self.aborted)
         except KafkaException as e:
             raise _useless(e.args[0]) from None
+
+
+def _note(version: BatchVersion, span: Span, partition: Partition, end: int | None) -> OffsetNote:
+    return OffsetNote(version.epoch, version.number, end, span.topics.get(partition[0], ""))
 
 
 def committing_producer(worker: Settings, connector: Settings, client_id: str, id: str) -> Producer:

@@ -12,13 +12,16 @@ new epoch continue those of the old one.
 The name of an epoch begins with its *root*, which changes only when offsets are reset by request: the worker leaves a
 new root among the source offsets then. A target that knows an epoch of the present root, while the group has no
 offsets, shows that they are gone without a request.
+
+An offset is a position in the topic with the ID (KIP-516) in its metadata. A topic that was deleted and created again
+has another one.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import orjson
@@ -64,6 +67,13 @@ class Span:
 
     start: Mapping[Partition, int]
     end: Mapping[Partition, int]
+    topics: Mapping[str, str] = field(default_factory=dict)
+    """The IDs of topics, as far as they are known."""
+
+    def without(self, topics: Collection[str]) -> Span:
+        """Return the records of other topics."""
+        left = [partition for partition in self.end if partition[0] not in topics]
+        return Span({p: self.start[p] for p in left}, {p: self.end[p] for p in left}, self.topics)
 
     def check(self) -> None:
         """Raises RetriableError if a topic has become shorter: a new run of the query finds where to begin in it.
@@ -86,19 +96,25 @@ class OffsetNote:
     number: int = 0
     end: int | None = None
     """Where the batch ends that was begun at this offset; None if it is finished."""
+    topic: str = ""
+    """The ID of the topic; empty if it is not known."""
 
     @classmethod
     def of(cls, metadata: str | None) -> Self:
         try:
             found: Any = orjson.loads(metadata or "{}")
-            return cls(str(found.get("epoch", "")), int(found.get("version", 0)), found.get("end"))
+            return cls(
+                str(found.get("epoch", "")), int(found.get("version", 0)), found.get("end"), str(found.get("topic", ""))
+            )
         except (ValueError, TypeError, AttributeError):
             return cls()  # another client's metadata
 
     def text(self) -> str:
         if not self.epoch:
             return ""
-        known = {"epoch": self.epoch, "version": self.number}
+        known: dict[str, Any] = {"epoch": self.epoch, "version": self.number}
+        if self.topic:
+            known["topic"] = self.topic
         return orjson.dumps(known if self.end is None else {**known, "end": self.end}).decode()
 
 
@@ -116,6 +132,8 @@ class GroupProgress:
     version: BatchVersion
     offsets: Mapping[Partition, int]
     unfinished: Span | None = None
+    topics: Mapping[Partition, str] = field(default_factory=dict)
+    """The ID of the topic in which the offset of a partition is a position, as far as it is known."""
 
 
 def progress(committed: Committed, assigned: Collection[Partition], root: str = "") -> GroupProgress:
@@ -124,16 +142,17 @@ def progress(committed: Committed, assigned: Collection[Partition], root: str = 
     notes = {partition: note for partition, (_, note) in committed.items() if note.epoch}
     if not notes:
         return GroupProgress(new_epoch(0, root), offsets)
+    topics = {partition: note.topic for partition, note in notes.items() if note.topic}
     last = max(notes.values(), key=lambda note: note.number)
     epoch = {partition: note for partition, note in notes.items() if note.epoch == last.epoch}
     ends = {p: note.end for p, note in epoch.items() if note.end is not None and note.number == last.number}
     if ends:
         span = Span({partition: offsets[partition] for partition in ends}, ends)
-        return GroupProgress(BatchVersion(last.epoch, last.number - 1), offsets, span)
+        return GroupProgress(BatchVersion(last.epoch, last.number - 1), offsets, span, topics)
     root = root or root_of(last.epoch)
     if not epoch.keys() <= set(assigned) or root != root_of(last.epoch):
-        return GroupProgress(new_epoch(last.number, root), offsets)
-    return GroupProgress(BatchVersion(last.epoch, last.number), offsets)
+        return GroupProgress(new_epoch(last.number, root), offsets, topics=topics)
+    return GroupProgress(BatchVersion(last.epoch, last.number), offsets, topics=topics)
 
 
 def later_of(version: BatchVersion, known: Mapping[str, int]) -> BatchVersion | None:

@@ -42,6 +42,8 @@ MAX_INTERVAL = 10.0
 LOOK_SECONDS = 0.25
 """How often the loop checks the query and the control."""
 NO_TOPIC_SECONDS = 1.0
+RENEWED_SECONDS = 5.0
+"""How often the partitions are looked up after a topic was deleted, which may be created again soon."""
 RENEW_SECONDS = 3600.0
 """How often the offsets are committed again; brokers keep them for days (``offsets.retention.minutes``)."""
 RETRY_SECONDS = 60.0
@@ -127,7 +129,7 @@ class SinkQuery:
 
         False if it is time for something else: a stop, a pause, or to look up the partitions again.
         """
-        pace, ahead, look = self._input.pace, CatchUpSizes(), time.monotonic() + self._input.max_age
+        pace, ahead, look = self._input.pace, CatchUpSizes(), time.monotonic() + self._age()
         while pace.interval <= MAX_INTERVAL and ahead.size < pace.most:
             self._report.metrics.tick(began := time.monotonic())
             position = self._batches.position
@@ -182,7 +184,7 @@ class SinkQuery:
         return self._query
 
     def _attend(self, query: StreamingQuery, partitions: list[Partition]) -> None:
-        look = time.monotonic() + self._input.max_age
+        look = time.monotonic() + self._age()
         while not (self._control.stopping or self._control.pausing):
             now = time.monotonic()
             self._report.metrics.tick(now)
@@ -197,8 +199,14 @@ class SinkQuery:
             if now >= look:
                 if self._input.topics.partitions() != partitions:
                     return
-                look = now + self._input.max_age
+                look = now + self._age()
             self._control.wait(LOOK_SECONDS)
+
+    def _age(self) -> float:
+        """Return the seconds after which the partitions are looked up again."""
+        age = self._input.max_age
+        recently = time.monotonic() < self._batches.renewed + age
+        return min(age, RENEWED_SECONDS) if recently else age
 
     def _end(self, query: StreamingQuery) -> None:
         """End it between two batches, or, if the task is aborted, at once.

@@ -21,7 +21,7 @@ from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.connectors.spark.sink_settings import ON_DATA_LOSS, SinkSettings
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.client_settings import connector_consumer, consumer_group
-from penstock.kafka.clients import consumer_config, make_admin, new_consumer
+from penstock.kafka.clients import admin_like, consumer_config, make_admin, new_consumer
 from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.groups import committed_offsets
 from penstock.pipeline.chain import Resolve
@@ -127,7 +127,15 @@ def _input(
         requested_root(spec.connector, spec.offsets),
     )
     return QueryInput(
-        Topics(consumer, connector, java, aborted, spec.internal_topics, lambda: control.internal_topics),
+        Topics(
+            consumer,
+            connector,
+            java,
+            aborted,
+            spec.internal_topics,
+            lambda: control.internal_topics,
+            lambda: admin_like({**java, "client.id": f"connector-topic-ids-{id}"}),
+        ),
         group,
         KafkaReader(session, kafka_options(worker, connector)),
         consumer_config(java)["metadata.max.age.ms"] / 1000,

@@ -9,17 +9,19 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaException, TopicPartition
 from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka.admin import ClusterMetadata, TopicMetadata
+from confluent_kafka.admin import AdminClient, ClusterMetadata, TopicMetadata
 
 from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
 from penstock.core.config.sink import topics_of
 from penstock.java.regex import compile_regex
+from penstock.kafka.admin import topic_ids
 from penstock.kafka.client_settings import bootstrap_servers, connector_consumer, unmatched_topics
 from penstock.kafka.topic_guard import Latest, TopicGuard
 from penstock.pipeline.broker_errors import broker_error, check_topics
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+IDS_SECONDS = 5.0
+"""For a request for the IDs of topics."""
 
 _OURS = frozenset(
     {
@@ -121,10 +125,15 @@ class Topics:
         aborted: Callable[[], bool],
         internal: InternalTopics = NO_INTERNAL_TOPICS,
         latest: Latest = lambda: None,
+        make_admin: Callable[[], AdminClient] | None = None,
     ) -> None:
         """``java``: the consumer's settings. ``aborted``: as that of ``QueryOffsets``. ``internal``: topics that are
-        refused if they are named, and match no pattern; ``latest``: see ``TopicGuard.follow``.
+        refused if they are named, and match no pattern; ``latest``: see ``TopicGuard.follow``. Without ``make_admin``
+        the IDs of topics are not known.
         """
+        self._make_admin = make_admin
+        self._admin: AdminClient | None = None
+        self._lock = threading.Lock()
         guard = TopicGuard(internal, bootstrap_servers(java), lambda: self._listing(None).cluster_id)
         self._guard = guard.follow(latest)
         self._consumer, self._reset, self._aborted = consumer, java["auto.offset.reset"], aborted
@@ -151,6 +160,21 @@ class Topics:
         except KafkaException as e:
             raise failed("The topics to read can't be listed", e.args[0]) from broker_error(e.args[0])
         return sorted((name, number) for name in wanted if name in found for number in found[name].partitions)
+
+    def ids(self, topics: Iterable[str]) -> dict[str, str] | None:
+        """Return the IDs of those of the topics that exist; None if they can't be had now, or not at all.
+
+        Any thread may call.
+        """
+        if self._make_admin is None:
+            return None
+        try:
+            with self._lock:
+                admin = self._admin = self._admin or self._make_admin()
+            return topic_ids(admin, topics, IDS_SECONDS)
+        except KafkaException as error:
+            log.debug("The IDs of topics can't be compared: %s", error)
+            return None
 
     def _listed(self, topic: str | None) -> dict[str, TopicMetadata]:
         topics: dict[str, TopicMetadata] = self._listing(topic).topics
