@@ -13,7 +13,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
-from penstock.pipeline.task import TaskSpec
+from penstock.kafka.offsets.entries import OffsetEntries
+from penstock.pipeline.task import CommittedOffset, TaskSpec
 from support.kafka.client import READ_SECONDS, Kafka, Record
 from support.spark.host import Hosted, make_spec
 from support.tasks.runs import JSON, STRING, eventually, new_name
@@ -226,6 +227,15 @@ class Sink(Query):
         return Consumer(settings)
 
 
+def named_gap(one: Query, sentence: str) -> None:
+    """Wait until the status of a sink names a gap."""
+    while True:
+        event = one.until(TaskRunning)[-1]
+        assert isinstance(event, TaskRunning)
+        if sentence in (event.degraded_reason or ""):
+            return
+
+
 def field(name: str, kind: str, **more: Any) -> dict[str, Any]:
     return {"field": name, "type": kind, "optional": True, **more}
 
@@ -261,6 +271,15 @@ class JdbcSink(Sink):
         self.kafka.produce(self.topic, [record(fields, row) for row in rows])
 
 
+def stored_offsets(query: Source | JdbcSource) -> tuple[CommittedOffset, ...]:
+    """What a worker reads of the connector's offsets."""
+    entries = OffsetEntries()
+    entries.put([(record.key, record.value, record.headers) for record in query.kafka.read_all(query.offsets)])
+    return tuple(
+        CommittedOffset(each.partition, each.offset, None, each.identity) for each in entries.snapshot(query.name)
+    )
+
+
 class Source(Query):
     """Reads ``folder`` into ``topic``; its offsets are in a topic of its own."""
 
@@ -280,11 +299,10 @@ class Source(Query):
         super().__init__(hosted, kafka, topic, {**reads, **config})
 
     def more(self) -> dict[str, Any]:
-        committed = self.committed()
         return {
             "exactly_once": self.exactly_once,
             "offsets_topic": self.offsets,
-            "offsets": () if committed is None else (({"query": self.name}, committed, None),),
+            "offsets": stored_offsets(self),
         }
 
     def add(self, file: str, *rows: dict[str, Any]) -> None:
@@ -336,11 +354,10 @@ class JdbcSource(Query):
         super().__init__(hosted, kafka, self.prefix, {**settings, **config})
 
     def more(self) -> dict[str, Any]:
-        committed = self.committed()
         return {
             "exactly_once": self.exactly_once,
             "offsets_topic": self.offsets,
-            "offsets": tuple((partition, offset, None) for partition, offset in committed if offset is not None),
+            "offsets": stored_offsets(self),
         }
 
     def committed(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from penstock.api.config import ConfigDef, ConfigType, Importance, with_prefix
+from penstock.api.origin import define_origin_policy
 from penstock.api.validators import NonEmptyString, at_least
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, OPTION, format_named
 
@@ -78,6 +79,11 @@ SOURCE_CONFIG = (
         Importance.MEDIUM,
         "How often to look for rows, in milliseconds; 0: as soon as the previous batch is committed.",
     )
+)
+define_origin_policy(
+    SOURCE_CONFIG,
+    "the checkpoint is emptied, and the query starts from the beginning",
+    "the query continues after the batch with this number in the checkpoint that is there",
 )
 
 

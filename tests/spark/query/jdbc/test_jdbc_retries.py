@@ -24,7 +24,14 @@ CONFIG = {
 }
 
 
-class Away:
+class Nameless:
+    """A database whose server has no id."""
+
+    def origin(self) -> None:
+        return None
+
+
+class Away(Nameless):
     """A database that does not answer."""
 
     asked = 0
@@ -64,7 +71,7 @@ def jdbc_source(**config: str) -> Any:
         connector="c", task=0, run=0, kind="query", task_class="", config={}, connector_config={}, worker_config={}
     )
     task: Any = JdbcSource(spec, cast(Any, None), cast(Any, None), lambda: None)
-    task._java = None
+    task._java, task._database = None, Nameless()
     task._settings = JdbcSourceSettings.of({**CONFIG, **config})
     return task
 

@@ -16,7 +16,7 @@ from penstock.hosts.python.wire import read
 from support.kafka.client import Kafka, Record
 from support.postgres import Postgres
 from support.spark.host import Hosted
-from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource, field, sample_spec
+from support.spark.queries import ID, NAME, SECONDS, JdbcSink, JdbcSource, field, sample_spec, stored_offsets
 from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -208,6 +208,43 @@ def test_a_java_connectors_offset_is_continued_when_the_database_was_away(
         ((given_back, offset),) = one.committed()
         assert given_back == partition
         assert (offset or {})["incrementing"] == 5001
+
+
+@pytest.mark.parametrize("query", [False, True])
+def test_an_offset_is_used_only_with_the_server_that_it_was_read_from(
+    spark: Hosted, kafka: Kafka, postgres: Postgres, query: bool
+) -> None:
+    table = f"served_{query}".lower()
+    postgres.execute(EVENTS.format(table, table, 10))
+    what = {"query": f"SELECT * FROM {table}"} if query else {"table.whitelist": table}
+    settings = {"mode": "incrementing", "incrementing.column.name": "id", **what}
+    with JdbcSource(spark, kafka, postgres.url, **settings) as one:
+        topic, one.worker = "" if query else table, {"offset.flush.interval.ms": "300"}
+        one.start()
+        one.wait(topic, 10)
+        eventually(lambda: one.committed(), SECONDS)
+        one.stop()
+        [stored] = stored_offsets(one)
+        (system,) = postgres.rows("SELECT system_identifier::text FROM pg_control_system()")[0]
+        assert stored.identity == {"system": system}
+
+        def of_another() -> None:
+            last = [record for record in kafka.read_all(one.offsets) if record.value is not None][-1]
+            header = ("penstock.origin", b'{"system":"1"}')
+            kafka.produce(one.offsets, [Record(last.value, last.key, headers=(header,))])
+
+        of_another()
+        one.start()
+        change = f"The server's system identifier is {system}, and the connector's offsets belong to the server 1"
+        assert change in one.failure()
+        postgres.rows(f"INSERT INTO {table} VALUES (11, now())")
+        one.start(on_origin_changed="continue")
+        assert one.wait(topic, 11)[-1]["id"] == 11
+        one.stop()
+        assert stored_offsets(one)[0].identity == {"system": system}
+        of_another()
+        one.start(on_origin_changed="restart")
+        assert [row["id"] for row in one.wait(topic, 22)[11:]] == list(range(1, 12))
 
 
 @pytest.mark.parametrize("mode", ["incrementing", "timestamp"])

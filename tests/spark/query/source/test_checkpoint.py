@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConnectError
+from penstock.api.origin import OriginChangedError, OriginPolicy
 from penstock.spark.query.source.checkpoint import BEGUN, DONE, SourceCheckpoint, folder_name, owner_of
 
 pytestmark = pytest.mark.slow
@@ -69,3 +71,33 @@ def test_the_checkpoint_of_a_connector_in_another_cluster_is_not_touched(
     assert not (folder / DONE).exists()
     with pytest.raises(ConnectError, match="in another cluster"):
         checkpoint("c", **other).follow(None)
+
+
+def test_an_offset_is_used_only_with_the_checkpoint_that_it_is_a_batch_of(checkpoint: Make, tmp_path: Path) -> None:
+    folder = tmp_path / "all" / "c"
+    own = checkpoint("c")
+    own.follow(None)
+    batches(folder, 0, 1)
+    identity = own.identity()
+    assert checkpoint("c").follow(1, identity) == 1
+    assert checkpoint("c").follow(1, None) == 1, "an offset of an older version"
+    checkpoint("other").follow(None)
+    shutil.rmtree(folder)
+    (tmp_path / "all" / "other").rename(folder)
+    batches(folder, 0, 1)
+    with pytest.raises(OriginChangedError, match=re.escape("is another one than that of the source offset, batch 1")):
+        checkpoint("c").follow(1, identity)
+    assert checkpoint("c").follow(1, identity, OriginPolicy.CONTINUE) == 1
+    again = checkpoint("c")
+    assert again.follow(1, identity, OriginPolicy.RESTART) is None
+    assert not (folder / DONE).exists()
+    assert again.identity() not in (identity, {"checkpoint": ""})
+
+
+def test_a_checkpoint_that_is_gone_is_named_as_before(checkpoint: Make, tmp_path: Path) -> None:
+    own = checkpoint("c")
+    own.follow(None)
+    batches(tmp_path / "all" / "c", 0, 1)
+    shutil.rmtree(tmp_path / "all" / "c")
+    with pytest.raises(ConnectError, match="knows no batch"):
+        checkpoint("c").follow(1, own.identity())

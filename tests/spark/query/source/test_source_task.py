@@ -19,7 +19,7 @@ from penstock.core.model.tasks import SparkDied, SparkReady, TaskEnded, TaskFail
 from support.kafka.client import Kafka
 from support.process_tree import alive, command, descendants
 from support.spark.host import Hosted
-from support.spark.queries import COLUMNS, Source, ids, make
+from support.spark.queries import COLUMNS, Source, ids, make, stored_offsets
 from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -49,6 +49,34 @@ def test_files_become_records_once_and_restarts_continue(source: Callable[..., S
         one.batch(2)
         keys = {(record.key, record.value) for record in one.kafka.read_all(one.topic)}
         assert (b"n1", b'{"id":1,"name":"n1"}') in keys
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_an_offset_is_used_only_with_the_checkpoint_that_it_is_a_batch_of(
+    source: Callable[..., Source], exactly_once: bool
+) -> None:
+    with source(schema=COLUMNS, exactly_once=exactly_once) as one:
+        one.add("1.json", *make(0, 10))
+        one.start()
+        one.wait(10)
+        one.batch(0)
+        one.stop()
+        [stored] = stored_offsets(one)
+        assert (stored.identity or {})["checkpoint"]
+        (id,) = one.checkpoint.glob("*/penstock-id")
+        id.unlink()
+        (one.checkpoint / ".penstock-id.crc").unlink(missing_ok=True)
+        id.write_text("of another")
+        one.add("2.json", *make(10, 20))
+        events = one.start(until=TaskEnded)
+        one.running = False
+        (reason,) = [event.trace for event in events if isinstance(event, TaskFailed)]
+        assert "is another one than that of the source offset, batch 0" in reason
+        one.start(on_origin_changed="continue")
+        assert ids(one.wait(20)) == list(range(20))
+        one.batch(1)
+        one.stop()
+        assert stored_offsets(one)[0].identity == {"checkpoint": "of another"}
 
 
 def test_the_documented_source_works(source: Callable[..., Source]) -> None:

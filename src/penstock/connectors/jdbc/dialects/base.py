@@ -95,6 +95,10 @@ class Dialect:
 
     now: ClassVar[str] = "SELECT CURRENT_TIMESTAMP"
     """A query for the database's time."""
+    origin: ClassVar[str] = ""
+    """A query for the server's id, which its physical copies share; empty where there is none, or servers of one
+    cluster have ids of their own.
+    """
     described: ClassVar[str] = ""
     bounds: ClassVar[str] = ""
     """Queries for values of a column with about as many rows between any two, and for the number of all these rows."""

@@ -24,6 +24,7 @@ class PostgreSql(Dialect):
     name = "PostgreSqlDatabaseDialect"
     subprotocols = ("postgresql",)
     driver = "org.postgresql.Driver"
+    origin = "SELECT system_identifier::text FROM pg_catalog.pg_control_system()"
     cast = _CAST
     # One INSERT of many rows can't change a row twice (21000): of such a batch each row is written alone.
     errors = sql_errors.POSTGRESQL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType, Importance
+from penstock.api.origin import define_origin_policy
 from penstock.api.validators import ValidString, at_least, between
 from penstock.connectors.jdbc.connection import CONNECTION, AnyCase
 
@@ -28,6 +29,8 @@ ISOLATION = {
 """Isolation levels by name, as numbers of ``java.sql.Connection``."""
 RETRIES = "query.retry.attempts"
 TIME_MAPPING = "penstock.time.mapping"
+RESTART = "the tables are read from their beginning, as without offsets"
+PROCEED = "the rows after the offsets are read"
 PARTITIONS, ROWS, HORIZON = "penstock.read.partitions", "penstock.read.rows", "penstock.snapshot.horizon"
 
 _HIGH, _MEDIUM, _LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -246,3 +249,4 @@ JDBC_SOURCE_CONFIG = (
         "can commit an earlier one afterwards.",
     )
 )
+define_origin_policy(JDBC_SOURCE_CONFIG, RESTART, PROCEED)

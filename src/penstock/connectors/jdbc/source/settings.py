@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from penstock.api.errors import ConfigError
+from penstock.api.origin import ON_ORIGIN_CHANGED, OriginPolicy
 from penstock.connectors.jdbc.connection import Connection, connection_problems
 from penstock.connectors.jdbc.dialects import dialect_of
 from penstock.connectors.jdbc.dialects.base import Dialect
@@ -69,6 +70,7 @@ class JdbcSourceSettings:
     partitions: int
     rows: int
     horizon: bool
+    policy: OriginPolicy
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Self:
@@ -110,6 +112,7 @@ class JdbcSourceSettings:
             partitions=values[PARTITIONS],
             rows=values[ROWS],
             horizon=values[HORIZON],
+            policy=OriginPolicy(values[ON_ORIGIN_CHANGED]),
         )
 
     @property

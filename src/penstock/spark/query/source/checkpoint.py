@@ -5,7 +5,8 @@ is begun and once more after its offset is committed, so the folder is one batch
 same rows when it is sent again. When an operator alters the offset, the folder is reset to it, if it
 reaches so far back.
 
-The folder says whose it is, so that a connector of the same name in another cluster does not use it too.
+The folder says whose it is, so that a connector of the same name in another cluster does not use it too. It has an id,
+which is stored with Connect's offsets: a number is that of a batch in the folder with this id.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from penstock.api.errors import ConnectError
+from penstock.api.origin import ON_ORIGIN_CHANGED, OriginPolicy, origin_changed
 from penstock.spark.query.folder import HadoopFolder
 
 log = logging.getLogger(__name__)
@@ -26,6 +29,10 @@ MAX_NAME_BYTES = 255
 """Maximum of bytes of a name in most file systems."""
 OWNER = "penstock-owner"
 """The file that names the owner of the checkpoint."""
+IDENTITY = "penstock-id"
+"""The file with the id of the checkpoint."""
+RESTART = "the checkpoint is emptied, and the query starts from the beginning"
+PROCEED = "the query continues after the batch with this number in the checkpoint that is there"
 BEGUN, DONE = "offsets", "commits"
 """Spark's names of its two logs, folders with one file for each batch."""
 
@@ -79,7 +86,7 @@ class SourceCheckpoint:
     def __init__(self, jvm: Any, configuration: Any, location: str, connector: str, owner: str) -> None:
         """``configuration``: Hadoop's. ``owner``: the cluster of the connector, as ``owner_of`` names it."""
         self.path = f"{location.rstrip('/')}/{folder_name(connector)}"
-        self._owner = owner
+        self._owner, self._id = owner, ""
         self._folder = HadoopFolder(jvm, configuration, self.path)
         self._name = jvm.org.apache.hadoop.fs.Path
         self._files = self._name(self.path).getFileSystem(configuration)
@@ -88,13 +95,41 @@ class SourceCheckpoint:
         """Return the files of a batch that has begun, see ``files_of_batch``."""
         return files_of_batch(self._folder.read, batch)
 
-    def follow(self, committed: int | None) -> None:
+    def identity(self) -> dict[str, str]:
+        """Return the identity to store with offsets; called after ``follow``."""
+        return {"checkpoint": self._id}
+
+    def follow(
+        self,
+        committed: int | None,
+        identity: Mapping[str, Any] | None = None,
+        policy: OriginPolicy = OriginPolicy.FAIL,
+    ) -> int | None:
         """Called before the query starts: continue after this batch (-1: with the first), or start over if there
-        is no offset.
+        is no offset. ``identity``: the one that was stored with the offset. Return the batch after which it continues.
 
         Raises ConnectError if that can't be done.
         """
         self._claim()
+        if committed is not None and identity is not None and identity.get("checkpoint") != self._id:
+            if self._batches(BEGUN) and policy is OriginPolicy.FAIL:
+                raise origin_changed(self._change(committed), RESTART, PROCEED)
+            if policy is not OriginPolicy.FAIL:
+                log.warning("%s. %s=%s", self._change(committed), ON_ORIGIN_CHANGED, policy)
+            if policy is OriginPolicy.RESTART:
+                committed = None
+                self._folder.delete("")
+                self._claim()
+        self._continue(committed)
+        return committed
+
+    def _change(self, committed: int) -> str:
+        return (
+            f"The checkpoint {self.path} is another one than that of the source offset, batch {committed}: it was "
+            "replaced, or emptied and used again"
+        )
+
+    def _continue(self, committed: int | None) -> None:
         begun, done = self._batches(BEGUN), self._batches(DONE)
         if committed is None:
             if done:
@@ -114,8 +149,12 @@ class SourceCheckpoint:
                     self._files.delete(self._name(f"{self.path}/{log_name}/{batch}"), False)
 
     def _claim(self) -> None:
-        if self._folder.publish(OWNER, self._owner):
-            return
+        if not self._folder.publish(OWNER, self._owner):
+            self._check_owner()
+        self._folder.publish(IDENTITY, secrets.token_hex(8))
+        self._id = self._folder.read(IDENTITY) or ""
+
+    def _check_owner(self) -> None:
         owner = self._folder.read(OWNER)
         if owner != self._owner:
             raise ConnectError(

@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 
 from penstock.api.batch import Batch
 from penstock.api.errors import ConnectError, DataError
+from penstock.api.origin import ON_ORIGIN_CHANGED, IdentifiedDict, OriginPolicy, identity_of
 from penstock.api.paths import PathReader
 from penstock.api.query import BATCH, QuerySourceTask, batch_of, query_partition
 from penstock.api.runtime_hooks import RuntimeHooks
@@ -134,8 +135,8 @@ class QuerySource(SourceTask, RuntimeHooks):
         self._partition = query_partition(self._id.connector)
         assert isinstance(self.context, SourceContext)
         self._offsets = offsets = self.context.offset_reader
-        known = batch_of(offsets.offset(self._partition))
-        self._sent = self._committed = -1 if known is None else known
+        stored = offsets.offset(self._partition)
+        known = batch_of(stored)
         try:
             self._limits.check_path("path", config.get("path"), PathReader.HADOOP_PATTERN)
             if self._folder is None:
@@ -151,7 +152,10 @@ class QuerySource(SourceTask, RuntimeHooks):
                 columns = self._shaped(stream).schema
             self._records = Records(columns, self._shape.key)
             self._notes = checkpoint = self._checkpoint()
-            checkpoint.follow(known)
+            policy = OriginPolicy(config.get(ON_ORIGIN_CHANGED, OriginPolicy.FAIL))
+            known = checkpoint.follow(known, identity_of(stored), policy)
+            self._sent = self._committed = -1 if known is None else known
+            self._partition = IdentifiedDict(self._partition, checkpoint.identity())
             self._transfer = self._make_transfer(self.context.metrics)
             self.context.metrics.say(SENT_BY, self._transfer.sent_by)
             log.info("The records of %s are sent by Spark's %s", self._id, self._transfer.sent_by)

@@ -65,6 +65,17 @@ class Database:
     def texts(self, sql: str) -> list[str]:
         return self._ask("texts", sql)
 
+    def origin(self) -> str | None:
+        """Return the server's id; None if it has none or does not tell it. Raises DatabaseError."""
+        if not self._connection.dialect.origin:
+            return None
+        try:
+            found = self.texts(self._connection.dialect.origin)
+        except (ConnectError, NoTableError) as error:
+            log.debug("The id of the database's server can't be read: %s", error)
+            return None
+        return str(found[0]) if found else None
+
     def now(self) -> int:
         """Return the database's time, in nanoseconds since 1970."""
         (found,) = self._ask("row", self._connection.dialect.now, self._java.list([]), "T")

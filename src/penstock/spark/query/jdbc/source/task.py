@@ -12,13 +12,15 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError
+from penstock.api.origin import ON_ORIGIN_CHANGED, IdentifiedDict, OriginPolicy, identity_of, origin_changed
 from penstock.api.source import SourceProgress, SourceTask
+from penstock.connectors.jdbc.source.definition import PROCEED, RESTART
 from penstock.connectors.jdbc.source.offsets import QUERY, TablePosition
 from penstock.connectors.jdbc.source.settings import BOUNDARY, JdbcSourceSettings
 from penstock.connectors.jdbc.source.tables import SourceTable, check_names
@@ -84,6 +86,10 @@ class JdbcSource(SourceTask):
         self._database: Database | None = None
         self._sources: dict[SourceTable | None, ReadSource] = {}
         self._tables_due = 0.0
+        self._origin: str | None = None
+        """The id of the database's server, as far as it is known."""
+        self._compared = False
+        """Whether it has been compared since the database was last out of reach."""
         self._reading: TableRead | None = None
         self._source: ReadSource | None = None
         """Of the rows that are taken."""
@@ -181,6 +187,7 @@ class JdbcSource(SourceTask):
         now = time.monotonic()
         if self._settings.query is None and now >= self._tables_due:
             self._source = None
+            self._compare_origin()
             self._look_for_tables()
             self._tables_due, self._failures = time.monotonic() + self._settings.table_interval, 0
         due = [source for source in self._sources.values() if source.due <= now]
@@ -188,6 +195,7 @@ class JdbcSource(SourceTask):
             return
         self._source = min(due, key=lambda source: source.due)
         self._source.due = time.monotonic() + self._settings.interval
+        self._compare_origin()
         found = self._source.next_read()
         if found is None:
             self._source.failures = 0
@@ -196,6 +204,43 @@ class JdbcSource(SourceTask):
         assert self._receiver is not None
         self._shape, self._group = found.shape, None
         self._reading = TableRead(self._session, self._java, self._receiver, self._settings, found, self._entered)
+
+    def _compare_origin(self) -> None:
+        """Compare the server with the one of the offsets, once after each failure; do what ``on.origin.changed`` says
+        of another one.
+
+        Raises OriginChangedError, and DatabaseError.
+        """
+        if self._compared:
+            return
+        assert self._database is not None
+        found, before = self._database.origin(), self._origin
+        if found is not None:
+            self._origin = found
+            restarts = before is not None and before != found and not self._is_continued(before)
+            for table, source in self._sources.items():
+                first = before is None and table is None  # that of the query is made before the server is known
+                if restarts or (first and not self._is_of_origin(self._offsets.offset(QUERY))):
+                    source.position = TablePosition()
+                source.partition = IdentifiedDict(source.partition, {"system": found})
+        self._compared = True
+
+    def _is_of_origin(self, offset: Mapping[str, Any] | None) -> bool:
+        """Return whether an offset is to be used. Raises OriginChangedError."""
+        stored = _origin_of(offset)
+        return stored is None or self._origin is None or stored == self._origin or self._is_continued(stored)
+
+    def _is_continued(self, before: str) -> bool:
+        """Return whether ``on.origin.changed`` says to continue at positions of another server; raise
+        OriginChangedError if it says to fail.
+        """
+        policy = self._settings.policy
+        offsets = f"the connector's offsets belong to the server {before}"
+        change = f"The server's system identifier is {self._origin}, and {offsets}"
+        if policy is OriginPolicy.FAIL:
+            raise origin_changed(change, RESTART, PROCEED)
+        log.warning("%s. %s=%s", change, ON_ORIGIN_CHANGED, policy)
+        return policy is OriginPolicy.CONTINUE
 
     def _look_for_tables(self) -> None:
         settings, database = self._settings, self._database
@@ -226,11 +271,16 @@ class JdbcSource(SourceTask):
     def _source_of(self, table: SourceTable, database: Database) -> ReadSource:
         for partition in table.known_partitions():
             if (offset := self._offsets.offset(partition)) is not None:
-                source = ReadSource(self._settings, database, table, TablePosition.of(offset))
+                position = TablePosition.of(offset) if self._is_of_origin(offset) else TablePosition()
+                source = ReadSource(self._settings, database, table, position)
                 if "protocol" in partition:
                     source.partition = partition
-                return source
-        return ReadSource(self._settings, database, table, TablePosition())
+                break
+        else:
+            source = ReadSource(self._settings, database, table, TablePosition())
+        if self._origin is not None:
+            source.partition = IdentifiedDict(source.partition, {"system": self._origin})
+        return source
 
     def _as_records(self, rows: pa.RecordBatch) -> Batch:
         source, shape = self._source, self._shape
@@ -284,6 +334,7 @@ class JdbcSource(SourceTask):
 
     def _failed(self, error: Exception) -> None:
         """Read again later, from the position on. Raises what ends the task."""
+        self._compared = False
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
@@ -320,3 +371,9 @@ class JdbcSource(SourceTask):
             log.warning(
                 "%s; retrying in %g s, as long as query.retry.attempts allows", failure, self._settings.interval
             )
+
+
+def _origin_of(offset: Mapping[str, Any] | None) -> str | None:
+    """Return the server's id that was stored with an offset, if any."""
+    found = (identity_of(offset) or {}).get("system")
+    return found if isinstance(found, str) else None
