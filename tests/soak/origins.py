@@ -151,11 +151,14 @@ class ReplacedFile:
         until(lambda: not self.missing(), f"all lines of {self.name}", TO_SETTLE)
         # Offsets are committed a moment later than the records.
         until(lambda: self._position(cluster) == self._path.stat().st_size, f"the offset of {self.name}", TO_SETTLE)
-        self._path.rename(self._path.with_suffix(f".{self._epoch}"))
+        size = self._path.stat().st_size
+        # A name that rotations give, or another.
+        rotated = self._path.with_name(f"{self._path.name}.1")
+        self._path.replace(rotated if fault.choice < 0.5 else self._path.with_suffix(f".{self._epoch}-old"))
         self._epoch += 1
         self._path.touch()
         # The new file is shorter or longer than the position in the old one.
-        self._write(int(fault.choice * 2 * self._path.with_suffix(f".{self._epoch - 1}").stat().st_size / 20))
+        self._write(int(fault.choice * 2 * size / 20))
         # A task reads on in the new file; one that is lost just now and starts again may stop, and say so.
         until(lambda: not self.missing() or failed(cluster, self.name), f"the new file of {self.name}", TO_SETTLE)
         if self.missing():
