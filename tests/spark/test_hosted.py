@@ -16,6 +16,7 @@ import pytest
 from penstock.api.errors import ConnectError
 from penstock.core.model.tasks import (
     OffsetsReported,
+    ReportedOffset,
     TaskEnded,
     TaskFailed,
     TaskLost,
@@ -51,7 +52,7 @@ def test_a_task_says_what_it_does_and_obeys(hosted: Any, spec: Spec) -> None:
     assert hosted.events.until(TopicSeen, id) == [TopicSeen(id, 1, "t")]
     hosted.stop(id)
     assert hosted.events.until(TaskEnded, id) == [
-        OffsetsReported(id, 1, (({"file": "a"}, {"position": 7}),)),
+        OffsetsReported(id, 1, (ReportedOffset({"file": "a"}, {"position": 7}),)),
         TaskMetrics(id, 1, {"source-record-poll-total": 3.0, "penstock-log-lines-dropped-total": 0}),
         TaskEnded(id, 1),
     ]
@@ -158,7 +159,7 @@ def test_offsets_are_read_when_the_tasks_producer_has_fenced_all_older_ones(host
     hosted.run(one, gate)
     until(lambda: gate.asked == ["admit", "committed offsets"], "the task has initialized its producer")
     gate.offsets.set_result((({"file": "a"}, {"position": 9}, None),))
-    assert OffsetsReported(id_of(one), 1, (({"file": "a"}, {"position": 9}),)) in hosted.events.until(
+    assert OffsetsReported(id_of(one), 1, (ReportedOffset({"file": "a"}, {"position": 9}),)) in hosted.events.until(
         OffsetsReported, id_of(one)
     )
     hosted.stop(id_of(one))
@@ -236,7 +237,8 @@ def test_a_file_source_runs_on_spark(hosted: Any, spec: Spec, kafka: Kafka, tmp_
     assert TopicSeen(id, 1, topic) in hosted.events.until(TopicSeen, id)
     hosted.stop(id)
     events = hosted.events.until(TaskEnded, id)
-    assert OffsetsReported(id, 1, (({"filename": str(file)}, {"position": 8}),)) in events
+    reported = [each for event in events if isinstance(event, OffsetsReported) for each in event.offsets]
+    assert ({"filename": str(file)}, {"position": 8}) in [(each.partition, each.offset) for each in reported]
     assert kafka.values(topic) == [b"one", b"two"]
 
 
