@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.api.config import ConfigDef, ConfigType, Importance
+from penstock.api.drift import define_drift
 from penstock.api.validators import ValidString, at_least, between
 from penstock.connectors.jdbc.connection import CONNECTION, HOLDLOCK, AnyCase
 
@@ -175,3 +176,4 @@ JDBC_SINK_CONFIG = (
         "How often a batch is written, in milliseconds; 0: as soon as there are records and the previous one is done.",
     )
 )
+define_drift(JDBC_SINK_CONFIG, "auto.evolve")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from penstock.api.drift import DRIFT, SchemaDrift, drift_of, drift_problems
 from penstock.api.errors import ConfigError
 from penstock.connectors.jdbc.columns import ColumnKind
 from penstock.connectors.jdbc.connection import Connection, connection_problems
@@ -20,6 +21,12 @@ _UNSUPPORTED = {
 }
 
 
+EVOLVE = "auto.evolve"
+_DRIFTS = {"true": SchemaDrift.EVOLVE, "false": SchemaDrift.STOP}
+_ALLOWED = {"true": frozenset({SchemaDrift.EVOLVE}), "false": frozenset(SchemaDrift) - {SchemaDrift.EVOLVE}}
+"""What ``schema.drift`` may be beside each value of ``auto.evolve``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JdbcSinkSettings:
     """The settings of one JDBC sink; ``interval`` and ``backoff`` in seconds."""
@@ -32,7 +39,9 @@ class JdbcSinkSettings:
     table_format: str
     deletes: bool
     creates: bool
-    evolves: bool
+    drift: SchemaDrift
+    drift_setting: str | None
+    """``schema.drift`` with its value, if it is set."""
     batch_size: int
     date_zone: str
     moments: frozenset[str]
@@ -65,7 +74,8 @@ class JdbcSinkSettings:
             table_format=values["table.name.format"].strip(),
             deletes=values["delete.enabled"],
             creates=values["auto.create"],
-            evolves=values["auto.evolve"],
+            drift=drift_of(config, EVOLVE, _DRIFTS) or SchemaDrift.STOP,
+            drift_setting=f"{DRIFT}={values[DRIFT]}" if values[DRIFT] else None,
             batch_size=max(1, values["batch.size"]),
             date_zone="UTC" if values["date.timezone"].upper() == "UTC" else connection.zone,
             moments=frozenset(values["timestamp.fields.list"]),
@@ -79,6 +89,11 @@ class JdbcSinkSettings:
             most=values["penstock.batch.max.records"],
             interval=values["penstock.batch.interval.ms"] / 1000,
         )
+
+    @property
+    def evolves(self) -> bool:
+        """Whether tables get the columns that they lack."""
+        return self.drift is SchemaDrift.EVOLVE
 
     @property
     def zones(self) -> tuple[str, str]:
@@ -114,8 +129,9 @@ def _generic_problems(config: Mapping[str, str], insert: str) -> list[tuple[str,
     why = (
         f"is not possible with {Generic.name}, which knows no types of columns: create the tables, or set dialect.name"
     )
-    given = {name: (config.get(name) or "").strip() for name in ("auto.create", "auto.evolve", DELIVERY)}
-    found = [(name, why) for name, value in given.items() if value.casefold() in ("true", EXACTLY_ONCE)]
+    given = {name: (config.get(name) or "").strip() for name in ("auto.create", EVOLVE, DELIVERY, DRIFT)}
+    impossible = ("true", EXACTLY_ONCE, SchemaDrift.EVOLVE)
+    found = [(name, why) for name, value in given.items() if value.casefold() in impossible]
     if insert == "upsert":
         found.append(("insert.mode", f"upsert needs another dialect than {Generic.name}: set dialect.name"))
     return found
@@ -138,6 +154,7 @@ def jdbc_sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
     found += [(name, f"is not supported: {why}") for name, why in _UNSUPPORTED.items() if config.get(name)]
     if (config.get("trim.sensitive.log") or "").strip().casefold() not in ("", "false"):
         found.append(("trim.sensitive.log", "is not supported: errors say what the database says; leave it out"))
+    found += drift_problems(config, EVOLVE, _ALLOWED)
     found += _type_problems(config.get("table.types") or "")
     mode = (config.get("pk.mode") or "none").strip().casefold()
     fields = [each.strip() for each in (config.get("pk.fields") or "").split(",") if each.strip()]

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from typing import Self
 
 from penstock.api.config import ConfigDef, ConfigType, Importance, with_prefix
+from penstock.api.drift import DRIFT, SchemaDrift, define_drift, drift_of, drift_problems
 from penstock.api.validators import ValidString, at_least
 
 OPTION = "option."
 RECORD_KEY = "record_key"
 ON_DATA_LOSS = "on.data.loss"
+EVOLUTION = "schema.evolution"
+_DRIFTS = {"add": SchemaDrift.EVOLVE, "ignore": SchemaDrift.IGNORE, "fail": SchemaDrift.STOP}
 
 SINK_CONFIG = (
     ConfigDef()
@@ -105,7 +108,7 @@ SINK_CONFIG = (
         "values are written as JSON in one column, `value`.",
     )
     .define(
-        "schema.evolution",
+        EVOLUTION,
         ConfigType.STRING,
         "add",
         ValidString("fail", "add", "ignore"),
@@ -141,6 +144,9 @@ SINK_CONFIG = (
 )
 
 
+define_drift(SINK_CONFIG, EVOLUTION)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkSettings:
     """The settings of one Spark sink; ``interval`` in seconds."""
@@ -155,7 +161,9 @@ class SinkSettings:
     partition_by: tuple[str, ...]
     sql: str | None
     schema: str | None
-    evolution: str
+    drift: SchemaDrift
+    drift_setting: tuple[str, str] = (EVOLUTION, "add")
+    """The setting that says so, with its value, for messages."""
     interval: float
     most: int
     options: Mapping[str, str]
@@ -179,7 +187,8 @@ class SinkSettings:
             partition_by=tuple(values["partition.by"]),
             sql=(values["sql"] or "").strip().rstrip(";") or None,
             schema=(values["schema"] or "").strip() or None,
-            evolution=values["schema.evolution"],
+            drift=drift_of(config, EVOLUTION, _DRIFTS) or SchemaDrift.EVOLVE,
+            drift_setting=(DRIFT, values[DRIFT]) if values[DRIFT] else (EVOLUTION, values[EVOLUTION]),
             interval=values["trigger.interval.ms"] / 1000,
             most=values["batch.max.records"],
             options=with_prefix(config, OPTION),
@@ -206,7 +215,12 @@ def sink_problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
         return [("path", f"path={path} and table={table} are both set: a sink writes to one of them")]
     if not path and not table and kind in {*IN_FOLDERS, "delta"}:
         return [("path", f"format={kind} needs a path, the folder to write to, or a table")]
-    return key_problems(config, kind)
+    allowed = {old: frozenset({meaning}) for old, meaning in _DRIFTS.items()}
+    found = drift_problems(config, EVOLUTION, allowed)
+    if (config.get(DRIFT) or "").strip() == SchemaDrift.DEAD_LETTER:
+        why = "dead-letter looks at the fields of each record, and {} decides about columns: set ignore or stop"
+        found += [(DRIFT, why.format(name)) for name in ("sql", "schema") if (config.get(name) or "").strip()]
+    return found + key_problems(config, kind)
 
 
 def key_problems(config: Mapping[str, str], kind: str) -> list[tuple[str, str]]:

@@ -71,6 +71,42 @@ def test_the_dialect_that_is_named_counts(
     assert column in " ".join(made.split())
 
 
+@pytest.mark.parametrize("drift", ["ignore", "dead-letter", "stop"])
+def test_fields_for_which_the_table_has_no_column(spark: Hosted, kafka: Kafka, tmp_path: Path, drift: str) -> None:
+    file = tmp_path / "things.db"
+    letters = kafka.create_topic()
+    settings = {
+        "schema.drift": drift,
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "auto.create": "true",
+    }
+    price = field("price", "double")
+    with JdbcSink(spark, kafka, f"jdbc:sqlite:{file}", **settings) as one:
+        one.add([ID, NAME], {"id": 1, "name": "one"})
+        one.start()
+        one.written(1)
+        one.add([ID, NAME, price], {"id": 2, "name": "two", "price": 1.5})
+        one.add([ID, NAME], {"id": 3, "name": "three"})
+        if drift == "stop":
+            assert 'Table "things" is missing fields (price) and auto-evolution is disabled (schema.drift=stop)' in (
+                one.failure()
+            )
+            return
+        kept = [(1, "one"), (3, "three")] if drift == "dead-letter" else [(1, "one"), (2, "two"), (3, "three")]
+        eventually(lambda: rows(file) == kept)
+        # The column is there from the next batch on.
+        with sqlite3.connect(file) as database:
+            database.execute("ALTER TABLE things ADD price REAL")
+        one.add([ID, NAME, price], {"id": 4, "name": "four", "price": 2.5})
+        eventually(lambda: len(rows(file)) == len(kept) + 1)
+        assert rows(file)[-1] == (4, "four", 2.5)
+        one.stop()
+    found = [json.loads(value or b"")["payload"]["id"] for value in kafka.values(letters)]
+    assert found == ([2] if drift == "dead-letter" else [])
+
+
 def test_a_table_that_is_missing_fails_the_task(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
     settings = {**UPSERT, "auto.create": "false"}
     with JdbcSink(spark, kafka, f"jdbc:sqlite:{tmp_path}/things.db", **settings) as one:

@@ -55,6 +55,39 @@ def test_keys_of_rows_that_are_only_added() -> None:
     assert sink_problems({"path": "/t", "pk.mode": "none", "delete.enabled": "false"}) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "drift"),
+    [
+        ({}, "evolve"),
+        ({"schema.evolution": "ignore"}, "ignore"),
+        ({"schema.evolution": "fail"}, "stop"),
+        ({"schema.drift": "dead-letter"}, "dead-letter"),
+        ({"schema.drift": "stop", "schema.evolution": "fail"}, "stop"),
+    ],
+)
+def test_drift_of_schemas_is_what_the_older_setting_says_unless_it_is_set(given: dict[str, str], drift: str) -> None:
+    assert sink_problems({"path": "/t", **given}) == []
+    assert SinkSettings.of({"path": "/t", **given}).drift == drift
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"schema.drift": "evolve", "schema.evolution": "fail"}, "schema.drift=evolve and schema.evolution=fail"),
+        (
+            {"schema.drift": "dead-letter", "schema.evolution": "ignore"},
+            "contradict each other: leave schema.evolution",
+        ),
+        ({"schema.drift": "dead-letter", "sql": "SELECT 1"}, "sql decides about columns: set ignore or stop"),
+        ({"schema.drift": "dead-letter", "schema": "id INT"}, "schema decides about columns"),
+    ],
+)
+def test_settings_of_drift_that_contradict_others_are_refused(given: dict[str, str], said: str) -> None:
+    ((name, sentence),) = sink_problems({"path": "/t", **given})
+    assert name == "schema.drift"
+    assert said in sentence
+
+
 def test_formats_have_their_guarantees_in_any_case() -> None:
     assert SinkSettings.of({"format": " Parquet", "path": "/t"}).format == "parquet"
     assert sink_problems(UPSERT | {"format": "Delta"}) == []

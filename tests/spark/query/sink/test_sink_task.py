@@ -189,6 +189,38 @@ def test_columns_that_the_table_lacks_are_left_out_or_the_end_as_was_said(sink: 
         ]
 
 
+def with_schema(fields: dict[str, str], **payload: Any) -> dict[str, Any]:
+    described = [{"field": name, "type": kind, "optional": True} for name, kind in fields.items()]
+    return {"schema": {"type": "struct", "fields": described}, "payload": payload}
+
+
+def test_records_with_columns_that_the_table_lacks_are_dead_letters(sink: Callable[..., Sink], kafka: Kafka) -> None:
+    letters = new_name("dlq")
+    errors = {**letters_of(letters, "all"), "errors.deadletterqueue.context.headers.enable": "true"}
+    schemas = {"value.converter.schemas.enable": "true"}
+    with sink(partitions=1, schema_drift="dead-letter", **errors, **schemas) as one:
+        one.produce(with_schema({"id": "int32"}, id=1))
+        one.start()
+        one.wait(1)
+        one.stop()
+        one.produce(
+            with_schema({"id": "int32", "more": "string"}, id=2, more="x"),
+            with_schema({"id": "int32"}, id=3),
+            with_schema({"more": "string"}, more="y"),
+        )
+        one.start()
+        assert ids(one.wait(2)) == [1, 3]
+        one.stop()
+        one.start(errors_tolerance="none")
+        one.produce(with_schema({"more": "string"}, more="z"))
+        assert f"more: not among the columns of {one.folder}, and schema.drift=dead-letter" in one.failure()
+    found = {record.value: dict(record.headers) for record in kafka.read_all(letters)}
+    assert [json.loads(value)["payload"].get("id") for value in found] == [2, None, None]
+    for headers in found.values():
+        said = headers["__connect.errors.exception.message"].decode()
+        assert said == f"more: not among the columns of {one.folder}, and schema.drift=dead-letter"
+
+
 def rows_of(path: Path) -> list[dict[str, Any]]:
     import pyarrow.parquet as pq
 

@@ -54,6 +54,8 @@ class PassPlan:
     shapes: tuple[RowShape, ...] = ()
     starts: Mapping[Partition, int] | None = None
     done: Mapping[Partition, int] = field(default_factory=dict)
+    drifted: Mapping[RowShape, str] = field(default_factory=dict)
+    """The shapes whose records are refused, since their tables lack columns, with the reasons."""
 
     def wants(self, place: Partition, offset: int) -> bool:
         starts = self.starts

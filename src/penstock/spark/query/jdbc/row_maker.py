@@ -86,6 +86,8 @@ class TableRowMaker:
             shape = shape_of(self._settings, topic, key, value, keyed=keyed, valued=valued)
         except DataError as error:
             return str(error)
+        if (drifted := self._plan.drifted.get(shape)) is not None:
+            return drifted
         number = self._numbers.get(shape, _NEW)
         if number == _NEW:
             self.new.add(shape)

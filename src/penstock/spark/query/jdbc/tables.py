@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from penstock.api.drift import DRIFT, SchemaDrift
 from penstock.api.errors import ConnectError
 from penstock.connectors.jdbc.columns import RowShape, SinkColumn
 from penstock.connectors.jdbc.dialects.base import Dialect, TableName
@@ -25,28 +27,51 @@ class SinkTables:
         """With the names of their types."""
         self._types: dict[TableName, dict[str, str]] = {}
         self._ready: set[RowShape] = set()
+        self._lacking: set[RowShape] = set()
+        """The shapes of which fields are left out."""
 
     def forget(self) -> None:
         self._columns.clear()
         self._types.clear()
         self._ready.clear()
+        self._lacking.clear()
 
-    def prepare(self, shape: RowShape) -> None:
-        """Make sure that the table has the columns. Raises ConnectError if that is impossible, and Java's errors."""
+    def look_again(self) -> None:
+        """Forget the columns of tables that lacked some. Called before each batch, as they may have been added."""
+        if self._lacking:
+            self.forget()
+
+    def prepare(self, shape: RowShape) -> str | None:
+        """Make sure that the table has the columns; return why its records are to be dead letters, if they are.
+
+        Raises ConnectError if that is impossible, and Java's errors.
+        """
         if shape in self._ready:
-            return
+            return None
         name = self._dialect.table_name(shape.table)
         with self._database() as database:
             if name not in self._columns:
                 self._columns[name] = self._existing(database, name) or self._create(database, name, shape)
             if missing := self._missing(name, shape):
-                self._add(database, name, missing)
+                drift, lacks = self._settings.drift, self._lacks(name, missing)
+                if drift is SchemaDrift.DEAD_LETTER:
+                    self._lacking.add(shape)
+                    return f"{lacks}, and {DRIFT}={drift}"
+                if drift is SchemaDrift.IGNORE and not any(each.key for each in missing):
+                    self._lacking.add(shape)
+                else:
+                    self._add(database, name, missing)
         self._types.pop(name, None)
         self._ready.add(shape)
+        return None
 
     def known(self, shape: RowShape) -> RowShape:
         """Return the shape with the columns of its table, which is prepared."""
-        return shape.in_table(self._columns[self._dialect.table_name(shape.table)])
+        columns = self._columns[self._dialect.table_name(shape.table)]
+        found = shape.in_table(columns)
+        if shape not in self._lacking:
+            return found
+        return replace(found, columns=tuple(column for column in found.columns if column.name in columns))
 
     def copy(self, shape: RowShape) -> str | None:
         """Return the COPY for rows of a shape that is ``known``, or None if they have to be inserted."""
@@ -128,17 +153,20 @@ class SinkTables:
             return found
         return self._existing(database, name) or {}
 
+    @staticmethod
+    def _lacks(name: TableName, missing: list[SinkColumn]) -> str:
+        return f'Table "{name}" is missing fields ({", ".join(column.name for column in missing)})'
+
     def _missing(self, name: TableName, shape: RowShape) -> list[SinkColumn]:
         known = self._columns[name]
         return [column for column in shape.in_table(known).columns if column.name not in known]
 
     def _add(self, database: Any, name: TableName, missing: list[SinkColumn]) -> None:
-        names = ", ".join(column.name for column in missing)
         if not self._settings.evolves:
+            setting = "auto.evolve=false" if self._settings.drift_setting is None else self._settings.drift_setting
             known = ", ".join(self._columns[name])
             raise ConnectError(
-                f'Table "{name}" is missing fields ({names}) and auto-evolution is disabled (auto.evolve=false); '
-                f"it has the columns {known}"
+                f"{self._lacks(name, missing)} and auto-evolution is disabled ({setting}); it has the columns {known}"
             )
         for column in missing:
             if not column.optional and column.default is None:

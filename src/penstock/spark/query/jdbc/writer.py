@@ -71,6 +71,8 @@ class JdbcWriter:
         self._ledger = LedgerStatements.of(settings.connection.dialect, settings.ledger) if settings.ledger else None
         self._totals = session.sparkContext.accumulator(PassTotals(), SumOf())
         self._shapes: list[RowShape] = []
+        self._drifted: dict[RowShape, str] = {}
+        """The shapes whose tables lack columns, with what dead letters say about it."""
         self._progress: _Progress | None = None
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
@@ -87,6 +89,7 @@ class JdbcWriter:
         records = records.selectExpr(*RECORDS)
         if self._progress is None or self._progress.version != version:
             self._progress = _Progress(version)
+            self._look_again()
         progress = self._progress
         confirm()
         while True:
@@ -97,7 +100,7 @@ class JdbcWriter:
             except Exception as error:
                 self._tables.forget()
                 # Of tables that may have been altered or dropped since, unless records of this batch still need them.
-                self._shapes = []
+                self._shapes, self._drifted = [], {}
                 self._raise(error)
             if stops is None:
                 continue
@@ -106,12 +109,20 @@ class JdbcWriter:
             self._shapes += [shape for shape in stops.shapes if shape not in self._shapes]
             progress.starts = stops.starts
 
+    def _look_again(self) -> None:
+        """Look up the tables that have lacked columns, before a batch."""
+        self._tables.look_again()
+        self._shapes += self._drifted
+        self._drifted = {}
+
     def _pass(self, records: DataFrame, progress: _Progress) -> Stops | None:
         """Write what is left of a batch; None if rows were refused that have to be dead letters first."""
         # A deletion does not tell the columns of a table that is missing; other records of the batch may.
         for shape in sorted(self._shapes, key=lambda shape: shape.delete):
-            self._tables.prepare(shape)
-        plan = PassPlan(tuple(self._shapes), progress.starts, dict(progress.done))
+            if (drifted := self._tables.prepare(shape)) is not None:
+                self._drifted[shape] = drifted
+        self._shapes = [shape for shape in self._shapes if shape not in self._drifted]
+        plan = PassPlan(tuple(self._shapes), progress.starts, dict(progress.done), dict(self._drifted))
         self._totals.value = PassTotals()
         rows = narrowed(records.mapInArrow(TableRows(self._spec, plan, self._totals), plan.row_type()))
         if self._settings.connection.dialect.single_writer:

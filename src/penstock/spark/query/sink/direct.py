@@ -13,6 +13,7 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as f
 
 from penstock.api.converter import Converter, HeaderConverter
+from penstock.api.drift import SchemaDrift
 from penstock.api.query import BatchVersion, SinkTarget
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, SinkSettings
 from penstock.pipeline.chain import Chain
@@ -59,7 +60,8 @@ def goes_direct(settings: SinkSettings) -> bool:
     """
     shaped = settings.sql is not None or settings.schema is not None or settings.keys is not None
     in_folder = settings.path is not None and settings.format in {*IN_FOLDERS, "delta"}
-    return not shaped and settings.mode == "append" and in_folder
+    refuses = settings.drift is SchemaDrift.DEAD_LETTER
+    return not shaped and not refuses and settings.mode == "append" and in_folder
 
 
 class DirectWriter:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.api.drift import SchemaDrift
 from penstock.api.errors import RetriableError
 from penstock.api.paths import PathReader
 from penstock.api.query import QuerySinkTask
@@ -278,7 +279,7 @@ def _of_target(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _K
         partition_by=(),
         sql=shape.sql,
         schema=shape.schema,
-        evolution="add",
+        drift=SchemaDrift.EVOLVE,
         interval=shape.interval,
         most=shape.max_records,
         options={},

@@ -116,12 +116,15 @@ class BatchWriter:
             self._totals.value = TotalsOfParts()
             try:
                 self._columns = self._columns or self._probe(records.limit(PROBED)) or self._probe(records)
-                if self._columns is not None:
-                    rows = self._evolution.kept(self._rows(records, self._columns), CHANGE.names)
+                columns, accepted = self._columns, self._evolution.accepted()
+                if columns is not None and accepted is not None:
+                    columns = t.StructType([each for each in columns if each.name.casefold() in accepted])
+                if columns is not None and len(columns):
+                    rows = self._evolution.kept(self._rows(records, columns, accepted), CHANGE.names)
                     self._target.add(rows, version, confirm)
                 else:
                     # Records without values, or that can't be converted, which is to be reported.
-                    self._rows(records, NOTHING).write.format("noop").mode("overwrite").save()
+                    self._rows(records, NOTHING, accepted).write.format("noop").mode("overwrite").save()
             except Exception as error:
                 report = reported(full_text(error))
                 if "columns" in report and self._columns is not None:
@@ -138,11 +141,20 @@ class BatchWriter:
         found = records.mapInArrow(rows, f"{SCHEMA_COLUMN} STRING").collect()
         return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
 
-    def _rows(self, records: DataFrame, columns: t.StructType) -> DataFrame:
+    def _rows(self, records: DataFrame, columns: t.StructType, accepted: frozenset[str] | None) -> DataFrame:
         declared = self._settings.schema is not None
         sql, keyed = self._settings.sql is not None, self._keys is not None
-        orc = self._settings.format == "orc"
-        plan = RowPlan(columns.json(), declared, self._extras, self._zone, tombstones=sql, keyed=keyed, orc=orc)
+        plan = RowPlan(
+            columns.json(),
+            declared,
+            self._extras,
+            self._zone,
+            tombstones=sql,
+            keyed=keyed,
+            orc=self._settings.format == "orc",
+            accepted=accepted,
+            target=self._settings.target,
+        )
         frame = narrowed(records.mapInArrow(Rows(self._spec, plan, self._totals, self._keys), plan.row_type()))
         return frame if self._select is None or columns is NOTHING else self._select.of(frame)
 

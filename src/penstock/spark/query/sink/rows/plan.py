@@ -88,6 +88,10 @@ class RowPlan:
     """Whether the rows have those of CHANGE too."""
     orc: bool = False
     """Whether the rows are written as ORC, which does not have all days."""
+    accepted: frozenset[str] | None = None
+    """The columns, in lower case, beside which a record may have no others; None: any."""
+    target: str = ""
+    """The name of the table in messages about them."""
 
     def row_type(self) -> t.StructType:
         change = CHANGE if self.keyed else ()

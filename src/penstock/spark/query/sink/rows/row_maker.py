@@ -45,6 +45,13 @@ def columns_in(batch: Batch) -> t.StructType | None:
     return found
 
 
+def _kinds(batch: Batch) -> set[Any]:
+    """Return the schemas of the values with the classes of these."""
+    if isinstance(batch.value_column, Table):
+        return {(schema, dict) for schema in set(batch.value_schemas)}
+    return set(zip(batch.value_schemas, map(type, batch.values), strict=True))
+
+
 class RowMaker:
     """Makes Arrow batches of the plan's columns. Raises RowsError for values that have others."""
 
@@ -63,6 +70,8 @@ class RowMaker:
         self._loose = False
         """Whether values have to be made to fit."""
         self._step = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._try)
+        self._drift = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._refuse_drift)
+        self._accepted: set[Any] = set()
 
     def rows(self, batch: Batch, errors: ErrorHandler) -> pa.RecordBatch | None:
         """The rows of a batch, of which ``errors`` handles those that do not fit; None if there are none."""
@@ -70,6 +79,10 @@ class RowMaker:
             batch = batch.select([i for i, value in enumerate(batch.values) if value is not None])
         if not len(batch):
             return None
+        if self._plan.accepted is not None and not _kinds(batch) <= self._accepted:
+            batch = errors.run([self._drift], batch)
+            if not len(batch):
+                return None
         if not self._plan.declared:
             self._check(batch)
         try:
@@ -86,16 +99,24 @@ class RowMaker:
 
     def _check(self, batch: Batch) -> None:
         """Raise RowsError for columns that are not in the plan: Spark must know all before it writes the first row."""
-        if isinstance(batch.value_column, Table):
-            kinds: set[Any] = {(schema, dict) for schema in set(batch.value_schemas)}
-        else:
-            kinds = set(zip(batch.value_schemas, map(type, batch.values), strict=True))
+        kinds = _kinds(batch)
         if kinds <= self._known:
             return
         found = columns_in(batch)
         if found is not None and merged(self._columns, found) != self._columns:
             raise RowsError(columns=found.json())
         self._known |= kinds
+
+    def _refuse_drift(self, batch: Batch) -> Batch:
+        """Raises DataError for records with columns that the table lacks. Returns the batch."""
+        for kind in _kinds(batch) - self._accepted:
+            found = columns_of(*kind).names if kind[1] is not NoneType else []
+            if more := [name for name in found if name.casefold() not in (self._plan.accepted or ())]:
+                raise DataError(
+                    f"{', '.join(more)}: not among the columns of {self._plan.target}, and schema.drift=dead-letter"
+                )
+            self._accepted.add(kind)
+        return batch
 
     def _try(self, batch: Batch) -> Batch:
         self._array(batch)

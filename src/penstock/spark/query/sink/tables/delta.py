@@ -17,6 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
 
+from penstock.api.drift import SchemaDrift
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 
@@ -103,7 +104,7 @@ def statement(settings: SinkSettings, keys: Collection[str], columns: list[str],
     given = {name.casefold() for name in columns}
     sets = [f"{quoted(name)} = s.{quoted(name)}" for name in columns]
     sets += [f"{quoted(name)} = NULL" for name in known if name.casefold() not in given]
-    evolution = "WITH SCHEMA EVOLUTION " if settings.evolution == "add" else ""
+    evolution = "WITH SCHEMA EVOLUTION " if settings.drift is SchemaDrift.EVOLVE else ""
     return (
         f"MERGE {evolution}INTO {table} AS t USING {CHANGES} AS s "
         f"ON {' AND '.join(f't.{quoted(name)} <=> s.{quoted(name)}' for name in keys)} "

@@ -10,8 +10,9 @@ from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 
+from penstock.api.drift import DRIFT, SchemaDrift
 from penstock.api.errors import ConnectError
-from penstock.connectors.spark.sink_settings import SinkSettings
+from penstock.connectors.spark.sink_settings import EVOLUTION, SinkSettings
 from penstock.spark.query.sink.tables.delta import quoted
 
 if TYPE_CHECKING:
@@ -31,8 +32,12 @@ NO_SQL_TABLE = re.compile(r"42P01|42S02|42X05|S0002|ORA-00942|no such table")
 """The same of databases: SQLSTATE of PostgreSQL, MySQL and H2, Derby, SQL Server; messages of Oracle and SQLite."""
 
 
+_ADDS = {EVOLUTION: "add", DRIFT: SchemaDrift.EVOLVE}
+"""The values of settings with which the table gets the columns that it lacks."""
+
+
 class Evolution:
-    """Restricts rows to the columns of the table, as ``schema.evolution`` says.
+    """Restricts rows to the columns of the table, as ``schema.drift`` or ``schema.evolution`` says.
 
     Rows that are written before there is a table keep all of their columns.
     """
@@ -47,22 +52,31 @@ class Evolution:
         Raises ConnectError for columns that the table lacks and must not get, and Spark's error if the table's columns
         can't be read now.
         """
-        policy = self._settings.evolution
-        if policy == "add":
+        drift = self._settings.drift
+        if drift is SchemaDrift.EVOLVE or (known := self._columns()) is None:
             return frame
+        new = [name for name in frame.columns if name.casefold() not in known and name not in besides]
+        kept = [name for name in frame.columns if name not in new]
+        if new and (drift is not SchemaDrift.IGNORE or not kept):
+            setting, value = self._settings.drift_setting
+            raise ConnectError(
+                f"{', '.join(new)}: not among the columns of {self._settings.target}, and {setting}={value}. Add them "
+                f"to the table, leave them out by a transform or by sql, or set {setting}={_ADDS[setting]}"
+            )
+        return frame.select(*map(quoted, kept)) if new else frame
+
+    def accepted(self) -> frozenset[str] | None:
+        """Return the columns that records may have, in lower case, if others make them dead letters; None: any."""
+        if self._settings.drift is not SchemaDrift.DEAD_LETTER or (known := self._columns()) is None:
+            return None
+        return frozenset(known)
+
+    def _columns(self) -> set[str] | None:
+        """Return the columns of the table, in lower case; None if there is no table yet."""
         if self._known is None:
             found = columns_of_table(self._settings, self._session)
             self._known = set(map(str.casefold, found)) if found is not None else None
-        if self._known is None:
-            return frame
-        new = [name for name in frame.columns if name.casefold() not in self._known and name not in besides]
-        kept = [name for name in frame.columns if name not in new]
-        if new and (policy == "fail" or not kept):
-            raise ConnectError(
-                f"{', '.join(new)}: not among the columns of {self._settings.target}, and schema.evolution={policy}. "
-                "Add them to the table, leave them out by a transform or by sql, or set schema.evolution=add"
-            )
-        return frame.select(*map(quoted, kept)) if new else frame
+        return self._known
 
 
 def columns_of_table(settings: SinkSettings, session: SparkSession) -> list[str] | None:

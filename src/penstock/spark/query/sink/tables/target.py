@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from penstock.api.drift import SchemaDrift
 from penstock.api.query import BatchVersion, SinkTarget
 from penstock.connectors.spark.sink_settings import IN_FOLDERS, SinkSettings
 from penstock.core.config.internal_topics import InternalTopicError, InternalTopics
@@ -78,7 +79,7 @@ class TableWriter:
         if settings.format == "delta":
             writer = writer.option("txnAppId", self.application(version))
             writer = writer.option("txnVersion", version.number)
-            if settings.evolution == "add":
+            if settings.drift is SchemaDrift.EVOLVE:
                 writer = writer.option("mergeSchema", "true")
         if settings.partition_by:
             writer = writer.partitionBy(*settings.partition_by)
