@@ -9,7 +9,8 @@ import pytest
 
 from penstock.api import schema as s
 from penstock.api.errors import ConnectError, DataError
-from penstock.connectors.singer.messages import Messages, selected
+from penstock.connectors.singer.messages import Messages, Row, selected
+from penstock.connectors.singer.runs import batch_of
 from penstock.connectors.singer.schemas import mapped
 
 
@@ -139,3 +140,9 @@ def test_streams_of_a_catalog_are_selected() -> None:
     assert selected(catalog, None, every=False) == catalog
     with pytest.raises(ConnectError, match="there is no stream c in the tap's catalog, but a, b"):
         selected(catalog, ["c"], every=True)
+
+
+def test_streams_whose_names_no_topic_may_have_are_read() -> None:
+    rows = [Row(stream, None, None, s.struct(("id", s.INT64)), {"id": 1}) for stream in ("orders", "order items/2026")]
+    batch = batch_of(rows, [None, None], "tap.", {})
+    assert batch.topics == ["tap.orders", "tap.order_x0020_items_x002F_2026"]

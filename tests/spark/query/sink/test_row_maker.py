@@ -142,3 +142,34 @@ def test_days_that_orc_does_not_have_are_refused(kind, given, fine):
         with pytest.raises(DataError, match="column c has a value from 5 to 14 October 1582"):
             maker._try(batch)
         assert rows(declared(columns), [{"c": {"d": given}}]).num_rows == 1
+
+
+def test_columns_that_differ_only_in_case_are_refused():
+    inner = struct(("x", INT64), ("X", INT64))
+    with pytest.raises(DataError, match="Columns id and ID differ only in the case of letters"):
+        columns_of(struct(("id", INT64), ("ID", STRING)), dict)
+    with pytest.raises(DataError, match=r"Columns inner\.x and inner\.X differ only in the case of letters"):
+        columns_of(struct(("inner", inner)), dict)
+    assert columns_of(struct(("id", INT64), ("inner", struct(("id", INT64)))), dict).names == ["id", "inner"]
+
+
+def test_records_with_columns_that_the_table_lacks_are_refused_one_by_one():
+    known, more = struct(("id", INT64)), struct(("id", INT64), ("more", STRING))
+    columns = columns_of(known, dict)
+    plan = RowPlan(columns.json(), accepted=frozenset({"id"}), target="things")
+    batch = Batch.of(
+        "t",
+        [{"id": 1}, {"id": 2, "more": "x"}, None, {"id": 3}],
+        value_schema=[known, more, None, known],
+        origin=SinkOrigin(["t"] * 4, [0] * 4, list(range(4)), ["CreateTime"] * 4),
+    )
+    failures = []
+    errors = ErrorHandler(
+        ErrorSettings(tolerate=True), Metrics(lambda _: None, ()), lambda _: False, (failures.append,)
+    )
+    made = RowMaker(plan).rows(batch, errors)
+    assert made is not None
+    assert made.column("id").to_pylist() == [1, 3]
+    assert [str(each.error) for each in failures] == [
+        "more: not among the columns of things, and schema.drift=dead-letter"
+    ]
