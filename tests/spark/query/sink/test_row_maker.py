@@ -12,7 +12,7 @@ from pyspark.sql import types as t
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
-from penstock.api.schema import FLOAT64, INT64, STRING, struct
+from penstock.api.schema import FLOAT64, INT64, STRING, RecursiveSchema, struct
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.spark.query.sink.rows.columns import columns_of
@@ -173,3 +173,25 @@ def test_records_with_columns_that_the_table_lacks_are_refused_one_by_one():
     assert [str(each.error) for each in failures] == [
         "more: not among the columns of things, and schema.drift=dead-letter"
     ]
+
+
+def test_a_record_that_contains_itself_is_refused_alone():
+    again = RecursiveSchema(optional=True)
+    node = struct(("id", INT64), ("next", again))
+    again.close(node)
+    flat = struct(("id", INT64))
+    batch = Batch.of(
+        "t",
+        [{"id": 1}, {"id": 2, "next": {"id": 3}}, {"id": 4}],
+        value_schema=[flat, node, flat],
+        origin=SinkOrigin(["t"] * 3, [0] * 3, [0, 1, 2], ["CreateTime"] * 3),
+    )
+    failures = []
+    errors = ErrorHandler(
+        ErrorSettings(tolerate=True), Metrics(lambda _: None, ()), lambda _: False, (failures.append,)
+    )
+    made = RowMaker(RowPlan(columns_of(flat, dict).json())).rows(batch, errors)
+    assert made is not None
+    assert made.column("id").to_pylist() == [1, 4]
+    (failure,) = failures
+    assert str(failure.error).startswith("Column next would contain itself (struct), which no type of a table can")

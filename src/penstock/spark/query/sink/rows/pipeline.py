@@ -35,7 +35,7 @@ from penstock.spark.query.safe import SafeSpec, plugins_for
 from penstock.spark.query.sink.rows.held_letters import HeldFailures, HeldProducer
 from penstock.spark.query.sink.rows.keys import Keying, Keys
 from penstock.spark.query.sink.rows.plan import SCHEMA_COLUMN, RowPlan, RowsError, lost_host
-from penstock.spark.query.sink.rows.row_maker import SINK_CLASS, RowMaker, columns_in, raw_batch
+from penstock.spark.query.sink.rows.row_maker import COLUMNS_STEP, SINK_CLASS, RowMaker, columns_in, raw_batch
 from penstock.spark.query.sink.totals import BatchTotals, TotalsOfParts
 
 
@@ -79,7 +79,8 @@ class Rows:
 
 def _probe(pipeline: Pipeline, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for arrow in batches:
-        found = columns_in(pipeline.process(raw_batch(arrow)))
+        batch = pipeline.process(raw_batch(arrow))
+        found = columns_in(pipeline.errors.run([COLUMNS_STEP], batch)) if len(batch) else None
         if found is not None:
             yield pa.record_batch({SCHEMA_COLUMN: pa.array([found.json()])})
             return

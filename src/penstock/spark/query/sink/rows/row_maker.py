@@ -45,6 +45,17 @@ def columns_in(batch: Batch) -> t.StructType | None:
     return found
 
 
+def _require_columns(batch: Batch) -> Batch:
+    """Return the batch. Raises DataError for a value that no columns can hold, such as one that contains itself."""
+    for schema, kind in _kinds(batch):
+        if kind is not NoneType:
+            columns_of(schema, kind)
+    return batch
+
+
+COLUMNS_STEP = Step(PipelineStage.TASK_PUT, SINK_CLASS, _require_columns)
+
+
 def _kinds(batch: Batch) -> set[Any]:
     """Return the schemas of the values with the classes of these."""
     if isinstance(batch.value_column, Table):
@@ -84,7 +95,13 @@ class RowMaker:
             if not len(batch):
                 return None
         if not self._plan.declared:
-            self._check(batch)
+            try:
+                self._check(batch)
+            except DataError:
+                batch = errors.run([COLUMNS_STEP], batch)
+                if not len(batch):
+                    return None
+                self._check(batch)
         try:
             values = self._array(batch)
         except (*_UNFIT, DataError):
