@@ -156,6 +156,9 @@ def test_the_name_of_the_table() -> None:
         ({"insert.mode": "update"}, "pk.mode"),
         ({"pk.mode": "kafka", "pk.fields": "id"}, "pk.fields"),
         ({"trim.sensitive.log": "true"}, "trim.sensitive.log"),
+        ({"schema.drift": "evolve", "auto.evolve": "false"}, "schema.drift"),
+        ({"schema.drift": "ignore", "auto.evolve": "TRUE"}, "schema.drift"),
+        ({**GENERIC, "schema.drift": "evolve"}, "schema.drift"),
         ({"table.types": "VIEW"}, "table.types"),
         ({"table.types": "TABLE,SYNONYM"}, "table.types"),
         ({"string.output.value.column.name": "record_value"}, "string.output.value.column.name"),
@@ -166,6 +169,23 @@ def test_the_name_of_the_table() -> None:
 def test_settings_that_are_refused_by_name(config: dict[str, str], setting: str) -> None:
     found = jdbc_sink_problems({"connection.url": "jdbc:postgresql://db/app", **config})
     assert [name for name, _ in found] == [setting]
+
+
+@pytest.mark.parametrize(
+    ("config", "drift"),
+    [
+        ({}, "stop"),
+        ({"auto.evolve": "true"}, "evolve"),
+        ({"auto.evolve": "true", "schema.drift": "evolve"}, "evolve"),
+        ({"auto.evolve": "false", "schema.drift": "ignore"}, "ignore"),
+        ({"schema.drift": "dead-letter"}, "dead-letter"),
+    ],
+)
+def test_drift_of_schemas_is_what_confluents_setting_says_unless_ours_is_set(
+    config: dict[str, str], drift: str
+) -> None:
+    settings = JdbcSinkSettings.of({"connection.url": "jdbc:postgresql://db/app", **config})
+    assert (settings.drift, settings.evolves) == (drift, drift == "evolve")
 
 
 @pytest.mark.parametrize("types", ["TABLE", "table, View", "TABLE,PARTITIONED TABLE,VIEW"])
