@@ -10,7 +10,6 @@ import functools
 import io
 import json
 import math
-import os
 import struct as binary
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -45,7 +44,6 @@ pytest.importorskip("grpc_tools")
 message_factory = pytest.importorskip("google.protobuf.message_factory")
 jsonschema = pytest.importorskip("jsonschema")
 
-EXAMPLES = int(os.environ.get("PENSTOCK_TEST_VALUES", "40"))
 SCALE = 4
 KINDS: dict[str, Any] = {"Avro": AvroConverter, "Protobuf": ProtobufConverter, "JSON Schema": JsonSchemaConverter}
 ROWS = [(format, row) for format, rows in FORMATS.items() for row in rows]
@@ -186,7 +184,6 @@ def subject(registry: RegistryDouble, format: str, row: TypeRow) -> tuple[Any, s
 
 @pytest.mark.parametrize(("format", "row"), WRITTEN, ids=name_of)
 @settings(
-    max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],
 )
