@@ -119,7 +119,7 @@ class BatchWriter:
                 columns, accepted = self._columns, self._evolution.accepted()
                 if columns is not None and accepted is not None:
                     columns = t.StructType([each for each in columns if each.name.casefold() in accepted])
-                if columns is not None and len(columns):
+                if columns is not None and (accepted is None or len(columns)):
                     rows = self._evolution.kept(self._rows(records, columns, accepted), CHANGE.names)
                     self._target.add(rows, version, confirm)
                 else:
