@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install browser databases demo test fast coverage security soak-short soak soak-queries soak-parsers soak-examples kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
+.PHONY: help install browser databases demo test fast coverage security soak-short soak soak-queries soak-values soak-parsers soak-examples kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 # Tests wait about half of their time for leases, sessions and retries: three for the two processors of CI.
@@ -78,6 +78,9 @@ kill-test-tables: $(STAMP)  ## 100 kills while a million rows of a PostgreSQL go
 
 fuzz: $(STAMP)  ## 10,000 random requests and attacks by four roles and a stranger, with secrets to be found; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m fuzz $(ARGS)
+
+soak-values: $(STAMP)  ## pass 10,000 values of each type of PostgreSQL, MariaDB and SQLite through the JDBC connectors, beside foreign readers
+	PENSTOCK_TEST_VALUES=10000 $(BIN)/pytest -q tests/spark/query/jdbc/test_jdbc_types.py
 
 soak-parsers: $(STAMP)  ## 100,000 hostile inputs for each parser of bytes from outside; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m fuzz.parsers $(ARGS)

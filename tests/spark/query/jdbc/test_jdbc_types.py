@@ -1,0 +1,455 @@
+"""Types of databases: a column of each type is what the tables of types say, and values of each pass unchanged between
+our Java half and readers of others: psycopg2, MariaDB's client and Python's sqlite3.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import psycopg2.extras
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
+from penstock.connectors.jdbc.source.mappings import source_type, types_of
+from penstock.spark.query.safe import Safe
+from support.mariadb import MariaDb
+from support.postgres import USER, Postgres
+from support.spark.transactions import FAR, Bench, TableReader
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+VALUES = int(os.environ.get("PENSTOCK_TEST_VALUES", "100"))
+"""Values of each type; ``make soak-values`` takes 10,000."""
+AT_ONCE = 50
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def values(of: SearchStrategy[Any], check: Callable[[list[Any]], None], *extremes: Any) -> None:
+    """Call ``check`` with lists of values until there were VALUES of them, and with the extremes."""
+
+    @settings(
+        max_examples=max(1, VALUES // AT_ONCE),
+        suppress_health_check=list(HealthCheck),
+        database=None,
+    )
+    @given(st.lists(of, min_size=AT_ONCE, max_size=AT_ONCE))
+    @example(list(extremes))
+    def every(found: list[Any]) -> None:
+        check(found)
+
+    every()
+
+
+def whole(bits: int, unsigned: bool = False) -> SearchStrategy[int]:
+    low, high = (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return st.one_of(st.integers(low, high), st.sampled_from([low, low + 1, 0, high - 1, high]))
+
+
+TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=30)
+BYTES = st.binary(max_size=40)
+DATES = st.one_of(st.dates(), st.sampled_from([dt.date.min, dt.date(1582, 10, 10), dt.date(1900, 2, 28), dt.date.max]))
+TIMES = st.times().map(lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000))
+
+
+def moments(first: dt.datetime, last: dt.datetime) -> SearchStrategy[dt.datetime]:
+    """Times in microseconds."""
+    micro = dt.timedelta(microseconds=1)
+    ends = (first - EPOCH) // micro, (last - EPOCH) // micro
+    return st.one_of(st.integers(*ends), st.sampled_from(ends)).map(lambda number: EPOCH + number * micro)
+
+
+MOMENTS = st.one_of(
+    moments(dt.datetime(1, 1, 1, tzinfo=dt.UTC), dt.datetime(9999, 12, 31, 23, 59, 59, 999999, dt.UTC)),
+    moments(dt.datetime(1582, 10, 4, tzinfo=dt.UTC), dt.datetime(1582, 10, 16, tzinfo=dt.UTC)),
+)
+DOUBLES = st.floats(allow_nan=False)
+SINGLES = st.floats(width=32, allow_nan=False)
+
+
+def decimals(digits: int, scale: int) -> SearchStrategy[Decimal]:
+    top = 10**digits - 1
+    numbers = st.one_of(st.integers(-top, top), st.sampled_from([-top, -1, 0, 1, top]))
+    return numbers.map(lambda number: Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -scale)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Values of a type: as Connect's field has them, and the text that a foreign writer gives the database."""
+
+    type: str
+    of: SearchStrategy[Any]
+    text: Callable[[Any], Any] = str
+    field: Callable[[Any], Any] = lambda value: value
+    arrays: bool = False
+    durations: bool = False
+
+    def __str__(self) -> str:
+        return self.type
+
+
+def iso(value: Any) -> str:
+    return str(value.isoformat(" ") if isinstance(value, dt.datetime) else value.isoformat())
+
+
+def naive(value: dt.datetime) -> str:
+    return iso(value.replace(tzinfo=None))
+
+
+def bits(width: int) -> Callable[[int], str]:
+    return lambda number: format(number, f"0{width}b")
+
+
+POSTGRESQL = [
+    Case("smallint", whole(16)),
+    Case("integer", whole(32)),
+    Case("bigint", whole(64)),
+    Case("oid", whole(32, unsigned=True)),
+    Case("real", SINGLES, repr),
+    Case("float8", DOUBLES, repr),
+    Case("money", decimals(15, 2), field=float),
+    Case("numeric", decimals(60, 20)),
+    Case("numeric(12, 3)", decimals(12, 3)),
+    Case("numeric(12)", decimals(12, 0)),
+    Case("boolean", st.booleans()),
+    Case("bit", st.booleans(), lambda bit: str(int(bit))),
+    Case("bit(8)", st.integers(0, 255), bits(8), lambda number: number - 256 if number > 127 else number),
+    Case("bit(9)", st.integers(0, 511), bits(9), lambda number: bits(9)(number).encode()),
+    Case("text", TEXT),
+    Case("varchar", TEXT),
+    Case("char(5)", st.text("aZß漢😀 ", max_size=5), field=lambda text: text.ljust(5)),
+    Case("json", st.recursive(st.integers() | TEXT, st.lists, max_leaves=5).map(json.dumps)),
+    Case("uuid", st.uuids(), field=str),
+    Case("bytea", BYTES, lambda data: f"\\x{data.hex()}"),
+    Case("date", DATES, iso),
+    Case("time", TIMES, iso),
+    Case(
+        "timetz",
+        st.tuples(TIMES, st.integers(-15, 15)),
+        lambda both: f"{both[0].isoformat()}{both[1]:+03}",
+        lambda both: (dt.datetime.combine(dt.date(2000, 1, 1), both[0]) - dt.timedelta(hours=both[1])).time(),
+    ),
+    Case("timestamp", MOMENTS, naive),
+    Case("timestamptz", MOMENTS, iso),
+    Case("time", st.integers(0, 86_400), lambda at: str(dt.timedelta(seconds=at)).replace("1 day, 0:", "24:"),
+         lambda at: "24:00:00" if at == 86_400 else str(dt.timedelta(seconds=at)).zfill(8), durations=True),
+    Case("int4[]", st.lists(st.none() | whole(32), max_size=5), lambda items: items, arrays=True),
+    Case("int2[]", st.lists(st.none() | whole(16), max_size=5), lambda items: items, arrays=True),
+    Case("int8[]", st.lists(st.none() | whole(64), max_size=5), lambda items: items, arrays=True),
+    Case("float8[]", st.lists(st.none() | DOUBLES, max_size=5), lambda items: items, arrays=True),
+    Case("bool[]", st.lists(st.none() | st.booleans(), max_size=5), lambda items: items, arrays=True),
+    Case("text[]", st.lists(st.none() | TEXT, max_size=5), lambda items: items, arrays=True),
+]  # fmt: skip
+
+
+def span(seconds: int) -> str:
+    minutes, second = divmod(abs(seconds), 60)
+    return f"{'-' if seconds < 0 else ''}{minutes // 60:02}:{minutes % 60:02}:{second:02}"
+
+
+MARIADB = [
+    Case("TINYINT", whole(8)),
+    Case("TINYINT UNSIGNED", whole(8, unsigned=True)),
+    Case("BOOLEAN", st.booleans(), lambda flag: str(int(flag))),
+    Case("BIT(1)", st.booleans(), lambda flag: str(int(flag))),
+    Case("SMALLINT", whole(16)),
+    Case("SMALLINT UNSIGNED", whole(16, unsigned=True)),
+    Case("MEDIUMINT", whole(24)),
+    Case("INT", whole(32)),
+    Case("INT UNSIGNED", whole(32, unsigned=True)),
+    Case("BIGINT", whole(64)),
+    Case("BIGINT UNSIGNED", whole(63, unsigned=True)),
+    Case("BIT(7)", st.integers(0, 127)),
+    Case("BIT(64)", st.integers(0, 127)),
+    Case("FLOAT", st.floats(width=32, allow_nan=False, allow_infinity=False, allow_subnormal=False), repr),
+    Case("DOUBLE", st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False), repr),
+    Case("DECIMAL(65, 30)", decimals(65, 30), lambda number: format(number, "f")),
+    Case("TEXT", TEXT),
+    Case("VARCHAR(40)", TEXT),
+    Case("BLOB", BYTES, lambda data: data),
+    Case("VARBINARY(40)", BYTES, lambda data: data),
+    Case("UUID", st.uuids(version=4), field=str),  # of others MariaDB itself refuses some
+    Case("DATE", DATES, iso),
+    Case("YEAR", st.integers(1901, 2155), field=lambda year: dt.date(year, 1, 1)),
+    Case("TIME(3)", TIMES, iso),
+    Case("TIME", st.integers(-3_020_399, 3_020_399), span, span, durations=True),
+    Case("DATETIME(6)", MOMENTS, naive),
+    Case(
+        "TIMESTAMP(6) NULL",
+        moments(dt.datetime(1970, 1, 2, tzinfo=dt.UTC), dt.datetime(2038, 1, 18, tzinfo=dt.UTC)),
+        naive,
+    ),
+]
+SQLITE = [
+    Case("INTEGER", whole(64), lambda number: number),
+    Case("SMALLINT", whole(32), lambda number: number),
+    Case("BOOLEAN", st.booleans(), int),
+    Case("REAL", DOUBLES, lambda number: number),
+    Case("TEXT", TEXT),
+    Case("BLOB", BYTES, lambda data: data),
+    Case("DATE", DATES, iso),
+    Case("TIMESTAMP", MOMENTS, naive),
+    Case("DECIMAL(10, 2)", decimals(10, 2), float),
+]
+
+
+@pytest.fixture(scope="module")
+def safe() -> Iterator[Safe]:
+    with Safe("127.0.0.1") as found:
+        yield found
+
+
+class Foreign:
+    """A database as a client of others sees it."""
+
+    dialect: str
+    url: str
+
+    def execute(self, sql: str) -> None:
+        raise NotImplementedError
+
+    def insert(self, type: str, texts: Sequence[Any]) -> None:
+        """Fill column ``v`` of the table, numbered by ``id``."""
+        raise NotImplementedError
+
+    def select(self, table: str) -> list[Any]:
+        """The values of column ``v``."""
+        raise NotImplementedError
+
+
+class OfPostgres(Foreign):
+    dialect = "PostgreSqlDatabaseDialect"
+
+    def __init__(self, server: Postgres) -> None:
+        self.url = server.url
+        self._connection = psycopg2.connect(host="127.0.0.1", port=server.port, user=USER, dbname="postgres")
+        self._connection.autocommit = True
+        self._cursor = self._connection.cursor()
+        self._cursor.execute("SET TIME ZONE 'UTC'; SET extra_float_digits = 3")
+
+    def execute(self, sql: str) -> None:
+        self._cursor.execute(sql)
+
+    def insert(self, type: str, texts: Sequence[Any]) -> None:
+        rows = list(enumerate(texts))
+        psycopg2.extras.execute_values(self._cursor, "INSERT INTO v VALUES %s", rows, f"(%s, %s::{type})")
+
+    def select(self, table: str) -> list[Any]:
+        # Python's dates end with the year 9999; of timestamps psycopg2 makes no others than it can.
+        self._cursor.execute(f'SELECT v FROM "{table}" ORDER BY id')
+        return [bytes(v) if isinstance(v, memoryview) else v for (v,) in self._cursor.fetchall()]
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class OfMariaDb(Foreign):
+    dialect = "MySqlDatabaseDialect"
+
+    def __init__(self, server: MariaDb) -> None:
+        # As the connector adds it: otherwise FLOAT comes as text of six digits.
+        self.url, self._server = f"{server.url}&useServerPrepStmts=true", server
+
+    def execute(self, sql: str) -> None:
+        self._server.execute(sql.replace('"', "`"))
+
+    def insert(self, type: str, texts: Sequence[Any]) -> None:
+        def literal(text: Any) -> str:
+            if isinstance(text, bytes):
+                return f"X'{text.hex()}'"
+            if type.startswith(("BIT", "UUID")):
+                return f"'{text}'" if type == "UUID" else str(text)
+            return f"CONVERT(X'{text.encode().hex()}' USING utf8mb4)"
+
+        rows = ",".join(f"({i},{literal(text)})" for i, text in enumerate(texts))
+        if rows:
+            self._server.execute(f"SET time_zone = '+00:00'; INSERT INTO v VALUES {rows}")
+
+    def select(self, table: str) -> list[Any]:
+        rows = self._server.rows(f"SELECT IF(v IS NULL, 'NULL', HEX(CAST(v AS BINARY))) FROM `{table}` ORDER BY id")
+        return [None if text == "NULL" else bytes.fromhex(text) for (text,) in rows]
+
+
+class OfSqlite(Foreign):
+    dialect = "SqliteDatabaseDialect"
+
+    def __init__(self, file: Path) -> None:
+        self.url = f"jdbc:sqlite:{file}"
+        self._connection = sqlite3.connect(file, isolation_level=None)
+
+    def execute(self, sql: str) -> None:
+        self._connection.executescript(sql)
+
+    def insert(self, type: str, texts: Sequence[Any]) -> None:
+        self._connection.executemany("INSERT INTO v VALUES (?, ?)", enumerate(texts))
+
+    def select(self, table: str) -> list[Any]:
+        return [v for (v,) in self._connection.execute(f'SELECT v FROM "{table}" ORDER BY id')]
+
+
+@pytest.fixture(scope="module", params=["postgresql", "mariadb", "sqlite"])
+def foreign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Foreign:
+    match request.param:
+        case "postgresql":
+            return OfPostgres(request.getfixturevalue("postgres"))
+        case "mariadb":
+            return OfMariaDb(request.getfixturevalue("mariadb"))
+    return OfSqlite(tmp_path_factory.mktemp("sqlite") / "db")
+
+
+@pytest.fixture(scope="module")
+def bench(java: Any, entry: Any, foreign: Foreign, safe: Safe) -> Bench:
+    return Bench(java, entry, foreign.url, safe)
+
+
+def test_columns_of_every_type_are_those_of_the_table_of_types(foreign: Foreign, bench: Bench) -> None:
+    wrong = []
+    declared = [(each, sql) for each in types_of(foreign.dialect) for sql in each.declared]
+    assert len(declared) > 15
+    for expected, sql in declared:
+        foreign.execute(f"DROP TABLE IF EXISTS v; CREATE TABLE v (id INT, v {sql})")
+        (column,) = TableReader(bench, "SELECT v FROM v").columns
+        found = source_type(foreign.dialect, column.type, column.type_name, column.signed, column.precision)
+        if found is not expected:
+            wrong.append((sql, column, expected.name, found and found.name))
+    assert wrong == []
+
+
+CASES = {"postgresql": POSTGRESQL, "mariadb": MARIADB, "sqlite": SQLITE}
+
+
+@pytest.mark.parametrize(
+    ("foreign", "case"),
+    [pytest.param(kind, case, id=f"{kind}-{case}") for kind, cases in CASES.items() for case in cases],
+    indirect=["foreign"],
+)
+def test_values_of_a_foreign_writer_arrive_unchanged(foreign: Foreign, bench: Bench, case: Case) -> None:
+    foreign.execute(f"DROP TABLE IF EXISTS v; CREATE TABLE v (id INT, v {case.type})")
+
+    def check(given: list[Any]) -> None:
+        foreign.execute("DELETE FROM v")
+        foreign.insert(case.type.removesuffix(" NULL"), [case.text(value) for value in given])
+        reader = TableReader(bench, "SELECT id, v FROM v ORDER BY id")
+        found = reader.values("v", arrays=case.arrays, durations=case.durations)
+        assert found == [case.field(value) for value in given]
+        # Zeros have signs.
+        assert list(map(str, found)) == list(map(str, map(case.field, given))) or not isinstance(found[0], float)
+
+    values(case.of, check)
+
+
+def days(value: dt.date) -> int:
+    return value.toordinal() - 719_163
+
+
+def millis(value: dt.datetime) -> int:
+    return (value - EPOCH) // dt.timedelta(milliseconds=1)
+
+
+def millis_of_day(value: dt.time) -> int:
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+
+
+MILLI_MOMENTS = MOMENTS.map(lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000))
+# py4j has no bytes, shorts and floats of Java, and makes longs of great numbers only.
+WRITTEN: dict[ColumnKind, tuple[SearchStrategy[Any], Callable[[Any], Any]]] = {
+    ColumnKind.INT32: (whole(32), int),
+    ColumnKind.INT64: (st.integers(-(2**63), -(2**31) - 1) | st.integers(2**31, 2**63 - 1), int),
+    ColumnKind.FLOAT64: (st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False), float),
+    ColumnKind.BOOLEAN: (st.booleans(), bool),
+    ColumnKind.STRING: (TEXT, str),
+    ColumnKind.BYTES: (BYTES, lambda data: data),
+    ColumnKind.DECIMAL: (decimals(15, 4), str),
+    ColumnKind.DATE: (DATES, days),
+    ColumnKind.TIME: (TIMES, millis_of_day),
+    ColumnKind.TIMESTAMP: (MILLI_MOMENTS.filter(lambda at: abs(millis(at)) > 2**31), millis),
+    ColumnKind.MICROS: (MOMENTS, lambda at: str((at - EPOCH) // dt.timedelta(microseconds=1))),
+}
+ID = SinkColumn("id", ColumnKind.INT32, RecordPart.KEY, "id")
+
+
+def seen(dialect: str, kind: ColumnKind, value: Any) -> Any:
+    """What the foreign reader has of a value that was written."""
+    if dialect == "PostgreSqlDatabaseDialect":
+        return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
+    if dialect == "SqliteDatabaseDialect":
+        match kind:
+            case ColumnKind.DATE:
+                return days(value) * 86_400_000
+            case ColumnKind.TIME:
+                return millis_of_day(value)
+            case ColumnKind.TIMESTAMP | ColumnKind.MICROS:
+                return millis(value)
+            case ColumnKind.DECIMAL:
+                return float(value) if value % 1 else int(value)
+        return value
+    match kind:
+        case ColumnKind.BYTES:
+            return value
+        case ColumnKind.BOOLEAN:
+            return str(int(value)).encode()
+        case ColumnKind.TIME | ColumnKind.TIMESTAMP:
+            text = iso(value.replace(tzinfo=None))
+            return (text if "." in text else f"{text}.000000")[:-3].encode()
+        case ColumnKind.MICROS:
+            text = naive(value)
+            return (text if "." in text else f"{text}.000000").encode()
+    return str(value).encode()
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_values_that_are_written_are_those_of_a_foreign_reader(
+    foreign: Foreign, bench: Bench, kind: ColumnKind
+) -> None:
+    of, given_as = WRITTEN[kind]
+    table = f"written_{kind.lower()}"
+    column = SinkColumn("v", kind, RecordPart.VALUE, "v", optional=True, scale=4 if kind is ColumnKind.DECIMAL else 0)
+    shape = RowShape(table, (ID, column))
+    foreign.execute(f'DROP TABLE IF EXISTS "{table}"')
+    bench.create(shape)
+
+    def check(given: list[Any]) -> None:
+        foreign.execute(f'DELETE FROM "{table}"')
+        rows = [(0, [i, given_as(value)]) for i, value in enumerate(given)]
+        if not rows:
+            return
+        report = bench.write(rows, shapes=[shape])
+        assert report == [f"done\tt\t0\t{FAR + len(rows)}", f"rows\t{len(rows)}"]
+        found = foreign.select(table)
+        if foreign.dialect == "MySqlDatabaseDialect" and kind is ColumnKind.FLOAT64:
+            found, given = [float(text) for text in found], [float(value) for value in given]
+            assert found == given
+            return
+        assert found == [seen(foreign.dialect, kind, value) for value in given]
+
+    values(of, check)
+
+
+UNFIT = {
+    "SqliteDatabaseDialect": (ColumnKind.DECIMAL, "1234567890123.4567", "more than the 15 digits that SQLite keeps"),
+    # Of the year 67,562 the driver would send the last 16 bits.
+    "MySqlDatabaseDialect": (ColumnKind.MICROS, "2069900000000000000", "is beyond the years 0 to 9999"),
+    "PostgreSqlDatabaseDialect": (ColumnKind.STRING, "a\0b", "invalid byte sequence"),
+}
+
+
+def test_a_value_that_no_column_holds_is_refused_alone(foreign: Foreign, bench: Bench) -> None:
+    kind, value, message = UNFIT[foreign.dialect]
+    shape = RowShape("unfit", (ID, SinkColumn("v", kind, RecordPart.VALUE, "v", optional=True, scale=4)))
+    bench.create(shape)
+    fine = {ColumnKind.DECIMAL: "12345678901.2345", ColumnKind.MICROS: "1000000", ColumnKind.STRING: "ab"}[kind]
+    _, written, refused = bench.write([(0, [1, fine]), (0, [2, value]), (0, [3, None])], shapes=[shape])
+    assert written == "rows\t2"
+    assert message in refused
+    assert kind is ColumnKind.STRING or "column `v`: " in refused
