@@ -12,6 +12,7 @@ from penstock.api.paths import PathReader, folders_of, outside, path_problem
 from penstock.api.query import BatchVersion, QueryTask, SinkTarget
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.core.config.permissions.spark_options import OPTIONS_ALLOWED, SQL_FUNCTIONS_ALLOWED
+from penstock.spark.query.sink.tables.delta import compacts
 from penstock.spark.query.sql.select import SqlSelect
 from penstock.spark.query.table_files import files_of_table
 
@@ -61,7 +62,7 @@ class QueryLimits:
             raise ConnectError(problem)
 
     def target(self, target: SinkTarget, settings: SinkSettings) -> SinkTarget:
-        """Return a sink's target whose path and, if it is changed by keys, files are looked at before each batch."""
+        """Return a sink's target whose path and, if rows are written again, files are looked at before each batch."""
         return target if self.folders is None else _LimitedTarget(target, settings, self)
 
 
@@ -73,8 +74,9 @@ class _LimitedTarget:
 
     def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
         self.limits.check_path("path", self.settings.path, PathReader.HADOOP)
-        if self.settings.keys is not None:  # rows of the table are read, and written again
-            self.limits.check_files(files_of_table(frame.sparkSession, self.settings))
+        session = frame.sparkSession
+        if self.settings.keys is not None or compacts(session, self.settings):  # rows are read, and written again
+            self.limits.check_files(files_of_table(session, self.settings))
         self.target.add(frame, version, confirm)
 
     def later(self, version: BatchVersion) -> BatchVersion | None:

@@ -60,6 +60,25 @@ def test_a_source_reads_no_file_that_a_table_names_elsewhere(
         assert len(one.values()) == 5
 
 
+def test_no_compaction_writes_rows_of_a_file_that_the_table_names_elsewhere(
+    spark: Hosted, kafka: Kafka, tmp_path: Path
+) -> None:
+    table, secret = tmp_path / "allowed" / "table", tmp_path / "secret.parquet"
+    settings = {"format": "delta", "schema": COLUMNS, "option.delta.autoOptimize.autoCompact": "true"}
+    with delta.DeltaSink(spark, kafka, kafka.create_topic(partitions=1), table, **settings) as one:
+        one.worker = {ALLOWED: str(tmp_path / "allowed")}
+        one.produce(*make(0, 5))
+        one.start()
+        one.wait(5)
+        one.stop()
+        shutil.copy(delta.files(table)[0], secret)
+        name_another(table, secret, secret.as_uri())
+        del one.config["option.delta.autoOptimize.autoCompact"]  # the table has it
+        one.produce(*make(5, 9))
+        one.start()
+        assert REFUSED in one.failure()
+
+
 def test_a_merge_writes_no_row_of_a_file_that_the_table_names_elsewhere(
     spark: Hosted, kafka: Kafka, tmp_path: Path
 ) -> None:

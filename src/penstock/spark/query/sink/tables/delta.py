@@ -35,30 +35,62 @@ def batches_in_delta(session: SparkSession, settings: SinkSettings, connector: s
     None where that can't be read: the table is in a catalog that is not Spark's own, or Delta's jar is missing, which
     the first batch reports.
     """
-    jvm, java = session._jvm, session._jsparkSession
-    assert jvm is not None
-    logs: Any = jvm.org.apache.spark.sql.delta.DeltaLog
-    if isinstance(logs, JavaPackage):
+    try:
+        snapshot = _snapshot(session, settings)
+    except (PySparkException, Py4JError) as error:
+        if settings.table is None:
+            raise
+        why = str(error).partition("\n")[0]
+        log.warning("Which batches of %s table %s has can't be read: %s", connector, settings.table, why)
         return {}
-    if settings.table is None:
-        found = logs.forTableWithSnapshot(java, settings.path)
-    elif session.catalog.tableExists(settings.table):
-        try:
-            table = java.sessionState().sqlParser().parseTableIdentifier(settings.table)
-            found = logs.forTableWithSnapshot(java, table)
-        except (PySparkException, Py4JError) as error:
-            why = str(error).partition("\n")[0]
-            log.warning("Which batches of %s table %s has can't be read: %s", connector, settings.table, why)
-            return {}
-    else:
+    if snapshot is None:
         return {}
-    transactions: Any = jvm.scala.jdk.javaapi.CollectionConverters.asJava(found._2().transactions())
+    jvm: Any = session._jvm
+    transactions: Any = jvm.scala.jdk.javaapi.CollectionConverters.asJava(snapshot.transactions())
     prefix = f"{connector}-"
     return {
         application.removeprefix(prefix): int(number)
         for application, number in dict(transactions).items()
         if application.startswith(prefix) and OF_EPOCH.fullmatch(application.removeprefix(prefix))
     }
+
+
+def _snapshot(session: SparkSession, settings: SinkSettings) -> Any:
+    """Return Java's newest snapshot of a table, which may be an empty one; None if there is no table, or no Delta."""
+    jvm: Any = session._jvm
+    java = session._jsparkSession
+    logs: Any = jvm.org.apache.spark.sql.delta.DeltaLog
+    if isinstance(logs, JavaPackage):
+        return None
+    if settings.table is None:
+        return logs.forTableWithSnapshot(java, settings.path)._2()
+    if not session.catalog.tableExists(settings.table):
+        return None
+    return logs.forTableWithSnapshot(java, java.sessionState().sqlParser().parseTableIdentifier(settings.table))._2()
+
+
+COMPACTS = "spark.databricks.delta.autoCompact.enabled"
+_COMPACTS = ("delta.autoOptimize.autoCompact", "delta.autoOptimize")
+
+
+def compacts(session: SparkSession, settings: SinkSettings) -> bool:
+    """Whether Delta may write rows of other files again after a batch, to have fewer files; True if not known."""
+    if settings.format != "delta":
+        return False
+    chosen = session.conf.get(COMPACTS, None)
+    if chosen is not None:
+        return chosen.casefold() != "false"
+    given = {name.casefold(): value for name, value in settings.options.items()}
+    if any(given.get(name.casefold(), "false").casefold() != "false" for name in _COMPACTS):
+        return True
+    try:
+        snapshot = _snapshot(session, settings)
+    except (PySparkException, Py4JError):  # a table of another catalog, say
+        return True
+    if snapshot is None:
+        return False
+    found = [snapshot.metadata().configuration().get(name) for name in _COMPACTS]
+    return any(each.isDefined() and str(each.get()).casefold() != "false" for each in found)
 
 
 CHANGES = "penstock_changes"
