@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from pyspark.errors import PySparkException
+
 from penstock.api.config import ConfigType, parse_type
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.paths import PathReader, folders_of, outside, path_problem
 from penstock.api.query import BatchVersion, QueryTask, SinkTarget
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.core.config.permissions.spark_options import OPTIONS_ALLOWED, SQL_FUNCTIONS_ALLOWED
-from penstock.spark.query.sink.tables.delta import compacts
+from penstock.spark.query.dataframes import VIEW
+from penstock.spark.query.sink.tables.delta import compacts, expressions_of
 from penstock.spark.query.sql.select import SqlSelect
 from penstock.spark.query.table_files import files_of_table
 
@@ -61,6 +64,15 @@ class QueryLimits:
         if self.folders is not None and (problem := outside(uris, self.folders)):
             raise ConnectError(problem)
 
+    def check_expressions(self, session: SparkSession, expressions: Iterable[str]) -> None:
+        """Raise ConnectError if a table's own metadata has SQL that ``sql`` of a connector could not have."""
+        for each in expressions:
+            try:
+                SqlSelect(session, f"SELECT (\n{each}\n) FROM {VIEW}", self.functions, self.options)
+            except (ConfigError, PySparkException) as error:
+                why = str(error).strip().partition("\n")[0]
+                raise ConnectError(f"The table has the expression {each}, which is not allowed: {why}") from None
+
     def target(self, target: SinkTarget, settings: SinkSettings) -> SinkTarget:
         """Return a sink's target whose path and, if rows are written again, files are looked at before each batch."""
         return target if self.folders is None else _LimitedTarget(target, settings, self)
@@ -75,6 +87,8 @@ class _LimitedTarget:
     def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
         self.limits.check_path("path", self.settings.path, PathReader.HADOOP)
         session = frame.sparkSession
+        if self.settings.format == "delta":
+            self.limits.check_expressions(session, expressions_of(session, self.settings))
         if self.settings.keys is not None or compacts(session, self.settings):  # rows are read, and written again
             self.limits.check_files(files_of_table(session, self.settings))
         self.target.add(frame, version, confirm)

@@ -79,6 +79,53 @@ def test_no_compaction_writes_rows_of_a_file_that_the_table_names_elsewhere(
         assert REFUSED in one.failure()
 
 
+@pytest.mark.parametrize("place", ["constraint", "invariant", "default", "generated"])
+def test_no_expression_of_a_table_calls_java(spark: Hosted, kafka: Kafka, tmp_path: Path, place: str) -> None:
+    """Who may write a file into the table's log may write SQL there, which Delta computes for each row."""
+    table = tmp_path / "allowed" / "table"
+    settings = {"format": "delta", "schema": COLUMNS}
+    with delta.DeltaSink(spark, kafka, kafka.create_topic(partitions=1), table, **settings) as one:
+        one.worker = {ALLOWED: str(tmp_path / "allowed")}
+        one.produce(*make(0, 5))
+        one.start()
+        one.wait(5)
+        one.stop()
+        actions = [json.loads(line) for line in delta.log(table)[0].read_text().splitlines()]
+        (metadata,) = (action for action in actions if "metaData" in action)
+        (protocol,) = (action for action in actions if "protocol" in action)
+        schema = json.loads(metadata["metaData"]["schemaString"])
+        honest, hostile = "name IS NULL OR length(name) < 99", "reflect('java.lang.System', 'getProperty', 'x') IS NULL"
+
+        def changed(text: str) -> None:
+            field, keys = schema["fields"][1], {"default": "CURRENT_DEFAULT", "generated": "delta.generationExpression"}
+            if place == "constraint":
+                metadata["metaData"]["configuration"]["delta.constraints.a"] = text
+            elif place == "invariant":
+                field["metadata"] = {"delta.invariants": json.dumps({"expression": {"expression": text}})}
+            else:
+                field["metadata"] = {keys[place]: text}
+            metadata["metaData"]["schemaString"] = json.dumps(schema)
+            version = len(delta.log(table))
+            lines = [{"commitInfo": {"timestamp": 1, "operation": "x", "operationParameters": {}}}, protocol, metadata]
+            (table / "_delta_log" / f"{version:020}.json").write_text(
+                "".join(f"{json.dumps(each)}\n" for each in lines)
+            )
+
+        if place in ("constraint", "invariant"):
+            changed(honest)
+            one.produce(*make(5, 9))
+            one.start()
+            one.wait(9)
+            one.stop()
+        changed(hostile)
+        one.produce(*make(9, 12))
+        one.start()
+        failure = one.failure()
+        assert "which is not allowed" in failure
+        assert "the function reflect is not allowed" in failure
+        assert len(one.rows()) in (5, 9)
+
+
 def test_a_merge_writes_no_row_of_a_file_that_the_table_names_elsewhere(
     spark: Hosted, kafka: Kafka, tmp_path: Path
 ) -> None:

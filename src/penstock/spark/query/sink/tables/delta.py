@@ -6,6 +6,7 @@ counts, by its offset.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -91,6 +92,47 @@ def compacts(session: SparkSession, settings: SinkSettings) -> bool:
         return False
     found = [snapshot.metadata().configuration().get(name) for name in _COMPACTS]
     return any(each.isDefined() and str(each.get()).casefold() != "false" for each in found)
+
+
+_CONSTRAINT = "delta.constraints."
+_EXPRESSIONS = ("delta.generationexpression", "current_default", "exists_default")
+_INVARIANTS = "delta.invariants"
+
+
+def expressions_of(session: SparkSession, settings: SinkSettings) -> list[str]:
+    """Return the SQL expressions of a table's own metadata, which Delta computes for each row that it writes: those of
+    constraints, generated columns and defaults. None of them if the table is in a catalog that is not Spark's own.
+    """
+    try:
+        snapshot = _snapshot(session, settings)
+    except (PySparkException, Py4JError):
+        return []
+    if snapshot is None:
+        return []
+    jvm: Any = session._jvm
+    metadata = snapshot.metadata()
+    properties = dict(jvm.scala.jdk.javaapi.CollectionConverters.asJava(metadata.configuration()))
+    found = [str(text) for name, text in properties.items() if str(name).casefold().startswith(_CONSTRAINT)]
+    waiting = [json.loads(str(metadata.schemaString() or "{}") or "{}")]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            for name, value in (part.get("metadata") or {}).items():
+                if name.casefold() in _EXPRESSIONS:
+                    found.append(str(value))
+                elif name.casefold() == _INVARIANTS:
+                    found.append(_invariant(str(value)))
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
+    return found
+
+
+def _invariant(text: str) -> str:
+    try:
+        return str(json.loads(text)["expression"]["expression"])
+    except (ValueError, KeyError, TypeError):
+        return text  # of no form that Delta reads
 
 
 CHANGES = "penstock_changes"
