@@ -70,7 +70,7 @@ class QueryLimits:
             try:
                 SqlSelect(session, f"SELECT (\n{each}\n) FROM {VIEW}", self.functions, self.options)
             except (ConfigError, PySparkException) as error:
-                why = str(error).strip().partition("\n")[0]
+                why = " ".join(str(error).split())
                 raise ConnectError(f"The table has the expression {each}, which is not allowed: {why}") from None
 
     def target(self, target: SinkTarget, settings: SinkSettings) -> SinkTarget:
