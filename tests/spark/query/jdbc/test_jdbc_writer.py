@@ -22,13 +22,16 @@ class Tables:
     def forget(self) -> None:
         pass
 
+    def look_again(self) -> None:
+        pass
+
 
 class Writer(JdbcWriter):
     """Its batches have rows of ``needed``; the first try to write some fails."""
 
     def __init__(self, *known: RowShape) -> None:
         given: Any = self
-        given._progress, given._tables = None, Tables()
+        given._progress, given._tables, given._drifted = None, Tables(), {}
         self._shapes = list(known)
         self.needed, self.fails = known[-1], True
         self.prepared: list[list[str]] = []
