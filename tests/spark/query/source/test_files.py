@@ -48,6 +48,27 @@ def test_columns_of_csv_are_found_by_their_names(source: Callable[..., Source], 
         assert by_id(one.wait(3)) == expected
 
 
+@pytest.mark.parametrize(
+    ("sql", "row"),
+    [
+        ("", {"id": 1, "name": "one", "region": "eu"}),
+        ("SELECT 'x' AS fixed FROM records", {"fixed": "x"}),
+        ("SELECT name, region FROM records", {"name": "one", "region": "eu"}),
+    ],
+)
+def test_csv_in_another_order_has_malformed_lines_and_columns_of_folders(
+    source: Callable[..., Source], sql: str, row: dict[str, Any]
+) -> None:
+    """Spark does not read a file for the column of malformed lines alone."""
+    with source(format="csv", option_header="true", sql=sql, errors_tolerance="all") as one:
+        folder = one.folder / "region=eu"
+        folder.mkdir()
+        (folder / ".1.csv").write_text("name,id\none,1\ntwo,x\n")
+        (folder / ".1.csv").rename(folder / "1.csv")
+        one.start()
+        assert one.wait(1) == [row]
+
+
 def test_a_column_that_csv_lacks_is_named(source: Callable[..., Source]) -> None:
     with source(format="csv", option_header="true") as one:
         put(one, "1.csv", "id,label\n1,one\n")

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
@@ -31,7 +31,7 @@ from penstock.spark.query.source.schemas import FILE, MALFORMED, shown
 from penstock.spark.query.sql.select import SqlSelect
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _CHECKED = frozenset({"json", "csv", "xml"})
 """Formats of texts, whose records may fit a schema or not; of the others Spark reports errors by itself."""
@@ -239,13 +239,14 @@ class SourceFiles:
         order = [name.casefold() for name in wanted]
         if all([name.casefold() for name in names] == order for names in groups):
             return frame
-        frames = [self._named(names, group, frame.columns) for names, group in groups.items()]
+        frames = [self._named(names, group, frame) for names, group in groups.items()]
         result = frames[0]
         for each in frames[1:]:
             result = result.unionByName(each)
         return result
 
-    def _named(self, names: Sequence[str], files: Sequence[str], columns: Sequence[str]) -> DataFrame:
+    def _named(self, names: Sequence[str], files: Sequence[str], frame: DataFrame) -> DataFrame:
+        """Return the rows of files with one header, with the columns of ``frame``."""
         assert self.columns is not None
         known = {each.name.casefold(): each for each in self.columns if each.name != MALFORMED}
         fields, used = [], set()
@@ -267,18 +268,26 @@ class SourceFiles:
         corrupt = [self.columns[MALFORMED]] if self.checked else []
         reader = self.context.session.read.format("csv").options(**self.options, __globPaths__="false")
         path = self.settings.path or ""
-        if in_path and not re.search(r"[*?\[{]", path):
+        if not re.search(r"[*?\[{]", path):
             reader = reader.option("basePath", path)
-        frame = reader.schema(t.StructType([*fields, *in_path, *corrupt])).load([_path(file) for file in files])
+        read = reader.schema(t.StructType([*fields, *in_path, *corrupt])).load([_path(file) for file in files])
+        there = {name.casefold() for name in read.columns}
         taken = []
-        for name in columns:
+        for column in frame.schema:
+            name = column.name
             if name == FILE:
                 taken.append(f.col("_metadata.file_path").alias(FILE))
+            elif name == MALFORMED:
+                # Spark looks only for misfits of the columns that `sql` leaves, and reads no file for this one alone.
+                nothing = f.substring(f.hash(*(quoted(each.name) for each in fields)).cast("string"), 1, 0)
+                taken.append(f.concat(f.col(MALFORMED), nothing).alias(MALFORMED))
             elif any(name == each.name for each in lacking):
-                taken.append(f.lit(None).cast(self.columns[name].dataType).alias(name))
-            else:
+                taken.append(f.lit(None).cast(column.dataType).alias(name))
+            elif name.casefold() in there:
                 taken.append(f.col(quoted(name)))
-        return frame.select(*taken)
+            else:
+                taken.append(_of_folder(column))
+        return read.select(*taken)
 
     def _by_types(self, frame: DataFrame, files: Sequence[str]) -> DataFrame:
         """Return the rows of ORC files, of whose values Spark makes nulls or others where the types differ."""
@@ -360,6 +369,15 @@ def _loses(own: t.DataType, declared: t.DataType) -> bool:
     if isinstance(own, t.IntegralType) and isinstance(declared, t.IntegralType):
         return _WHOLE.index(type(own)) > _WHOLE.index(type(declared))
     return isinstance(own, t.StringType) or (isinstance(own, t.NumericType) and isinstance(declared, t.IntegralType))
+
+
+def _of_folder(column: t.StructField) -> Column:
+    """Return the value of a column that Spark has found in the name of a folder, such as ``dt=2026-11-29``."""
+    path = f.col("_metadata.file_path")
+    found = f.regexp_extract(path, f"/{re.escape(quote(column.name))}=([^/]*)/", 1)
+    value = f.url_decode(f.replace(found, f.lit("+"), f.lit("%2B")))
+    none = (found == "") | (found == "__HIVE_DEFAULT_PARTITION__")
+    return f.when(~none, value).cast(column.dataType).alias(column.name)
 
 
 def _path(uri: str) -> str:
