@@ -20,6 +20,8 @@ from penstock.connectors.mirror.records import OffsetSync
 from penstock.connectors.mirror.source import task
 from penstock.connectors.mirror.source.task import MirrorSourceTask
 from penstock.kafka.connector_clients import ConnectorClients
+from penstock.kafka.offsets.records import identity_in
+from penstock.pipeline.task import CommittedOffset
 from penstock.pipeline.trace import causes
 from support.kafka.client import Kafka, Record
 from support.mirror.setup import aliases, mirror_config, started
@@ -146,7 +148,7 @@ def test_records_stay_what_they_are(kafka: Kafka, bootstrap: str, exactly_once: 
         key = f'["{run.connector}",{{"cluster":"{source}","partition":%d,"topic":"{topic}"}}]'
         last = {(key % 0).encode(): b'{"offset":0}', (key % 1).encode(): b'{"offset":1}'}
         # Of each partition; there are others before if its records came one by one.
-        eventually(lambda: dict(committed(kafka, offsets)) == last)
+        eventually(lambda: {each.key: each.value for each in kafka.read_all(offsets)} == last)
         eventually(
             lambda: (
                 {sync.topic_partition for sync in syncs(kafka, target)}
@@ -172,16 +174,14 @@ def test_an_idle_mirror_writes_a_last_sync_of_each_partition(kafka: Kafka, boots
     assert {each.topic_partition: each.upstream for each in syncs(kafka, target)} == last
 
 
-def committed(kafka: Kafka, offsets: str) -> list[tuple[bytes, bytes]]:
-    """The records of an offsets topic, but for those of the IDs of topics."""
-    found = [(bytes(record.key or b""), bytes(record.value or b"")) for record in kafka.read_all(offsets)]
-    return [(key, value) for key, value in found if b"penstock.origin" not in key]
-
-
-def stored(kafka: Kafka, offsets: str) -> tuple[tuple[dict[str, Any], dict[str, Any], None], ...]:
+def stored(kafka: Kafka, offsets: str) -> tuple[CommittedOffset, ...]:
     """All committed offsets, for the next run."""
-    last = {record.key: record.value for record in kafka.read_all(offsets)}
-    return tuple((json.loads(key)[1], json.loads(value), None) for key, value in last.items() if key and value)
+    last = {record.key: record for record in kafka.read_all(offsets)}
+    return tuple(
+        CommittedOffset(json.loads(key)[1], json.loads(record.value), None, identity_in(record.headers or ()))
+        for key, record in last.items()
+        if key and record.value
+    )
 
 
 @pytest.mark.parametrize("exactly_once", [False, True])
@@ -196,7 +196,9 @@ def test_a_topic_that_was_recreated_stops_the_task_or_is_mirrored_from_its_begin
     remote = f"{source}.{topic}"
     with TaskRun(MirrorSourceTask, bootstrap, config, **spec):
         eventually(lambda: kafka.values(remote) == [b"a", b"b", b"c"])
-        eventually(lambda: len(stored(kafka, offsets)) == 2)
+        eventually(lambda: [each.offset for each in stored(kafka, offsets)] == [{"offset": 2}])
+    (committed,) = stored(kafka, offsets)
+    assert set(committed.identity or {}) == {"topic"}
     kafka.renew_topic(topic)
     kafka.produce(topic, [f"new{number}" for number in range(6)])
     failing = TaskRun(MirrorSourceTask, bootstrap, config, **spec, offsets=stored(kafka, offsets))
@@ -208,7 +210,7 @@ def test_a_topic_that_was_recreated_stops_the_task_or_is_mirrored_from_its_begin
     restart = config | {"on.origin.changed": "restart"}
     with TaskRun(MirrorSourceTask, bootstrap, restart, **spec, offsets=stored(kafka, offsets)):
         eventually(lambda: len(kafka.values(remote)) == 9)
-        eventually(lambda: b'{"offset":5}' in [value for _, value in committed(kafka, offsets)])
+        eventually(lambda: [each.offset for each in stored(kafka, offsets)] == [{"offset": 5}])
     assert kafka.values(remote) == [b"a", b"b", b"c", *(b"new%d" % number for number in range(6))]
     kafka.produce(topic, ["last"])
     with TaskRun(MirrorSourceTask, bootstrap, config, **spec, offsets=stored(kafka, offsets)):
@@ -220,9 +222,9 @@ def test_continue_uses_the_offset_in_a_topic_that_was_recreated(kafka: Kafka, bo
     topic = kafka.create_topic()
     kafka.produce(topic, ["a", "b", "c"])
     config = task_config(bootstrap, topic, source, target, on_origin_changed="continue")
-    identity = {"penstock.origin": "topic", "cluster": source, "partition": 0, "topic": topic}
-    position = ({"cluster": source, "partition": 0, "topic": topic}, {"offset": 1}, None)
-    with TaskRun(MirrorSourceTask, bootstrap, config, offsets=(position, (identity, {"id": "another"}, None))):
+    partition = {"cluster": source, "partition": 0, "topic": topic}
+    committed = CommittedOffset(partition, {"offset": 1}, None, {"topic": "another"})
+    with TaskRun(MirrorSourceTask, bootstrap, config, offsets=(committed,)):
         eventually(lambda: kafka.values(f"{source}.{topic}") == [b"c"])
 
 

@@ -73,8 +73,8 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         self._next_look = -math.inf
         self._unanswered = False
         """Whether no records are read yet, since the IDs of their topics are not known."""
-        self._removed: list[dict[str, Any]] = []
-        """Source partitions whose committed offsets are to be removed."""
+        self._uncarried: list[tuple[dict[str, Any], dict[str, Any] | None]] = []
+        """Committed offsets to be stored with the ID of their topic, or to be removed (None)."""
         self._next_offsets: dict[Place, int] = {}
         """The offset after the last record of each partition that was fetched."""
         self._held: KafkaRecords | None = None
@@ -88,9 +88,9 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             topic_partition.topic: c.policy.format_remote_topic(c.source, topic_partition.topic)
             for topic_partition in mirrored
         }
-        self._partitions: dict[tuple[str, int], dict[str, Any]] = {
-            topic_partition: source_partition(c.source, topic_partition) for topic_partition in mirrored
-        }
+        partitions: dict[Place, dict[str, Any]] = {each: source_partition(c.source, each) for each in mirrored}
+        self._identities = TopicIdentities(partitions, self.context.offset_reader)
+        self._partitions = self._identities.partitions
         kafka = self.context.kafka
         if c["emit.offset-syncs.enabled"]:
             at = c.offset_syncs_cluster
@@ -104,7 +104,6 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             first = COMMITTED
         self._config = c
         self._policy = OriginPolicy(c[ON_ORIGIN_CHANGED])
-        self._identities = TopicIdentities(self._partitions, self.context.offset_reader)
         self._consumer = kafka.consumer(settings)
         self._assign(self._consumer, first)
         shown = ", ".join(map(str, mirrored))
@@ -144,7 +143,7 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             self._next_offsets[place] = records.offsets[-1] + 1
             return back
         places = list(zip(records.topics, records.partitions, strict=True))
-        firsts = dict(zip(reversed(places), reversed(records.offsets), strict=True))
+        firsts = _first_offsets(records)
         back = any(offset < self._next_offsets.get(place, 0) for place, offset in firsts.items())
         self._next_offsets.update((place, offset + 1) for place, offset in zip(places, records.offsets, strict=True))
         return back
@@ -154,10 +153,12 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         return AGAIN_SECONDS if self._unanswered or self._held is not None else 0.0
 
     def uncarried_offsets(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
-        """Return the IDs of topics that are not committed yet, and the offsets in topics that are gone, as None."""
+        """Return the offsets that are not stored with the ID of their topic yet, and None for those in topics that are
+        gone.
+        """
         with self._lock:
-            removed, self._removed = self._removed, []
-            return [*((partition, None) for partition in removed), *self._identities.uncarried()]
+            uncarried, self._uncarried = self._uncarried, []
+            return uncarried
 
     def _knows_topics(self, consumer: KafkaConsumer) -> bool:
         """Compare the topics' IDs with those of the committed offsets, at the start and at times; return whether
@@ -188,7 +189,9 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         changed = self._identities.compare(found)
         if changed:
             self._recreated(consumer, changed)
-        return not self._identities.pending
+        new = self._identities.take(found)
+        self._uncarried += [(self._partitions[place], offset) for place in new if (offset := self._kept(place))]
+        return not self._uncarried  # they are stored before those of records
 
     @property
     def _interval(self) -> float:
@@ -206,10 +209,22 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             log.warning("%s. %s=%s", change, ON_ORIGIN_CHANGED, self._policy)
         if self._policy is OriginPolicy.RESTART and used:
             again = {place for place in changed if place[0] in used}
+            held = {} if self._held is None else _first_offsets(self._held)  # they are fetched again
+            positions |= {TopicPartition(*place): first for place, first in held.items()}
             self._assigned = {p: EARLIEST if p in again else n for p, n in (self._assigned | positions).items()}
             consumer.assign(self._assigned)
-            self._next_offsets, self._held = {}, None
-            self._removed += [partition for place, partition in self._partitions.items() if place in again]
+            self._next_offsets = {
+                place: n for place, n in self._next_offsets.items() if place not in again | held.keys()
+            }
+            self._held = None
+            self._uncarried += [(partition, None) for place, partition in self._partitions.items() if place in again]
+
+    def _kept(self, place: Place) -> dict[str, Any] | None:
+        """Return the committed offset of a partition of which no record has been read, unless it is to be removed."""
+        partition = self._partitions[place]
+        if place in self._next_offsets or (partition, None) in self._uncarried:
+            return None
+        return self.context.offset_reader.offset(partition)
 
     def _has_position(self, place: Place, positions: Mapping[TopicPartition, int]) -> bool:
         """Return whether an offset of the partition has been committed, or records of it were read."""
@@ -294,3 +309,9 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
 
 def _topic_partition(partition: dict[str, Any]) -> TopicPartition:
     return TopicPartition(partition["topic"], partition["partition"])
+
+
+def _first_offsets(records: KafkaRecords) -> dict[Place, int]:
+    """Return the offset of the first record of each partition."""
+    places = list(zip(records.topics, records.partitions, strict=True))
+    return dict(zip(reversed(places), reversed(records.offsets), strict=True))
