@@ -30,7 +30,7 @@ NAME, TOPIC = "sc-source", "sc-topic"
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 JARS = Path(__file__).with_name("client.jars")
 WITH_SPARK = ("py4j-", "httpclient-", "httpcore-", "commons-codec-", "slf4j-api-", "jcl-over-slf4j-")
-OURS = ("value.format",)
+OURS = ("value.format", "on.origin.changed")
 PATIENCE = 900.0
 
 

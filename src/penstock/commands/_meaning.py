@@ -26,7 +26,8 @@ _OURS = {
     "a worker": ("spark.", "exactly.once.source.enabled", "java.security.auth.login.config"),
     "a source connector": ("topic.creation",),
     "a topic creation group of a source connector": ("regex",),
-    "org.apache.kafka.connect.file.FileStreamSourceConnector": ("value.format",),
+    "org.apache.kafka.connect.file.FileStreamSourceConnector": ("value.format", "on.origin.changed"),
+    "org.apache.kafka.connect.mirror.MirrorSourceConnector": ("on.origin.changed",),
 }
 """Settings that Java Connect lacks though their names are not ours, or, with a dot at the end, their prefixes."""
 
