@@ -152,11 +152,11 @@ def test_a_query_that_runs_ends_with_its_task(
 
 
 def test_a_look_that_waits_for_a_lock_ends_with_its_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
-    server.execute("DROP TABLE IF EXISTS seen; CREATE TABLE seen (id INT NOT NULL PRIMARY KEY);")
-    settings = {"mode": "incrementing", "incrementing.column.name": "id", "table.whitelist": "seen"}
-    with JdbcSource(spark, kafka, server.url, **settings) as one, server.locked("seen"):
+    server.execute("DROP TABLE IF EXISTS looked; CREATE TABLE looked (id INT NOT NULL PRIMARY KEY);")
+    settings = {"mode": "incrementing", "incrementing.column.name": "id", "table.whitelist": "looked"}
+    with JdbcSource(spark, kafka, server.url, **settings) as one, server.locked("looked"):
         one.start()
-        eventually(lambda: one.fine() and server.waiting("seen"), SECONDS)
+        eventually(lambda: one.fine() and server.waiting("looked"), SECONDS)
         ends_in_time(one, server.sessions)
 
 
