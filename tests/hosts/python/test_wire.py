@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from penstock.api.batch import Batch
+from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.columns import Late, Table
 from penstock.api.errors import ConfigError, ConnectError, DataError
+from penstock.api.origin import IdentifiedDict, identity_of
 from penstock.api.schema import DATE, INT64, STRING, SchemaType, decimal, struct
 from penstock.hosts.python.wire import ForeignValueError, described, read, rebuilt, whole, write
 from penstock.pipeline.trace import headline
@@ -31,6 +32,13 @@ def test_batches_come_as_they_are() -> None:
     assert again.timestamps == [1, None]
     moments = [datetime(2026, 1, 2, tzinfo=UTC), DATE, STRING]
     assert read(write(moments)) == moments
+
+
+def test_offsets_and_partitions_keep_the_identity_of_their_origin() -> None:
+    partition, offset = IdentifiedDict({"query": "q"}, {"checkpoint": "c"}), IdentifiedDict({"batch": 1}, {"id": "i"})
+    origin = read(write(whole(Batch.of("t", ["x"], origin=SourceOrigin([partition], [offset]))))).origin
+    assert (origin.partitions, origin.offsets) == ([{"query": "q"}], [{"batch": 1}])
+    assert [identity_of(each) for each in (*origin.partitions, *origin.offsets)] == [{"checkpoint": "c"}, {"id": "i"}]
 
 
 class Harmful:

@@ -39,6 +39,7 @@ API = frozenset(
         "config_key",
         "config_types",
         "connector",
+        "origin",
         "record",
         "schema",
         "sink",
