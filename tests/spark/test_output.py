@@ -8,6 +8,7 @@ import logging
 import subprocess
 import sys
 import tempfile
+import time
 from typing import Any, cast
 
 import pytest
@@ -82,6 +83,16 @@ def test_a_private_key_of_several_lines_is_left_out() -> None:
     lines = copied(b"key: " + begin + b"Proc-Type: 4,ENCRYPTED\n\n" + key + end + b"next\n" + begin + b"not a key\n")
     assert [line for line in lines if "000" in line or "ENCRYPTED" in line] == []
     assert ["END PRIVATE KEY" in lines[1], " next (" in lines[2], "not a key" in lines[4]] == [True] * 3
+
+
+@pytest.mark.usefixtures("masked")
+@pytest.mark.parametrize("character", ["n", "+", " ", "\\", "a"])
+def test_no_line_after_the_beginning_of_a_key_takes_long(character: str) -> None:
+    line = character * 100_000 + "!"
+    began = time.monotonic()
+    lines = copied(f"-----BEGIN PRIVATE KEY-----\n{line}\nend\n".encode())
+    assert time.monotonic() - began < 20
+    assert " end (" in lines[-1]
 
 
 @pytest.mark.usefixtures("masked")

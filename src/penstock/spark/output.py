@@ -23,8 +23,12 @@ MAX_LINES = 2000
 """Maximum of lines of a second; more are counted, and left out, so that neither Spark nor the worker waits for them."""
 LOGGER = "penstock.spark.output"
 _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?!.*-----END )")
-_KEY_LINE = re.compile(r"""[\s"'>|+,\\rn]*(?:[A-Za-z0-9+/=]*|(?:Proc-Type|DEK-Info):.*)[\s"'+,\\rn]*""")
-"""A line of the text of a key, which a program may have put into quotes."""
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]*|(?:Proc-Type|DEK-Info):.*")
+"""A line of the text of a key, without what is around it."""
+_BEFORE_KEY_LINE, _AFTER_KEY_LINE = " \t\f\v\r\n\"'>|+,\\rn", " \t\f\v\r\n\"'+,\\rn"
+"""Characters around a line of a key that a program has put into quotes. To look for them by the same expression would
+take hours for some lines.
+"""
 _LEVEL = re.compile(r"[\d/:., -]{8,40}\s(TRACE|DEBUG|INFO|WARN|ERROR|FATAL|CRITICAL)(?:ING)?\b")
 _NUMBERS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50, "CRITICAL": 50}
 
@@ -72,7 +76,7 @@ class OutputCopy:
 
     def _is_of_key(self, text: str) -> bool:
         """Whether this line is of a private key that began in one before; its first line is masked as all texts are."""
-        if self._key_lines > 0 and _KEY_LINE.fullmatch(text):
+        if self._key_lines > 0 and _KEY_LINE.fullmatch(text.lstrip(_BEFORE_KEY_LINE).rstrip(_AFTER_KEY_LINE)):
             self._key_lines -= 1
             return True
         self._key_lines = MAX_KEY_LINES if _KEY_BEGINS.search(text) else 0
