@@ -247,6 +247,19 @@ def test_an_offset_is_used_only_with_the_server_that_it_was_read_from(
         assert [row["id"] for row in one.wait(topic, 22)[11:]] == list(range(1, 12))
 
 
+@pytest.mark.parametrize("columns", ["day", "day,at"])
+def test_a_timestamp_column_may_be_a_date(spark: Hosted, kafka: Kafka, postgres: Postgres, columns: str) -> None:
+    table = f"days_{len(columns)}"
+    postgres.rows(f"CREATE TABLE {table} (id INT NOT NULL, day DATE, at TIMESTAMP)")
+    postgres.rows(f"INSERT INTO {table} VALUES (1, '2026-01-01', now()), (2, '2026-01-02', now())")
+    settings = {"mode": "timestamp", "timestamp.column.name": columns, "table.whitelist": table}
+    with JdbcSource(spark, kafka, postgres.url, **settings, **{"validate.non.null": "false"}) as one:
+        one.start()
+        assert [row["id"] for row in one.wait(table, 2)] == [1, 2]
+        postgres.rows(f"INSERT INTO {table} VALUES (3, '2026-01-03', now())")
+        assert one.wait(table, 3)[-1]["id"] == 3
+
+
 @pytest.mark.parametrize("mode", ["incrementing", "timestamp"])
 def test_a_row_that_is_committed_late_is_read(spark: Hosted, kafka: Kafka, postgres: Postgres, mode: str) -> None:
     table = f"late_{mode}"

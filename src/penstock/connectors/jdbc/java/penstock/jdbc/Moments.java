@@ -152,6 +152,10 @@ final class Moments {
                     finite(value.equals(OffsetDateTime.MAX) || value.equals(OffsetDateTime.MIN), rows, i);
                     return moment(Math.multiplyExact(value.toEpochSecond(), 1000L), value.getNano());
                 }
+                if (type(rows, i).equals("date")) { // a timestamp column of a source may be one
+                    Integer days = days(rows, i);
+                    return days == null ? null : moment(millis(LocalDate.ofEpochDay(days).atStartOfDay()), 0);
+                }
                 LocalDateTime value = rows.getObject(i, LocalDateTime.class);
                 if (value == null) return null;
                 finite(value.equals(LocalDateTime.MAX) || value.equals(LocalDateTime.MIN), rows, i);
