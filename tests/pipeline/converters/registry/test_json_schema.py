@@ -305,6 +305,14 @@ def test_numbers_and_booleans_of_an_enum_are_read_as_its_symbols():
     assert [list(filter(None, ValueReader(10).reader(union)(node).values())) for node in (5, 6)] == [["5"], [6]]
 
 
+def test_a_number_in_a_union_is_no_symbol_with_the_coercion_of_java():
+    node = {"oneOf": [{"enum": ["x", 5]}, {"type": "integer"}], "default": 5}
+    schema = connect(node)
+    found = {f"{ONE_OF}.field.0": None, f"{ONE_OF}.field.1": 5}
+    assert ValueReader(10, java=True).reader(schema)(5) == found
+    assert schema.default == found
+
+
 def test_members_of_unions_are_told_by_their_kind_and_structs_by_their_fields():
     node = {"oneOf": [
         {"type": "integer"},

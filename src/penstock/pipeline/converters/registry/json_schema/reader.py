@@ -104,11 +104,12 @@ class ValueReader(JsonReader):
     def _union(self, schema: Schema) -> Read:
         members = [(field.name, field.schema, self._field(field)) for field in schema.fields]
         blank = {field.name: None for field in schema.fields}
+        symbols = not self.java  # Java takes a number for no symbol, and would make null of it
 
         def read(node: Node) -> dict[str, Any]:
             best, chosen = 0, None
             for member in members:
-                if _is_instance(member[1], node):
+                if _is_instance(member[1], node, symbols):
                     chosen = member
                     break
                 if (matching := _matching(member[1], node)) > best:
@@ -150,14 +151,14 @@ def _require_exact_numbers(node: Node) -> None:
                 _require_exact_numbers(item)
 
 
-def _is_instance(schema: Schema, node: Node) -> bool:
-    """Whether a node is of the kind that a schema other than a struct has."""
+def _is_instance(schema: Schema, node: Node, symbols: bool) -> bool:
+    """Whether a node is of the kind that a schema other than a struct has; ``symbols``: numbers may be an enum's."""
     kind = type(node)
     match schema.type:
         case SchemaType.BOOLEAN:
             return kind is bool
         case SchemaType.STRING:
-            return kind is str or (is_enum(schema) and kind in _SYMBOLS and _is_symbol(schema, node))
+            return kind is str or (symbols and is_enum(schema) and kind in _SYMBOLS and _is_symbol(schema, node))
         case SchemaType.BYTES:
             return kind is float or kind is Decimal
         case SchemaType.ARRAY:
