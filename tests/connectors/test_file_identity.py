@@ -213,6 +213,17 @@ def test_a_gap_between_rotated_files_fails_the_task(runs: Runs) -> None:
         runs.run()
 
 
+@pytest.mark.parametrize(("name", "neighbour"), [("in1.csv", "in10.csv"), ("in.csv", "in2.csv"), ("in", "input-1")])
+def test_a_neighbour_that_begins_alike_is_no_rotated_file(tmp_path: Path, name: str, neighbour: str) -> None:
+    runs = Runs(tmp_path / name)
+    rewritten(runs.file, ["id;name"])
+    assert runs.run() == ["id;name"]
+    runs.file.with_name(neighbour).write_text("id;name\n7;of another file\n")
+    replaced(runs.file, ["name;id", "new;1"])
+    with pytest.raises(OriginChangedError):
+        runs.run()
+
+
 def test_the_rest_of_a_rotated_file_is_read_while_there_is_no_new_one(runs: Runs) -> None:
     rewritten(runs.file, LONG)
     runs.run()

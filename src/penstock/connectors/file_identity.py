@@ -174,8 +174,8 @@ def _rotated(path: str) -> dict[str, os.stat_result]:
         with os.scandir(folder or ".") as entries:
             for entry in entries:
                 rest = entry.name[len(stem) :]
-                if entry.name == base or not entry.name.startswith(stem):
-                    continue
+                if entry.name == base or not entry.name.startswith(stem) or rest[:1].isalnum():
+                    continue  # app10.csv and apples-1.csv are no rotations of app1.csv and app.csv
                 if any(each.isdigit() for each in rest) or rest.endswith(".old"):
                     status = entry.stat(follow_symlinks=False)
                     if stat.S_ISREG(status.st_mode):
