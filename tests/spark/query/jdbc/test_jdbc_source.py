@@ -91,6 +91,20 @@ def test_a_query_of_sqlite(spark: Hosted, kafka: Kafka, tmp_path: Path, dialect:
         assert one.wait("", 10) == [{"id": i, "text": f"n{i}"} for i in range(1, 20, 2)]
 
 
+def test_sums_of_a_decimal_column_of_sqlite_are_read_as_sqlite_shows_them(
+    spark: Hosted, kafka: Kafka, tmp_path: Path
+) -> None:
+    file = tmp_path / "app.db"
+    table = "CREATE TABLE prices (id INTEGER PRIMARY KEY NOT NULL, price DECIMAL(10, 2))"
+    execute(file, table, "INSERT INTO prices VALUES (1, 0.1 + 0.2), (2, 1.1 * 3), (3, 0.25)")
+    settings = {"mode": "incrementing", "incrementing.column.name": "id"}
+    with JdbcSource(spark, kafka, f"jdbc:sqlite:{file}", **settings) as one:
+        one.start()
+        assert [row["price"] for row in one.wait("prices", 3)] == ["Hg==", "AUo=", "GQ=="]
+        execute(file, "INSERT INTO prices VALUES (4, 0.125)")
+        assert "column price has a value of more than 2 digits after the point" in one.failure()
+
+
 def test_a_few_rows_are_read_for_a_preview(spark: Hosted, tmp_path: Path) -> None:
     file = tmp_path / "app.db"
     execute(file, THINGS, things(1, 5_000))

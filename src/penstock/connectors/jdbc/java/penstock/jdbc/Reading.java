@@ -149,7 +149,7 @@ enum Reading {
         @Override
         Object of(ResultSet rows, int i, Zones zones, int scale) throws SQLException {
             boolean sqlite = zones.moments.style == Moments.Style.SQLITE;
-            BigDecimal value = sqlite ? SqliteValues.decimal(rows, i) : rows.getBigDecimal(i);
+            BigDecimal value = sqlite ? SqliteValues.decimal(rows, i, scale) : rows.getBigDecimal(i);
             return value == null ? null : value.setScale(scale).toString();
         }
     },

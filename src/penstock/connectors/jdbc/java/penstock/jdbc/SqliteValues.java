@@ -1,6 +1,7 @@
 package penstock.jdbc;
 
 import java.math.BigDecimal;
+import java.math.MathContext;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 
@@ -8,6 +9,9 @@ import java.sql.SQLException;
 final class SqliteValues {
     /** Doubles have all whole numbers up to this one. */
     private static final double WHOLE = 9_007_199_254_740_992.0;
+
+    /** SQLite's own texts of floating-point numbers have so many digits. */
+    private static final MathContext SHOWN = new MathContext(15);
 
     private SqliteValues() {}
 
@@ -39,10 +43,16 @@ final class SqliteValues {
         return value;
     }
 
-    /** Without the driver's way through a text of 15 digits. */
-    static BigDecimal decimal(ResultSet rows, int i) throws SQLException {
+    /** Without the driver's way through a text of 15 digits, unless only those fit the scale: SQLite itself shows
+        0.1 + 0.2, which is 0.30000000000000004, as 0.3. */
+    static BigDecimal decimal(ResultSet rows, int i, int scale) throws SQLException {
         Object value = rows.getObject(i);
-        if (value instanceof Double found) return BigDecimal.valueOf(found);
+        if (value instanceof Double found) {
+            BigDecimal exact = BigDecimal.valueOf(found);
+            if (exact.stripTrailingZeros().scale() <= scale) return exact;
+            BigDecimal shown = exact.round(SHOWN);
+            return shown.stripTrailingZeros().scale() <= scale ? shown : exact;
+        }
         if (value instanceof Number found) return BigDecimal.valueOf(found.longValue());
         return value == null ? null : rows.getBigDecimal(i);
     }
