@@ -325,3 +325,18 @@ def test_an_incomplete_line_that_is_changed_in_place_is_not_a_truncation(
     assert runs.poll(task) == ["last line"]
     assert "beginning" not in caplog.text
     task.stop()
+
+
+def test_an_incomplete_line_that_is_cut_off_is_not_a_truncation(runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
+    runs.file.write_text(text(LONG) + "half of a li")
+    task = FileStreamSourceTask()
+    task.context = MemorySourceContext({}, MemoryOffsets(runs.stored))
+    task.start({"file": str(runs.file), "topic": "t"})
+    assert runs.poll(task) == LONG
+    os.truncate(runs.file, len(text(LONG)))
+    assert runs.poll(task) == []
+    with runs.file.open("a") as out:
+        out.write("whole\n")
+    assert runs.poll(task) == ["whole"]
+    assert "beginning" not in caplog.text
+    task.stop()

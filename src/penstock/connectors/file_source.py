@@ -297,14 +297,9 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
                 self._seen = file.tell()
                 self._tail = ((self._tail if follows else b"") + block[-TAIL:])[-TAIL:]
                 return
-            same = self._given.same(file)
         except OSError as e:
             raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
-        if same:  # only an incomplete line was changed
-            file.seek(self._given.position)
-            self._seen, self._tail = self._given.position, self._given.tail
-            self._lines.start_at(self._seen)
-        else:
+        if not self._goes_back(file):
             self._truncated(file, "was truncated and written again")
 
     def _block(self, file: BinaryIO) -> bytes:
@@ -333,6 +328,18 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
             self._next_scan = now + SCAN_SECONDS
         return not any(os.pread(file.fileno(), _BLOCK, place).strip(b"\0") for place in places)
 
+    def _goes_back(self, file: BinaryIO) -> bool:
+        """Go back to the end of the last line that was given, if only an incomplete line after it was changed."""
+        try:
+            same = self._given.same(file)
+        except OSError as e:
+            raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
+        if same:
+            file.seek(self._given.position)
+            self._seen, self._tail = self._given.position, self._given.tail
+            self._lines.start_at(self._seen)
+        return same
+
     def _truncated(self, file: BinaryIO, how: str) -> None:
         log.warning("File %s %s; reading it again from its beginning", self._name, how)
         file.seek(0)
@@ -350,7 +357,8 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
         assert self._filename is not None
         opened = os.fstat(file.fileno())
         if opened.st_size < self._seen:
-            self._truncated(file, f"was truncated from {self._seen} to {opened.st_size} bytes")
+            if self._given.position > opened.st_size or not self._goes_back(file):
+                self._truncated(file, f"was truncated from {self._seen} to {opened.st_size} bytes")
             return
         if not self._later:
             try:
