@@ -108,7 +108,9 @@ _EXPRESSIONS: tuple[tuple[tuple[str, ...], tuple[str, ...], re.Pattern[str]], ..
             ("identified", "password '"),
             ("user", "role", "password"),
             r"(?P<kept>\b(?i:identified\s{1,9}by\s{1,9}(?:password\s{1,9})?|password\s)(?=['\"])"
-            r"|\bIDENTIFIED BY (?:PASSWORD )?)(?P<secret>'[^']{1,2000}'|\"[^\"]{1,2000}\"|[^\s;'\"]{1,400})",
+            r"|\bIDENTIFIED BY (?:PASSWORD )?)(?P<secret>'(?:[^'\\]|''|\\.){1,2000}'|\"(?:[^\"\\]|\"\"|\\.){1,2000}\""
+            # Backslashes that are mere characters, and a text that is cut off.
+            r"|'[^']{1,2000}'|\"[^\"]{1,2000}\"|['\"]?[^\s;'\"]{1,400})",
         ),
         (
             ("</",),
