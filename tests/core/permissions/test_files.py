@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,14 @@ def test_files_inside_the_folders_are_allowed_and_links_out_of_them_are_not(name
         assert problems(allowed, **config, **{prefix + name: f"{tmp_path}/store.pem"}) == {}
         assert list(problems(allowed, **config, **{prefix + name: f"{tmp_path}/link.pem"})) == [prefix + name]
         assert list(problems(allowed, **config, **{prefix + name: f"{tmp_path}/../x"})) == [prefix + name]
+
+
+@pytest.mark.parametrize("part", ["ssl.", "tls-key.", "credentials.path."])
+def test_a_long_name_is_judged_by_its_end_and_soon(part: str) -> None:
+    began = time.monotonic()
+    assert not names_path(part * 50_000 + "!", "/etc/passwd")
+    assert names_path(part * 50_000 + "ssl.truststore.location", "/etc/passwd")
+    assert time.monotonic() - began < 5
 
 
 def test_an_escape_of_java_leads_nowhere_else(tmp_path: Path) -> None:

@@ -68,6 +68,8 @@ _FILE_NAME = re.compile(
     r"|.*(?:credentials?|key|token|cert|certificate|secret|password)[._-]?file[._-]?(?:path|name|location)"
 )
 """Names, in lower case, of settings that name files if their values look like paths."""
+MAX_NAME = 500
+"""How many of the last characters of a setting's name are looked at, since the time grows with their square."""
 _PATH_VALUE = re.compile(r"[~.]|[^\s{\[<]*/")
 _TEXT = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|-----BEGIN |MI[a-z0-9+/=\s]{98,}\Z", re.IGNORECASE)
 """Start of a URL of a server, or of a key or certificate itself."""
@@ -145,6 +147,7 @@ def names_path(name: str, value: str) -> bool:
     """Whether a setting of any plugin, by its name in lower case and its value, names a file or folder."""
     if _TEXT.match(value) and ".." not in value:
         return False
+    name = name[-MAX_NAME:]
     if _PATH_NAME.fullmatch(name):
         return _STORE_NAME.fullmatch(name) is None or re.search(r"[/.~\\]", value) is not None
     return _FILE_NAME.fullmatch(name) is not None and _PATH_VALUE.match(value) is not None
