@@ -174,6 +174,16 @@ def test_tasks_do_not_start_with_what_is_not_allowed() -> None:
         specs.outline(start)
 
 
+@pytest.mark.parametrize(("given", "judged"), [(" SELECT 1;; ", ["SELECT 1"]), ("  ", []), (";", []), ("", [])])
+def test_sql_is_judged_as_tasks_take_it(given: str, judged: list[str]) -> None:
+    found: list[str] = []
+    permissions = WorkerPermissions.of(
+        WorkerSettings.standalone_of(WORKER), plugins := Plugins(), judge_sql=lambda sql, *allowed: found.append(sql)
+    )
+    config = {"connector.class": "SparkSink", "name": "n", "topics": "t", "path": "/tmp/x", "sql": given}
+    assert (permissions.problems(plugins.catalog, config), found) == ([], judged)
+
+
 def test_tasks_do_not_start_with_options_of_java_that_run_programs() -> None:
     """A config provider may have another value than when the configuration was validated."""
     worker = WorkerSettings.standalone_of(WORKER)

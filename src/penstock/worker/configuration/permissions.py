@@ -93,7 +93,7 @@ class WorkerPermissions:
         if not found:
             plugin = catalog.load((props.get(CONNECTOR_CLASS) or "").strip())
             found += self.topics.problems(plugin, props, may_connect=partial(self._may_connect, catalog, props))
-            sql = props.get("sql")
+            sql = (props.get("sql") or "").strip().rstrip(";")  # as the tasks take it
             if not found and sql and plugin is not None and plugin.java_name in QUERIES:
                 problem = self.judge_sql(sql, self.functions, self.rules.options)
                 found += [] if problem is None else [("sql", problem)]
