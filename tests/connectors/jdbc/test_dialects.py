@@ -260,6 +260,11 @@ def test_sql_reads_no_files_of_the_machine_of_the_driver() -> None:
     assert properties("jdbc:postgresql://h/db") == {}
 
 
+def test_only_a_server_is_asked_for_its_id() -> None:
+    urls = ("jdbc:postgresql://h/d", "jdbc:sqlite:f", "jdbc:mariadb://h/d", "jdbc:derby:f")
+    assert [bool(dialect_of(url).origin) for url in urls] == [True, False, False, False]
+
+
 if __name__ == "__main__":
     for each in DIALECTS:
         (GOLDEN / f"{each.name}.sql").write_text(text_of(each()), "utf-8")

@@ -120,6 +120,7 @@ class Sqlite(PostgreSql):
     subprotocols = ("sqlite",)
     driver = "org.sqlite.JDBC"
     errors = sql_errors.SQLITE
+    origin = ""
     opening = ()
     insert_properties = {}
     read_properties = {}
