@@ -297,7 +297,7 @@ def test_a_result_that_two_computations_would_mix_is_refused_with_exactly_once_a
         one.running = False
         (reason,) = [event.trace for event in events if isinstance(event, TaskFailed)]
         assert "uuid() may give another result when Spark computes a part of a batch again" in reason
-        assert "(line 1, column 59)" in reason
+        assert "(line 1, column 49)" in reason
     with source(schema=COLUMNS, sql=sql, exactly_once=False) as one:
         one.add("1.json", *make(0, 10))
         one.start()
