@@ -52,6 +52,7 @@ def test_a_cluster_removes_its_own_dead_members_alone(bootstrap: str, kafka: Kaf
             second.start().ready()
             eventually(lambda: kafka.sharing(group) == 2 and not killed & members(kafka, group))
             assert own < members(kafka, group), "the other cluster's live member has stayed"
+            eventually(lambda: log in second.log.read_text())  # it is written once the broker has answered
             assert (second.log.read_text().count(log), first.log.read_text().count(log)) == (1, 0)
             kafka.produce(topic, ["a", "b", "c", "d"])
             files = (tmp_path / "first", tmp_path / "second")
