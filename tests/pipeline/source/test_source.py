@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 from typing import Any
@@ -182,7 +183,7 @@ def test_a_poll_that_is_tried_again_shows_in_the_figures_and_is_logged_once_as_l
         goes_on.set()
         eventually(lambda: run.host.reported["penstock-retrying"] == 0.0)
     said = [record for record in caplog.records if "Will retry operation" in record.getMessage()]
-    assert [str((record.exc_info or (None, ""))[1]) for record in said if record.levelname == "WARNING"] == [
+    assert [str((record.exc_info or (None, ""))[1]) for record in said if record.levelno == logging.WARNING] == [
         "away",
         "full",
     ]
