@@ -15,7 +15,7 @@ from penstock.api.errors import ConnectError
 from penstock.api.origin import IdentifiedDict, OriginChangedError, identity_of
 from penstock.api.paths import limit_to_folders
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
-from penstock.connectors import file_source
+from penstock.connectors import file_blocks
 from penstock.connectors.file_source import FileStreamSourceTask
 
 LONG = [f"line {n:06} {'x' * 40}" for n in range(100)]
@@ -305,7 +305,7 @@ def test_room_of_nul_bytes_is_filled_while_the_task_runs(runs: Runs) -> None:
 
 
 def test_nul_bytes_with_text_after_them_are_read(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_source, "SCAN_SECONDS", 0.0)
+    monkeypatch.setattr(file_blocks, "SCAN_SECONDS", 0.0)
     hole = (1 << 20) + 10
     runs.file.write_bytes(b"a\n" + b"\0" * (3 * hole) + b"b\n" + b"\0" * (3 * hole))
     assert runs.run(12) == ["a", "\0" * (3 * hole) + "b"]

@@ -118,7 +118,7 @@ class Hostile:
     body: bytes
     headers: tuple[tuple[str, str], ...]
     attack: Attack | None = None
-    """What must be refused, if that is known."""
+    """The part that must be refused, if that is known."""
     host: str = "localhost"
 
 

@@ -40,7 +40,7 @@ _MANY = 5_000
 """Records of one call."""
 CHANGED = "on.origin.changed"
 MESSAGES = (CHANGED, "The replication slot ")
-"""What a connector says that stops because its origin was recreated."""
+"""The message of a connector that stops because its origin was recreated."""
 
 
 class Site(Protocol):
@@ -111,7 +111,7 @@ def lost(what: str, sent: Sequence[str], values: Sequence[str]) -> list[str]:
 
 @dataclass(slots=True)
 class Shared:
-    """What all sites have in common."""
+    """The common part of all sites."""
 
     bootstrap: str
     folder: Path
@@ -119,7 +119,7 @@ class Shared:
     mark: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     lock: threading.Lock = field(default_factory=threading.Lock)
     stops: list[str] = field(default_factory=list)
-    """What connectors have said that stopped as they should."""
+    """The messages of connectors that stopped as they should."""
 
 
 class ReplacedFile:

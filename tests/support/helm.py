@@ -47,7 +47,7 @@ class Helm:
         return [each for each in yaml.load_all(self._rendered[key], yaml.CSafeLoader) if each]
 
     def lint(self, chart: Path) -> str:
-        """What ``helm lint --strict`` says. Raises HelmError."""
+        """Return the output of ``helm lint --strict``. Raises HelmError."""
         return self._call("Lint", {"path": chart, "strict": 1})
 
     def _call(self, function: str, options: dict[str, Any]) -> str:

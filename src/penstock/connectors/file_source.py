@@ -48,6 +48,7 @@ from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.schema import BYTES, STRING
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.api.validators import NonEmptyString, ValidString
+from penstock.connectors.file_blocks import BLOCK, FileBlocks
 from penstock.connectors.file_identity import HEAD, TAIL, FileIdentity, ReadFile, find_moved, last_bytes
 from penstock.connectors.lines import LineOffsets, LineReader
 
@@ -92,10 +93,6 @@ SOURCE_CONFIG = (
 _RESTART, _PROCEED = "the file is read from its beginning", "the file is read from the position"
 define_origin_policy(SOURCE_CONFIG, _RESTART, _PROCEED, internal=True)
 
-_BLOCK = 1 << 20
-SCAN_SECONDS = 30.0
-"""Interval at which all NUL bytes at the end of a file are read."""
-
 
 class FileStreamSourceTask(SourceTask, RuntimeHooks):
     """Reads one file, or the standard input if ``file`` is not set; the positions of that are not tracked."""
@@ -118,10 +115,8 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
         self._tail = b""
         """The last bytes before ``_seen``, up to where the file has been read."""
         self._given = ReadFile(0, b"", b"", 0)
-        """What was given in batches, or skipped at the start."""
-        self._room: tuple[int, int] | None = None
-        """Size and time of the last change of a file that has only NUL bytes after what was read of it."""
-        self._next_scan = 0.0
+        """The part of the file that was given in batches, or skipped at the start."""
+        self._blocks = FileBlocks()
         self._later: deque[str] = deque()
         """The files that are to be read before that of the setting."""
         self._begins = False
@@ -282,9 +277,9 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
         try:
             if self._filename is None:
                 if select.select([file], [], [], 0.5)[0]:
-                    self._lines.feed(os.read(file.fileno(), _BLOCK))
+                    self._lines.feed(os.read(file.fileno(), BLOCK))
                 return
-            block = self._block(file)
+            block = self._blocks.read(file)
         except OSError as e:
             raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
         if not block:
@@ -301,32 +296,6 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
             raise ConnectError(f"Couldn't read file {self._name}: {e.strerror}") from e
         if not self._goes_back(file):
             self._truncated(file, "was truncated and written again")
-
-    def _block(self, file: BinaryIO) -> bytes:
-        """Read what follows, without the NUL bytes at the end of the file. Raises OSError."""
-        status = os.fstat(file.fileno())
-        if self._room is not None:
-            if self._room == (status.st_size, status.st_mtime_ns) and os.pread(file.fileno(), 1, file.tell()) == b"\0":
-                return b""
-            self._room = None
-        block: bytes = file.read(_BLOCK)
-        if block.endswith(b"\0") and self._only_zeros(file, file.tell(), status.st_size):
-            written = block.rstrip(b"\0")
-            file.seek(len(written) - len(block), os.SEEK_CUR)
-            self._room = status.st_size, status.st_mtime_ns
-            return written
-        return block
-
-    def _only_zeros(self, file: BinaryIO, position: int, end: int) -> bool:
-        """Return whether the file has nothing but NUL bytes from a position on: at intervals all of them are read, else
-        the next and the last ones. Raises OSError.
-        """
-        places = [position, max(position, end - _BLOCK)]
-        now = time.monotonic()
-        if now >= self._next_scan:
-            places = list(range(position, end, _BLOCK))
-            self._next_scan = now + SCAN_SECONDS
-        return not any(os.pread(file.fileno(), _BLOCK, place).strip(b"\0") for place in places)
 
     def _goes_back(self, file: BinaryIO) -> bool:
         """Go back to the end of the last line that was given, if only an incomplete line after it was changed."""
@@ -348,7 +317,8 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
     def _begin(self, file: BinaryIO) -> None:
         """Begin with a file whose position is 0."""
         self._file, self._begins = file, True
-        self._seen, self._taken, self._tail, self._room = 0, (), b"", None
+        self._seen, self._taken, self._tail = 0, (), b""
+        self._blocks.clear()
         self._given = ReadFile(0, b"", b"", os.fstat(file.fileno()).st_ino)
         self._lines.start_at(0)
 
@@ -368,7 +338,7 @@ class FileStreamSourceTask(SourceTask, RuntimeHooks):
             if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
                 return
         size = os.fstat(file.fileno()).st_size
-        if size > file.tell() and (self._room is None or self._room[0] != size):  # written before the other was
+        if size > file.tell() and not self._blocks.ends_at(size):  # written before the other was
             return
         self._lines.end()
         if self._lines.ready:

@@ -45,7 +45,7 @@ MAX_MESSAGE = 2**16
 NAMES_ONLY = (401, 403, 404, 405, 406, 409, 415)
 """Statuses of errors whose messages have names and nothing else; a secret may be a part of a name, such as ``test``."""
 AUDITED = (400, 403, 413)
-"""Statuses of refused changes that have a line in the audit log, whoever refuses them."""
+"""Statuses of refused changes that are written to the audit log, by whatever check they were refused."""
 ALLOW_ORDER = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 
 

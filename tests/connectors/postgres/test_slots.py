@@ -150,7 +150,7 @@ def test_an_offset_of_another_server_stops_the_task(database: Database, change: 
 
 
 def test_an_ordinary_failover_does_not_stop_the_task_and_one_to_an_older_log_does() -> None:
-    """Of two standby servers one has all that the connector has read, and the slot, copied as by Patroni."""
+    """One of two standby servers has all that the connector has read, and the slot, copied as by Patroni."""
     primary = Postgres.make(wal_level="logical")
     standbys: list[Postgres] = []
     try:

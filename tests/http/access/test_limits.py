@@ -26,7 +26,7 @@ from support.certificates import Authority
 
 LOCAL = {"listeners": "http://127.0.0.1:0"}
 AUTHORITY = Authority.make().certificate_pem
-"""What the system trusts takes long to read."""
+"""A trust store of the system that takes long to read."""
 JSON = {"Content-Type": "application/json"}
 
 

@@ -88,7 +88,7 @@ TEXTS = [
 
 
 def through(zoned: Hosted, kafka: Kafka, url: str, rows: list[dict[str, Any]], **config: str) -> list[Any]:
-    """What a source sends of the table that a sink has written."""
+    """Return the records that a source sends of the table that a sink has written."""
     with JdbcSink(zoned, kafka, url, **{"table.name.format": "moments", **config}) as sink:
         sink.add(FIELDS, *rows)
         sink.start()

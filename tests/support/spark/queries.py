@@ -272,7 +272,7 @@ class JdbcSink(Sink):
 
 
 def stored_offsets(query: Source | JdbcSource) -> tuple[CommittedOffset, ...]:
-    """What a worker reads of the connector's offsets."""
+    """Return the connector's offsets as a worker reads them."""
     entries = OffsetEntries()
     entries.put([(record.key, record.value, record.headers) for record in query.kafka.read_all(query.offsets)])
     return tuple(

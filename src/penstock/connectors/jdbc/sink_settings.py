@@ -24,7 +24,7 @@ _UNSUPPORTED = {
 EVOLVE = "auto.evolve"
 _DRIFTS = {"true": SchemaDrift.EVOLVE, "false": SchemaDrift.STOP}
 _ALLOWED = {"true": frozenset({SchemaDrift.EVOLVE}), "false": frozenset(SchemaDrift) - {SchemaDrift.EVOLVE}}
-"""What ``schema.drift`` may be beside each value of ``auto.evolve``."""
+"""The values that ``schema.drift`` may have beside each value of ``auto.evolve``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,7 +71,7 @@ class PostgresCatalog:
         self._connection = connection
         self._types: dict[int, PgType] = {}
         self._before: dict[int, PgType] = {}
-        """As they were when they were last asked for."""
+        """The types as they were when they were last looked up."""
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self._connection.cursor() as cursor:

@@ -89,7 +89,7 @@ class Queries:
         self._session: SparkSession | None = None
         self._steers: dict[str, Steering] = {}
         self._threads: dict[str, Any] = {}
-        """Of Java, in which the calls of a query's thread run."""
+        """Java's threads, in which the calls of a query's thread run."""
         self._sampling = threading.BoundedSemaphore(SAMPLES)
         # The log lines of a query are in its worker's log, also those of threads that it starts.
         inherit_task()

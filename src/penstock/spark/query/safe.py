@@ -114,7 +114,7 @@ class Safe:
         self._host = host
         self._contents: dict[bytes, bytes] = {}
         self._connections: dict[socket.socket, None] = {}
-        """Of those that have not given a key yet."""
+        """The connections of clients that have not given a key yet."""
         self._served: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._closed = False

@@ -1,4 +1,4 @@
-"""What is left in a database of a task that has ended while its statement waited: nothing, within seconds."""
+"""Sessions of a task that ends while its statement waits: the database has none of them within seconds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MORE = {"auto.evolve": "true"}
 
 
 class Server:
-    """What a test does with a database server, and the sessions that drivers have there."""
+    """A database server of a test, and the sessions that drivers have there."""
 
     def __init__(self, server: Postgres | MariaDb) -> None:
         self.server = server

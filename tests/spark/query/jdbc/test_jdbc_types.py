@@ -380,7 +380,7 @@ ID = SinkColumn("id", ColumnKind.INT32, RecordPart.KEY, "id")
 
 
 def seen(dialect: str, kind: ColumnKind, value: Any) -> Any:
-    """What the foreign reader has of a value that was written."""
+    """Return the value that the foreign reader has after a value was written."""
     if dialect == "PostgreSqlDatabaseDialect":
         return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
     if dialect == "SqliteDatabaseDialect":

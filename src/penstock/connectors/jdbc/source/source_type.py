@@ -78,7 +78,7 @@ class SourceType:
     range: str = ""
     """The values that the field can hold; empty: all that the type has."""
     beyond: str = ALL_FIT
-    """What becomes of other values."""
+    """The outcome for other values."""
     needs: str = ""
     """The setting without which such columns are left out."""
     declared: tuple[str, ...] = ()

@@ -108,9 +108,9 @@ class Batches:
         self.position: Mapping[Partition, int] = {}
         """Where the next batch starts. Replaced, never changed: ``measure`` reads it while a batch is written."""
         self._version: BatchVersion | None = None
-        """Of the last batch that was written."""
+        """The version of the last batch that was written."""
         self._begun: BatchVersion | None = None
-        """Of the last batch that was begun, and may have been written."""
+        """The version of the last batch that was begun, and may have been written."""
         self._topics: Mapping[str, str] = {}
         """The IDs of the topics in which ``position`` is, as far as they are known."""
         self.renewed = -math.inf

@@ -81,7 +81,7 @@ def test_no_compaction_writes_rows_of_a_file_that_the_table_names_elsewhere(
 
 @pytest.mark.parametrize("place", ["constraint", "invariant", "default", "generated"])
 def test_no_expression_of_a_table_calls_java(spark: Hosted, kafka: Kafka, tmp_path: Path, place: str) -> None:
-    """Who may write a file into the table's log may write SQL there, which Delta computes for each row."""
+    """A file in the table's log may have SQL, which Delta computes for each row."""
     table = tmp_path / "allowed" / "table"
     settings = {"format": "delta", "schema": COLUMNS}
     with delta.DeltaSink(spark, kafka, kafka.create_topic(partitions=1), table, **settings) as one:

@@ -92,10 +92,10 @@ class JdbcSource(SourceTask):
         """Whether it has been compared since the database was last out of reach."""
         self._reading: TableRead | None = None
         self._source: ReadSource | None = None
-        """Of the rows that are taken."""
+        """The source of the rows that are taken."""
         self._shape: ReadShape | None = None
         self._group: TablePosition | None = None
-        """As in ``records.Offsets``."""
+        """The position of a group of rows, see ``records.Offsets``."""
         self._held: Batch | None = None
         """The end of a batch, which is of the next transaction."""
         self._failures = 0
