@@ -1,14 +1,15 @@
-"""The setting ``schema.drift`` of sinks with columns: what becomes of fields for which the table has no column.
+"""Fields and the columns of tables: the setting ``schema.drift``, and names that differ only in the case of letters.
 
-Columns that the table has and a record lacks are null, whatever it says. Provisional, like ``api.query``.
+Columns that the table has and a record lacks are null, whatever the setting says. Provisional, like ``api.query``.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from penstock.api.config import ConfigDef, ConfigType, Importance
+from penstock.api.errors import DataError
 from penstock.api.validators import ValidString
 
 DRIFT = "schema.drift"
@@ -55,3 +56,18 @@ def drift_problems(
     if not given or not old or given not in set(SchemaDrift) or SchemaDrift(given) in meanings.get(old, SchemaDrift):
         return []
     return [(DRIFT, f"{DRIFT}={given} and {older}={old} contradict each other: leave {older} out")]
+
+
+def check_case(names: Iterable[str], place: str, taker: str) -> None:
+    """Raise DataError for two names that differ only in the case of letters.
+
+    ``place`` is the end of "Columns a and A" in the message, ``taker`` that of "which … for one".
+    """
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.casefold(), name)
+        if other != name:
+            raise DataError(
+                f"Columns {other} and {name}{place} differ only in the case of letters, which {taker} for one: "
+                "rename a field by ReplaceField, or leave it out"
+            )

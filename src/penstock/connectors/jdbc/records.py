@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.api.drift import check_case
 from penstock.api.errors import DataError
 from penstock.api.schema import INT32, INT64, STRING, Schema, SchemaType
 from penstock.connectors.jdbc.columns import RecordPart, RowShape, SinkColumn, no_column
@@ -52,19 +53,8 @@ def shape_of(
     if not keys and not others:
         raise DataError(f"No fields found using key and value schemas for table: {table}")
     if settings.connection.dialect.folds_case:
-        _check_case([*keys, *others], table)
+        check_case([column.name for column in (*keys, *others)], f" of table {table}", "the database takes")
     return RowShape(table, tuple(_ordered([*keys, *others], struct)))
-
-
-def _check_case(columns: list[SinkColumn], table: str) -> None:
-    known: dict[str, str] = {}
-    for column in columns:
-        other = known.setdefault(column.name.casefold(), column.name)
-        if other != column.name:
-            raise DataError(
-                f"Columns {other} and {column.name} of table {table} differ only in the case of letters, which the "
-                "database takes for one: rename a field by ReplaceField, or leave it out"
-            )
 
 
 def _keys(

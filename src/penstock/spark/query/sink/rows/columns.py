@@ -18,6 +18,7 @@ import orjson
 from pyspark.sql import types as t
 
 from penstock.api import schema as s
+from penstock.api.drift import check_case
 from penstock.api.errors import DataError
 
 VALUE = "value"
@@ -88,14 +89,8 @@ def _check_case(kind: t.DataType, path: str) -> None:
     """Raise DataError for columns that Spark, which does not mind the case of names, takes for one."""
     match kind:
         case t.StructType():
-            known: dict[str, str] = {}
+            check_case([path + each.name for each in kind], "", "tables of Spark take")
             for each in kind:
-                other = known.setdefault(each.name.casefold(), each.name)
-                if other != each.name:
-                    raise DataError(
-                        f"Columns {path}{other} and {path}{each.name} differ only in the case of letters, which tables "
-                        "of Spark take for one: rename a field by ReplaceField, or leave it out"
-                    )
                 _check_case(each.dataType, f"{path}{each.name}.")
         case t.ArrayType():
             _check_case(kind.elementType, path)
