@@ -94,6 +94,17 @@ def test_the_failure_of_a_task_is_logged_after_its_last_line(hosted: Any, spec: 
     assert quick_log.numbered == 2000
 
 
+def test_the_failure_of_a_task_is_logged_after_its_last_line_in_a_slow_log(
+    hosted: Any, spec: Spec, slow_log: Lines
+) -> None:
+    one = spec("chatter", lines="8000", fail="enough")
+    hosted.run(one)
+    hosted.events.until(TaskEnded, id_of(one))
+    until(lambda: slow_log.texts and "has failed" in slow_log.texts[-1], "the lines")
+    assert slow_log.texts[-2] == "the last line"
+    assert slow_log.numbered + slow_log.dropped == 8000
+
+
 def test_the_lines_before_a_sudden_end_arrive(hosted: Any, spec: Spec, quick_log: Lines) -> None:
     one = spec("chatter", lines="500", exit="yes")
     hosted.run(one)

@@ -39,7 +39,6 @@ from penstock.plugins.jars import JavaSettings, task_classes
 from penstock.spark.channel import RefusedError, TaskChannel
 from penstock.spark.messages.task import (
     AdmittedTask,
-    DoneReport,
     FailedReport,
     HostCommand,
     LostReport,
@@ -48,7 +47,7 @@ from penstock.spark.messages.task import (
     WaitingReport,
 )
 from penstock.spark.parent import end_with_parent
-from penstock.spark.run.task_link import ChannelHost, LogRelay, Steering, watch_stalls
+from penstock.spark.run.task_link import ChannelHost, LastReport, LogRelay, Steering, report_end, watch_stalls
 from penstock.spark.run.task_threads import OfTask, TaskThreads, inherit_task
 from penstock.spark.task_exit import CONTACT_LOST
 
@@ -115,14 +114,12 @@ def host_task(submission: TaskSubmission, attempt: int, threads: TaskThreads | N
         relay.addFilter(OfTask())
     logging.getLogger().addHandler(relay)
     try:
-        failed = _run(spec, admitted, channel, steer, over)
+        last = _run(spec, admitted, channel, steer, over)
         if threads is not None:
             # Only cycles of its objects are left, Kafka clients among them, whose threads and connections end now.
             steer.control.on_stop = None
             gc.collect()
-        relay.drain()
-        channel.send(DoneReport())
-        return failed
+        return report_end(channel, relay, last)
     finally:
         if threads is not None:
             over.set()
@@ -167,8 +164,8 @@ def probe(_rows: Iterable[Any]) -> Iterator[str]:
 
 def _run(
     spec: TaskSpec, admitted: AdmittedTask, channel: TaskChannel, steer: Steering, over: threading.Event
-) -> str | None:
-    """Run an admitted task to its end; return the first line of its failure, or None.
+) -> LastReport:
+    """Run an admitted task to its end; return why it has ended.
 
     When ``over`` is set, the channel may end without ending the process.
     """
@@ -195,16 +192,11 @@ def _run(
         finally:
             process.close_all()
     except TaskFencedError as error:
-        if not control.aborted:
-            channel.send(LostReport(str(error)))
+        return None if control.aborted else LostReport(str(error))
     except HostLost as lost:
-        if not control.aborted:
-            channel.send(LostReport(str(lost), lost.by_itself))
+        return None if control.aborted else LostReport(str(lost), lost.by_itself)
     except BaseException as error:
-        if not control.aborted:
-            text = trace(error)
-            channel.send(FailedReport(text))
-            return text.splitlines()[0]
+        return None if control.aborted else FailedReport(trace(error))
     finally:
         host.started.set()
         if watched is not None:

@@ -27,11 +27,11 @@ from penstock.pipeline.task import TaskFencedError, TaskSpec
 from penstock.pipeline.trace import causes, headline, trace
 from penstock.spark.channel import RefusedError, TaskChannel
 from penstock.spark.messages.driver import JudgeSql, SampleSource, SourceSampled, SqlJudged
-from penstock.spark.messages.task import DoneReport, FailedReport, LostReport, TaskSubmission
+from penstock.spark.messages.task import FailedReport, LostReport, TaskSubmission
 from penstock.spark.query.progress_report import KEPT
 from penstock.spark.query.shared import prepare
 from penstock.spark.query.source.pausing import BetweenBatches
-from penstock.spark.run.task_link import ChannelHost, LogRelay, Steering, watch_stalls
+from penstock.spark.run.task_link import ChannelHost, LastReport, LogRelay, Steering, report_end, watch_stalls
 from penstock.spark.run.task_threads import OfTask, inherit_task
 from penstock.spark.task import named, plugins, resolver
 
@@ -121,16 +121,13 @@ class Queries:
         # Lost contact ends the thread, not the process, which other queries share.
         attending = (steer.obey, lambda: self.cancel(group), sys.exit, admitted.lease)
         threading.Thread(target=channel.attend, args=attending, name=f"channel-{group}", daemon=True).start()
-        ended = False
         try:
-            return self._run(group, admitted.spec, submission.jars, channel, control, of_query)
+            last = self._run(group, admitted.spec, submission.jars, channel, control, of_query)
+            return report_end(channel, relay, last)
         except _JavaEndedError as error:  # the worker hears of it when the driver ends, which it does now
-            ended = True
+            relay.drain()
             return str(error)
         finally:
-            relay.drain()
-            if not ended:
-                channel.send(DoneReport())
             logging.getLogger().removeHandler(relay)
             relay.close()
             del self._steers[group]
@@ -200,16 +197,16 @@ class Queries:
         channel: TaskChannel,
         control: BetweenBatches,
         of_query: OfTask,
-    ) -> str | None:
+    ) -> LastReport:
         from penstock.spark.query.jdbc.source.task import run_jdbc_source
         from penstock.spark.query.sink.task import run_sink_query
         from penstock.spark.query.sink.writer import PipelineError
         from penstock.spark.query.source.task import run_source_query
 
-        # Jobs of this thread can be cancelled by this name; a streaming query has a group of its own.
-        self._context.setJobGroup(group, f"Connector {spec.connector}, task {spec.task}", interruptOnCancel=True)
         ended = watch_stalls(spec, control, channel)
         try:
+            # Jobs of this thread can be cancelled by this name; a streaming query has a group of its own.
+            self._context.setJobGroup(group, f"Connector {spec.connector}, task {spec.task}", interruptOnCancel=True)
             session = self._new_session(jars)
             jvm: Any = session._jvm
             self._threads[group] = jvm.java.lang.Thread.currentThread()
@@ -221,18 +218,15 @@ class Queries:
             with task_jvm(spec):
                 run(spec, session, control, to_worker, resolve, of_query.enter)
         except TaskFencedError as error:
-            if not control.aborted:
-                channel.send(LostReport(str(error)))
+            return None if control.aborted else LostReport(str(error))
         except HostLost as lost:
-            if not control.aborted:
-                channel.send(LostReport(str(lost), lost.by_itself))
+            return None if control.aborted else LostReport(str(lost), lost.by_itself)
         except BaseException as error:
-            if not control.aborted:
-                if _may_be_lost(error) and (reason := self._java_ended()) is not None:
-                    raise _JavaEndedError(reason) from None
-                text = error.text if isinstance(error, PipelineError) else trace(error)
-                channel.send(FailedReport(text))
-                return text.splitlines()[0]
+            if control.aborted:
+                return None
+            if _may_be_lost(error) and (reason := self._java_ended()) is not None:
+                raise _JavaEndedError(reason) from None
+            return FailedReport(error.text if isinstance(error, PipelineError) else trace(error))
         finally:
             ended.set()
         return None

@@ -25,6 +25,8 @@ from penstock.spark.messages.task import (
     AbortCommand,
     CommittedOffsetsReply,
     CommittedOffsetsRequest,
+    DoneReport,
+    FailedReport,
     GroupMemberReport,
     HostCommand,
     InternalTopicsCommand,
@@ -191,6 +193,19 @@ class LogRelay(logging.Handler):
             self._lines.add(LogLine(text, *place, time_of(record), ids), len(text))
         except Exception:
             self.handleError(record)
+
+
+LastReport = FailedReport | LostReport | None
+"""Why a task has ended, if not because it was stopped."""
+
+
+def report_end(channel: TaskChannel, relay: LogRelay, last: LastReport) -> str | None:
+    """Report the end of a task, after the lines that it has logged; return the first line of its failure, or None."""
+    relay.drain()
+    if last is not None:
+        channel.send(last)
+    channel.send(DoneReport())
+    return last.trace.splitlines()[0] if isinstance(last, FailedReport) else None
 
 
 def watch_stalls(spec: TaskSpec, control: TaskControl, channel: TaskChannel) -> threading.Event:
