@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from penstock.hosts.jvm.tasks.remote_batch import input_of
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.threads import Threads
 from support.tasks.runs import eventually
+from support.waiting import SECONDS
 
 from .conftest import OpenSessions
 
@@ -259,4 +261,37 @@ def test_a_config_provider_that_hangs_delays_no_other_of_its_calls(jvm_spec: Jvm
         pipe.write_text("user=late\n")
     finally:
         provider.close()
+        jvm.close()
+
+
+def test_a_call_is_made_again_when_another_one_has_ended_their_jvm(jvm_spec: JvmSpec) -> None:
+    jvm, under_way = ControlJvm(lambda: jvm_spec), threading.Event()
+    calls: list[int] = []
+    ended: list[int] = []
+
+    def innocent(session: JvmSession) -> int:
+        calls.append(session.pid)
+        under_way.set()
+        if len(calls) == 1:
+            session.wait_end()
+        return session.call(DescribeJvm()).result.pid
+
+    def guilty(session: JvmSession) -> None:
+        ended.append(session.pid)
+        _kill(session)
+        session.call(DescribeJvm())
+
+    try:
+        with ThreadPoolExecutor() as pool:
+            answer = pool.submit(jvm.attempt, "innocent", "innocent", innocent)
+            assert under_way.wait(SECONDS)
+            with pytest.raises(HostLost):
+                jvm.attempt("guilty", "guilty", guilty)
+            assert answer.result(SECONDS) == calls[-1]
+        assert calls[0] == ended[0]
+        assert (len(calls), len(ended)) == (2, 2)
+        with pytest.raises(HostLost):
+            jvm.attempt("guilty", "guilty", guilty)
+        assert len(ended) == 3, "a call that was alone is not made again"
+    finally:
         jvm.close()

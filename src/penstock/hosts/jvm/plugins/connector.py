@@ -47,7 +47,7 @@ from penstock.hosts.jvm.messages.worker import (
 )
 from penstock.hosts.jvm.plugins.catalogue import JavaPlugin
 from penstock.hosts.jvm.plugins.config_def import config_def, types_of, validated_values
-from penstock.hosts.jvm.plugins.control import CALL_SECONDS, ControlJvm, close_later
+from penstock.hosts.jvm.plugins.control import ControlJvm, close_later
 from penstock.hosts.jvm.session import JavaCall, JvmSession, unanswered
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
@@ -92,8 +92,7 @@ class JavaConnector(Connector):
     # -- questions
 
     def _ask(self, request: JavaRequest[R]) -> R:
-        with self.jvm.connector(self.java_plugin.reference) as session:
-            return session.call(request, timeout=CALL_SECONDS).result
+        return self.jvm.ask(self.java_plugin.reference, request)
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         found = self._ask(ValidateJavaConnector(dict(config)))
@@ -116,20 +115,28 @@ class JavaConnector(Connector):
 
     def _start(self, config: dict[str, str]) -> None:
         name = config.get("name", "")
-        session = self.jvm.open(name, f"connector-thread-{name}", self._answer)
-        with self._lock:
-            if wanted := self._wanted:
-                self._session = session
-        if not wanted:  # it has been stopped, or has failed, while its JVM was made
-            close_later(session)
-            return
+
+        def begin(session: JvmSession) -> JvmSession | None:
+            with self._lock:
+                if wanted := self._wanted:
+                    self._session = session
+            if not wanted:  # it has been stopped, or has failed, while its JVM was made
+                close_later(session)
+                return None
+            try:
+                session.call(CreateJavaConnector(self.java_plugin.reference))
+                session.call(StartJavaConnector(name, config))
+            except HostLost:
+                self._session = None
+                raise
+            return session
+
         try:
-            session.call(CreateJavaConnector(self.java_plugin.reference))
-            session.call(StartJavaConnector(name, config))
+            session = self.jvm.attempt(name, f"connector-thread-{name}", begin, self._answer)
         except HostLost as lost:
-            self._session = None
             raise ConnectError(f"Connector {name} has ended its JVM while it started: {lost}") from lost
-        threading.Thread(target=self._watch, args=(session, config), name=f"watch-{name}", daemon=True).start()
+        if session is not None:
+            threading.Thread(target=self._watch, args=(session, config), name=f"watch-{name}", daemon=True).start()
 
     def _answer(self, message: PluginMessage, payload: memoryview) -> Any:
         match message:
@@ -168,7 +175,8 @@ class JavaConnector(Connector):
         if session is None:
             raise ConnectError("The connector is being started again, since its JVM has ended")
         try:
-            found = session.call(MakeJavaTaskConfigs(max_tasks)).result
+            with self.jvm.calling(session):
+                found = session.call(MakeJavaTaskConfigs(max_tasks)).result
         except HostLost as lost:
             raise ConnectError(
                 f"The connector's JVM has ended while it made its tasks' configurations: {lost}"
@@ -182,7 +190,8 @@ class JavaConnector(Connector):
         if session is None:
             return
         try:
-            session.call(StopJavaConnector())
+            with self.jvm.calling(session):
+                session.call(StopJavaConnector())
         except HostLost:
             pass  # it has stopped
         finally:

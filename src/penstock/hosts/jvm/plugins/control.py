@@ -1,27 +1,38 @@
 """The worker's own JVM, for everything of Java plugins that is not a task: connectors, validation, config providers.
 
 The JVM is started when a jar first needs it, and lives as long as the worker. If a plugin hangs after its session has
-ended, the next session gets a new JVM. If a plugin ends the JVM, the connectors in it are started again in a new one.
+ended, the next session gets a new JVM. If a plugin ends the JVM, the connectors in it are started again in a new one;
+if several calls were under way, any of which may have ended it, they are made again one after another, so that only
+the one that ends the JVM fails.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from penstock.api.errors import ConnectError, KafkaError
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.class_data import make_when_quiet
 from penstock.hosts.jvm.errors import BadRequestError
 from penstock.hosts.jvm.levels import follow, unfollow
-from penstock.hosts.jvm.messages.base import PluginReference
+from penstock.hosts.jvm.messages.base import JavaRequest, PluginReference
 from penstock.hosts.jvm.messages.worker import CreateJavaConnector, OpenSession
 from penstock.hosts.jvm.process import JvmSpec, JvmStartError, open_session
 from penstock.hosts.jvm.session import Answer, JvmSession, unanswered
 
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+
 CALL_SECONDS = 100.0
 """Time limit of a request to a plugin other than a started connector; somewhat longer than a REST request."""
+
+ATTEMPTS = 4
+"""Maximum number of times that a call is made whose JVM ends while others are under way."""
 
 
 class ControlJvm:
@@ -34,6 +45,9 @@ class ControlJvm:
         self._lock = threading.Lock()
         self._keeper: JvmSession | None = None
         self._closed = False
+        self._suspects: dict[int, set[JvmSession]] = {}
+        """By the process id of the JVM, the sessions with calls under way, now or when it ended."""
+        self._retrying = threading.Lock()
 
     def open(self, name: str, thread: str, answer: Answer = unanswered) -> JvmSession:
         """Open a session. Raises ConnectError if no JVM can be started."""
@@ -55,6 +69,9 @@ class ControlJvm:
             if self._closed or (kept is not None and kept.pid == session.pid):
                 return
             self._keeper = keeper = open_session(spec, OpenSession("worker", "worker"))
+            before = None if kept is None else kept.pid
+            for ended in [pid for pid in self._suspects if pid not in (keeper.pid, before)]:
+                del self._suspects[ended]
         if kept is not None:
             unfollow(kept)
             close_later(kept)
@@ -71,23 +88,67 @@ class ControlJvm:
             kept.close()
 
     @contextlib.contextmanager
-    def connector(self, plugin: PluginReference) -> Iterator[JvmSession]:
-        """Open a session with a new connector of this plugin, for some requests.
+    def calling(self, session: JvmSession) -> Iterator[None]:
+        """Note that code of a plugin runs in this session, which may be what ends the JVM."""
+        with self._lock:
+            self._suspects.setdefault(session.pid, set()).add(session)
+        lost = False
+        try:
+            yield
+        except HostLost:
+            lost = True
+            raise
+        finally:
+            if not lost:
+                with self._lock:
+                    self._suspects.get(session.pid, set()).discard(session)
 
-        Raises BadRequestError if the connector can't be made, ConnectError if the JVM ends.
+    def attempt(self, name: str, thread: str, call: Callable[[JvmSession], R], answer: Answer = unanswered) -> R:
+        """Return what ``call`` returns for a new session. If the JVM ends meanwhile, and another call was under way in
+        it, ``call`` is called again with the next session, while no other call is made again.
+
+        Raises HostLost if the JVM ends and no other call was under way, or each time; ConnectError like ``open``.
+        """
+        with contextlib.ExitStack() as alone:
+            for left in reversed(range(ATTEMPTS)):
+                session = self.open(name, thread, answer)
+                try:
+                    with self.calling(session):
+                        return call(session)
+                except HostLost as lost:
+                    if not left or not self._is_one_of_several(session):
+                        raise
+                    log.warning("The JVM has ended during a call of %s and other calls; they are made again: %s",
+                                name, lost)  # fmt: skip
+                if left == ATTEMPTS - 1 and self._retrying.acquire(timeout=CALL_SECONDS):
+                    alone.callback(self._retrying.release)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _is_one_of_several(self, session: JvmSession) -> bool:
+        with self._lock:
+            return len(self._suspects.get(session.pid, ())) > 1
+
+    def ask(self, plugin: PluginReference, request: JavaRequest[R]) -> R:
+        """Return the reply of a new connector of this plugin.
+
+        Raises the plugin's error, BadRequestError if the connector can't be made, ConnectError if the JVM ends.
         """
         name = plugin.java_class
-        session = self.open(name, f"connector-{name.rpartition('.')[2]}")
-        try:
+
+        def call(session: JvmSession) -> R:
             try:
-                session.call(CreateJavaConnector(plugin), timeout=CALL_SECONDS)
-            except KafkaError as error:
-                raise BadRequestError(str(error)) from error
-            yield session
+                try:
+                    session.call(CreateJavaConnector(plugin), timeout=CALL_SECONDS)
+                except KafkaError as error:
+                    raise BadRequestError(str(error)) from error
+                return session.call(request, timeout=CALL_SECONDS).result
+            finally:
+                close_later(session)
+
+        try:
+            return self.attempt(name, f"connector-{name.rpartition('.')[2]}", call)
         except HostLost as lost:
             raise ConnectError(f"{name} has ended its JVM: {lost}") from lost
-        finally:
-            close_later(session)
 
 
 def close_later(session: JvmSession) -> None:
