@@ -79,8 +79,8 @@ kill-test-tables: $(STAMP)  ## 100 kills while a million rows of a PostgreSQL go
 fuzz: $(STAMP)  ## 10,000 random requests and attacks by four roles and a stranger, with secrets to be found; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m fuzz $(ARGS)
 
-soak-values: $(STAMP)  ## pass 10,000 values of each type of PostgreSQL, MariaDB and SQLite through the JDBC connectors, beside foreign readers
-	PENSTOCK_TEST_VALUES=10000 $(BIN)/pytest -q tests/spark/query/jdbc/test_jdbc_types.py
+soak-values: $(STAMP)  ## pass 10,000 values of each type of PostgreSQL, MariaDB and SQLite through the JDBC connectors, beside foreign readers; ARGS="--minutes 8" does a part, and the next run continues
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak values $(ARGS)
 
 soak-parsers: $(STAMP)  ## 100,000 hostile inputs for each parser of bytes from outside; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m fuzz.parsers $(ARGS)

@@ -1,5 +1,6 @@
-"""``python -m soak churn``, ``queries``, ``kills``, ``sinks``, ``changes`` and ``tables``: the long runs of
-``make soak``, ``soak-queries``, ``kill-test``, ``kill-test-sinks``, ``kill-test-changes`` and ``kill-test-tables``.
+"""``python -m soak churn``, ``queries``, ``kills``, ``sinks``, ``changes``, ``tables`` and ``values``: the long runs of
+``make soak``, ``soak-queries``, ``kill-test``, ``kill-test-sinks``, ``kill-test-changes``, ``kill-test-tables`` and
+``soak-values``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from faults.plan import KINDS, OF_ORIGINS, OF_THE_BROKER, WITH_JARS, Plan
 from penstock.embedded import Broker
 from soak import churning, killing, querying, sinking, streaming
 from soak import tables as of_tables
+from soak import values as of_values
 from soak.report import Clock, Outcome, show
 from soak.resources import MOST
 from support.postgres import binaries
@@ -216,6 +218,24 @@ def tables(
     test = of_tables.TableKillTest(plan=plan, rows=rows, workers=workers, settings=settings)
     with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
         _end("Kill test of tables", of_tables.run(test, running, folder, Clock().say, faulty))
+
+
+@app.command()
+def values(
+    number: Annotated[
+        int, typer.Option("--number", help="How many values of each type and path, in all pieces.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option(help="Decides the values; 0 takes one at random, which is shown.")] = 0,
+    minutes: Annotated[float, typer.Option(help="How long this piece may last.")] = 60.0,
+    kept: Annotated[Path, typer.Option(help="The file of counts, which this piece continues.")] = Path(
+        "build/soak-values.jsonl"
+    ),
+    only: Annotated[str, typer.Option(help="An expression of pytest's -k, such as mariadb.")] = "",
+) -> None:
+    """Pass values of each type of PostgreSQL, MariaDB and SQLite through the JDBC connectors, read by others too."""
+    seed = seed or random.randrange(1, 2**31)
+    print(f"--seed {seed} --number {number} --minutes {minutes:g} --kept {kept}")
+    _end("Soak of values", of_values.run(number, seed, minutes, kept, only))
 
 
 def _plan(seed: int, number: int, kinds: str, between: float, freeze: float, alone: bool) -> Plan:

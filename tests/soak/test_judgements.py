@@ -19,6 +19,7 @@ from soak.origins import jumps
 from soak.progress import ProgressWatch
 from soak.resources import MOST, Life, Resources, Sample, described, growth
 from soak.tally import Tally, amiss
+from soak.values import KeptCounts, judged
 from support.worker_process import WorkerProcess
 
 
@@ -228,3 +229,23 @@ def test_threads_of_sparks_cleaner_do_not_count(tmp_path: Path) -> None:
         worker.process.kill()
     assert resources.lives[0].samples[0].threads == 2
     assert json.loads(looks.read_text())["names"]["block-manager-a"] == 1
+
+
+def test_counts_of_values_are_summed_over_pieces(tmp_path: Path) -> None:
+    counts = KeptCounts(tmp_path / "kept.jsonl")
+    for path, values, failure in (
+        ("a", 60, ""),
+        ("b", 0, "3 became 4"),
+        ("c", 0, "late"),
+        ("a", 40, ""),
+        ("b", 10, ""),
+    ):
+        counts.add(path, values, 7, failure)
+    assert counts.totals() == {"a": 100, "b": 10, "c": 0}
+    found = judged(counts, 100)
+    assert found.figures["values"] == 110
+    assert found.violations == ["c: late (seed 7)", "b: 10 of 100 values yet, run it again"]
+    counts.add("c", 100, 8)
+    counts.add("b", 90, 8)
+    assert judged(counts, 100).violations == []
+    assert judged(counts, 100, 2).violations == ["pytest ended with status 2"]

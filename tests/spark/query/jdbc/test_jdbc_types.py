@@ -8,22 +8,25 @@ import datetime as dt
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import psycopg2
 import psycopg2.extras
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.connectors.jdbc.source.mappings import source_type, types_of
 from penstock.spark.query.safe import Safe
+from soak.values import ENDS, KEPT, SEED, KeptCounts
 from support.mariadb import MariaDb
 from support.postgres import USER, Postgres
 from support.spark.transactions import FAR, Bench, TableReader
@@ -33,23 +36,52 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 VALUES = int(os.environ.get("PENSTOCK_TEST_VALUES", "100"))
 """Values of each type; ``make soak-values`` takes 10,000."""
 AT_ONCE = 50
+ROUND = 2_500
+"""Values of each type between two looks at the clock in ``make soak-values``."""
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-def values(of: SearchStrategy[Any], check: Callable[[list[Any]], None], *extremes: Any) -> None:
-    """Call ``check`` with lists of values until there were VALUES of them, and with the extremes."""
+def values(of: SearchStrategy[Any], check: Callable[[list[Any]], None]) -> None:
+    """Call ``check`` with lists of values until there were VALUES of them; in ``make soak-values`` those of earlier
+    runs count.
+    """
+    kept = os.environ.get(KEPT)
+    if kept is None:
+        drawn(of, check, VALUES)
+        return
+    counts = KeptCounts(Path(kept))
+    path = os.environ["PYTEST_CURRENT_TEST"].rpartition("::")[2].removesuffix(" (call)")
+    number = int(os.environ[SEED])
+    while (done := counts.totals()[path]) < VALUES:
+        if time.time() > float(os.environ[ENDS]):
+            counts.add(path, 0, number)
+            pytest.skip(f"The time is over after {done} values")
+        try:
+            checked = drawn(of, check, min(ROUND, VALUES - done), crc32(f"{number} {path} {done}".encode()))
+        except BaseException as error:
+            counts.add(path, 0, number, f"{type(error).__name__}: {error}"[:2_000])
+            raise
+        counts.add(path, checked, number)
+
+
+def drawn(of: SearchStrategy[Any], check: Callable[[list[Any]], None], number: int, chosen: int | None = None) -> int:
+    """Return how many values were checked; ``chosen``: a seed."""
+    checked = 0
 
     @settings(
-        max_examples=max(1, VALUES // AT_ONCE),
+        max_examples=max(1, -(-number // AT_ONCE)),
         suppress_health_check=list(HealthCheck),
         database=None,
     )
     @given(st.lists(of, min_size=AT_ONCE, max_size=AT_ONCE))
-    @example(list(extremes))
+    @example([])
     def every(found: list[Any]) -> None:
+        nonlocal checked
         check(found)
+        checked += len(found)
 
-    every()
+    (every if chosen is None else seed(chosen)(every))()
+    return checked
 
 
 def whole(bits: int, unsigned: bool = False) -> SearchStrategy[int]:
