@@ -212,6 +212,32 @@ def test_missing_publications_and_tables_fail_with_the_reason(database: Database
         database.polled()
 
 
+def test_two_tables_of_one_topic_are_refused_at_the_start_and_when_the_second_is_new(database: Database) -> None:
+    """``x é`` would be sent to the topic of the table ``x_x0020__x00E9_``."""
+    name, postgres = database.name, database.postgres
+    first, second = f'"{name} é"', f'"{name}_x0020__x00E9_"'
+    for table in (first, second):
+        postgres.execute(f"CREATE TABLE {table} (id serial PRIMARY KEY, name text);")
+    try:
+        database.start()
+        with pytest.raises(ConnectError, match=f"`x.public.{name} é` and .* would both be sent to the topic"):
+            database.polled()
+        database.stop()
+        postgres.execute(f"DROP TABLE {second}; CREATE PUBLICATION {name} FOR ALL TABLES;")
+        database.start(publication_autocreate_mode="disabled")
+        postgres.execute(f"INSERT INTO {first} (name) VALUES ('a');")
+        (record,) = database.read(len)
+        assert record.topic == f"x.public.{name}_x0020__x00E9_"
+        postgres.execute(
+            f"CREATE TABLE {second} (id serial PRIMARY KEY, name text); INSERT INTO {second} (name) VALUES ('b');"
+        )
+        with pytest.raises(ConnectError, match=f"`x.public.{name} é` and .* would both be sent to the topic"):
+            database.read(len)
+    finally:
+        for table in (first, second):
+            postgres.execute(f"DROP TABLE IF EXISTS {table};")
+
+
 def test_transactions_are_marked_also_after_a_restart_in_the_middle_of_one(database: Database) -> None:
     name, postgres = database.name, database.postgres
     postgres.execute(f"CREATE TABLE {name}_more (id integer PRIMARY KEY);")

@@ -10,7 +10,7 @@ from penstock import __version__
 from penstock.api.record import Header
 from penstock.api.schema import INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct
 from penstock.api.topic_names import topic_name
-from penstock.connectors.postgres.catalog import PostgresTable
+from penstock.connectors.postgres.catalog import PostgresTable, RelationName
 from penstock.connectors.postgres.pgoutput import UNCHANGED, Row, RowChange
 from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.connectors.postgres.values.types import ColumnType, Types, column_type
@@ -75,12 +75,17 @@ class ChangeEvent:
     headers: tuple[Header, ...] = ()
 
 
+def name_for_topic(settings: PostgresSettings, table: RelationName) -> str:
+    """Return the name of a table of which ``topic_name`` makes its topic."""
+    return f"{settings.prefix}.{table.schema}.{table.name}"
+
+
 class TableEvents:
     """Makes the events of one table in one state of its columns."""
 
     def __init__(self, settings: PostgresSettings, table: PostgresTable, columns: list[ColumnType]) -> None:
         self.settings, self.table, self.columns = settings, table, columns
-        self.topic = topic_name(f"{settings.prefix}.{table.name.schema}.{table.name.name}")
+        self.topic = topic_name(name_for_topic(settings, table.name))
         self._value_schema = struct(
             *((each.name, each.schema) for each in self.columns), name=f"{self.topic}.Value", optional=True
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 
+from penstock.api.topic_names import TopicNames
 from penstock.connectors.postgres.catalog import PostgresCatalog, PostgresTable, RelationName
-from penstock.connectors.postgres.envelope import ChangeEvent, ChangePlace, TableEvents
+from penstock.connectors.postgres.envelope import ChangeEvent, ChangePlace, TableEvents, name_for_topic
 from penstock.connectors.postgres.monitoring import TransactionCounts, topic_of
 from penstock.connectors.postgres.pgoutput import Begin, Commit, Relation, RowChange, Truncate, decode
 from penstock.connectors.postgres.progress import StreamPosition, StreamProgress
@@ -22,9 +23,16 @@ class ChangeStream:
     """The stream of one connection: its descriptions of tables hold for the changes that follow on it."""
 
     def __init__(
-        self, catalog: PostgresCatalog, settings: PostgresSettings, progress: StreamProgress, clock: Callable[[], int]
+        self,
+        catalog: PostgresCatalog,
+        settings: PostgresSettings,
+        progress: StreamProgress,
+        clock: Callable[[], int],
+        topics: TopicNames,
     ) -> None:
+        """``topics``: of the captured tables that are known."""
         self._catalog, self._settings, self._progress, self._clock = catalog, settings, progress, clock
+        self._topics = topics
         self._tables: dict[int, TableEvents | None] = {}
         self._transaction: TransactionCounts | None = None
         self._event = 0
@@ -88,11 +96,12 @@ class ChangeStream:
             yield position, topic, event
 
     def _events_of(self, relation: Relation) -> TableEvents | None:
-        """Return the events of a table, or None if it is not captured."""
+        """Return the events of a table, None if it is not captured. Raises ConnectError if its topic is another's."""
         if not self._settings.captures(relation.schema, relation.name):
             return None
         self._catalog.forget_types()
         name = RelationName(relation.schema, relation.name)
+        self._topics.topic(name_for_topic(self._settings, name))
         columns = self._catalog.columns(relation.oid)
         found = TableEvents.of(
             self._catalog.type, self._settings, PostgresTable.of(name, relation.identity, relation.columns, columns)

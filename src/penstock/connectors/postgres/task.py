@@ -17,9 +17,10 @@ from penstock.api.errors import ConnectError
 from penstock.api.origin import ON_ORIGIN_CHANGED, OriginPolicy, origin_changed
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceProgress, SourceTask
+from penstock.api.topic_names import TopicNames
 from penstock.connectors.postgres.catalog import PostgresCatalog
 from penstock.connectors.postgres.connection import connect, driver, unreachable
-from penstock.connectors.postgres.envelope import ChangeEvent
+from penstock.connectors.postgres.envelope import ChangeEvent, name_for_topic
 from penstock.connectors.postgres.monitoring import Heartbeats
 from penstock.connectors.postgres.origin import (
     PROCEED,
@@ -64,6 +65,7 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         self._snapshot: Snapshot | None = None
         self._rows: Iterator[tuple[str, ChangeEvent, bool]] | None = None
         self._stream: ChangeStream | None = None
+        self._topics = TopicNames()
         self._progress: StreamProgress | None = None
         self._kept: list[Given] = []
         self._drained = True
@@ -195,9 +197,16 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
         self._start = StreamPosition(slot.lsn)
 
     def _prepared(self, catalog: PostgresCatalog, replication: Replication) -> NewSlot | None:
-        """Create publication and slot if they are missing; return the slot if it is new."""
+        """Create publication and slot if they are missing; return the slot if it is new.
+
+        Raises ConnectError if two tables have one topic.
+        """
         settings = self._settings
-        ensure_publication(catalog, settings, [name for name, _, _ in captured_tables(catalog, settings)])
+        names = [name for name, _, _ in captured_tables(catalog, settings)]
+        self._topics = TopicNames()
+        for name in names:
+            self._topics.topic(name_for_topic(settings, name))
+        ensure_publication(catalog, settings, names)
         if slot_position(catalog, settings) is not None:
             return None
         return replication.create_slot(settings.slot)
@@ -272,7 +281,7 @@ class PostgresSourceTask(SourceTask, RuntimeHooks):
                 self._close()
                 return None
             self._origin = server.origin
-            self._stream = ChangeStream(catalog, self._settings, self._progress, self.clock)
+            self._stream = ChangeStream(catalog, self._settings, self._progress, self.clock, self._topics)
         return self._replication, self._stream
 
     def _is_another(

@@ -16,7 +16,7 @@ from penstock.api.connector import ExactlyOnceSupport, SourceConnector
 from penstock.api.errors import ConnectError, KafkaError
 from penstock.api.simple_connector import SimpleConnector
 from penstock.api.source import SourceTask
-from penstock.api.topic_names import topic_name
+from penstock.api.topic_names import TopicNames
 from penstock.connectors.singer.messages import Messages, Row
 from penstock.connectors.singer.settings import offset_of, state_of
 from penstock.connectors.singer.tap import Tap
@@ -93,9 +93,10 @@ class TapRuns:
                 tap.kill()
 
 
-def batch_of(rows: list[Row], states: list[Any], prefix: str, partition: dict[str, Any]) -> Batch:
+def batch_of(rows: list[Row], states: list[Any], prefix: str, partition: dict[str, Any], names: TopicNames) -> Batch:
+    """Raises ConnectError if two streams have one topic."""
     now = int(time.time() * 1000)
-    topics = {stream: topic_name(prefix + stream) for stream in {row.stream for row in rows}}
+    topics = {stream: names.topic(prefix + stream) for stream in {row.stream for row in rows}}
     return Batch.of(
         [topics[row.stream] for row in rows],
         [row.value for row in rows],
@@ -160,6 +161,7 @@ class TapTask(SourceTask):
 
     def __init__(self) -> None:
         self._runs: TapRuns | None = None
+        self._names = TopicNames()
 
     def run(self, messages: Messages, settings: TapSettings) -> None:
         self._prefix, self._partition = settings.topic_prefix, settings.partition
@@ -174,7 +176,7 @@ class TapTask(SourceTask):
     def poll(self) -> Batch | None:
         assert self._runs is not None
         rows, states = self._runs.poll()
-        return batch_of(rows, states, self._prefix, self._partition) if rows else None
+        return batch_of(rows, states, self._prefix, self._partition, self._names) if rows else None
 
     def idle(self) -> float:
         return 0.0 if self._runs is None else self._runs.idle()

@@ -79,9 +79,13 @@ def test_include_and_exclude_lists_choose_tables(config: dict[str, str], taken: 
 
 
 def test_tables_of_one_topic_are_refused() -> None:
-    check_names([T, U])
+    check_names([T, U], "p-")
     with pytest.raises(ConnectError, match=r"Tables app.public.t and app.other.t would be sent to the same topic"):
-        check_names([T, U, SourceTable("app", "other", "t")])
+        check_names([T, U, SourceTable("app", "other", "t")], "p-")
+    alike = [SourceTable("app", "public", name) for name in ("order items", "img_x1920_y", "order_x0020_items")]
+    check_names(alike[:2], "p-")
+    with pytest.raises(ConnectError, match=r"order items and app.public.order_x0020_items would be sent to the same"):
+        check_names(alike, "p-")
 
 
 def test_column_mappings_apply_by_table_name() -> None:

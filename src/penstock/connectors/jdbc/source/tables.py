@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.patterns import JavaPattern, PatternError, compile_regex
+from penstock.api.topic_names import topic_name
 from penstock.connectors.jdbc.dialects.base import Dialect, TableName
 
 
@@ -69,11 +70,11 @@ class ColumnMapping:
     columns: tuple[str, ...]
 
 
-def check_names(tables: Iterable[SourceTable]) -> None:
-    """Raise ConnectError if two tables would share a topic, which is named like the table alone."""
+def check_names(tables: Iterable[SourceTable], prefix: str) -> None:
+    """Raise ConnectError if two tables would share a topic, which is named like the table alone, after a prefix."""
     found: dict[str, SourceTable] = {}
     for table in tables:
-        other = found.setdefault(table.name, table)
+        other = found.setdefault(topic_name(prefix + table.name), table)
         if other is not table:
             raise ConnectError(
                 f"Tables {other} and {table} would be sent to the same topic: choose one of them by schema.pattern, "

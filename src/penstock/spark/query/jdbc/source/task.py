@@ -248,7 +248,7 @@ class JdbcSource(SourceTask):
         there = database.tables(settings.catalog, settings.schema, settings.types)
         chosen = [table for table in there if settings.choice.takes(table)]
         try:
-            check_names(chosen)
+            check_names(chosen, settings.prefix)
         except ConnectError as error:
             if not self._sources:
                 raise
