@@ -136,7 +136,7 @@ def test_only_the_source_sees_the_offset_of_its_partition_null(shared: Topic) ->
     assert for_task(offsets, config) == [{"p": 1}]
 
 
-def test_identities_of_origins_are_not_shown_and_are_reset_with_their_offsets(shared: Topic) -> None:
+def test_offsets_of_the_runtime_itself_are_not_shown_and_are_reset_with_the_others(shared: Topic) -> None:
     go = threading.Event()
     go.set()
     offsets, config = offsets_of(shared, lambda config: SlowSource(go)), {"connector.class": "X"}
@@ -148,7 +148,7 @@ def test_identities_of_origins_are_not_shown_and_are_reset_with_their_offsets(sh
     shown = [{"partition": {"f": name}, "offset": {"p": 1}} for name in ("a", "b")]
     assert sorted(offsets.read("c", config), key=str) == shown
     offsets.write("c", config, ((PLACE, {"p": 2}),))
-    assert [each.partition for each in offsets.for_task("c", config)] == [PLACE, {"f": "b"}, other]
+    assert [each.partition for each in offsets.for_task("c", config)] == [PLACE, {"f": "b"}, one, other]
     offsets.write("c", config, None)
     assert for_task(offsets, config) == []
 

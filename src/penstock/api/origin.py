@@ -1,9 +1,10 @@
 """Origins: the things that source offsets are positions in, and the policy for an origin that has changed.
 
 A connector stores the identity of its origin with its offsets, such as the system identifier of a database server, and
-compares it before it uses an offset. The identity is a member of the offset, or has a source partition of its own
-(``origin_partition``), or lies in a header of the offset's record (``IdentifiedDict``), where neither the key nor the
-value of a Java connector's offset changes. Provisional: for connectors that are shipped with the runtime.
+compares it before it uses an offset. The identity is a member of the offset, or lies in a header of the offset's record
+(``IdentifiedDict``), where neither the key nor the value of a Java connector's offset changes. What the runtime itself
+stores among offsets has source partitions of its own (``origin_partition``). Provisional: for connectors that are
+shipped with the runtime.
 """
 
 from __future__ import annotations
@@ -56,23 +57,16 @@ def identity_of(*members: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def origin_partition(kind: str, **place: str | int) -> dict[str, Any]:
-    """Return the source partition under which a connector stores the identity of an origin.
+    """Return a source partition under which the runtime stores something of its own, which REST does not show.
 
-    It is for connectors whose offsets are those of a Java connector, which can read them, too: the identity lies beside
-    them. ``place`` are the members that it has in common with the source partitions of the origin. REST does not show
-    it, and resets it when an offset of such a source partition is altered.
+    ``place``: further members, which tell those of one kind apart.
     """
     return {_KIND: kind, **place}
 
 
 def is_origin(partition: Mapping[str, Any] | None, kind: str | None = None) -> bool:
-    """Return whether a source partition is that of an identity, or of one of this kind."""
+    """Return whether a source partition is one of ``origin_partition``, or one of this kind."""
     return partition is not None and _KIND in partition and kind in (None, partition[_KIND])
-
-
-def is_origin_of(origin: Mapping[str, Any], partition: Mapping[str, Any]) -> bool:
-    """Return whether a source partition is part of the origin."""
-    return all(partition.get(name) == value for name, value in origin.items() if name != _KIND)
 
 
 def define_origin_policy(config: ConfigDef, restart: str, proceed: str, internal: bool = False) -> ConfigDef:

@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.api.connector import Connector, SinkConnector, SourceConnector
 from penstock.api.errors import AlreadyExistsError, ConnectError, KafkaError, NotFoundError
-from penstock.api.origin import is_origin, is_origin_of
+from penstock.api.origin import is_origin
 from penstock.api.query import QueryConnector
 from penstock.core.config.overrides import ADMIN, CONSUMER, PRODUCER
 from penstock.core.model.messages import OffsetChanges, PluginFailed, Refused
@@ -143,18 +143,9 @@ class OffsetsAccess:
             _check_primitive(offset or {})
         whose = f"source connector {config['name']}"
         external = _asked(plugin, whose, lambda: plugin.alter_offsets(config, list(pairs)))
-        known = None if offsets is None else self._with_origins(config, [(p, o) for p, o in pairs if p is not None])
+        known = None if offsets is None else [(p, o) for p, o in pairs if p is not None]
         await_result(lambda done: self._sources.write(config, known, done, deadline))
         return external
-
-    def _with_origins(self, config: Config, pairs: list[Any]) -> list[Any]:
-        """Add the reset of identities: who alters an offset means the origin that is there now."""
-        origins = [each.partition for each in self._of_source(config) if is_origin(each.partition)]
-        return pairs + [
-            (origin, None)
-            for origin in origins
-            if origin is not None and any(is_origin_of(origin, partition) for partition, _ in pairs)
-        ]
 
     def _begin_epochs(self, connector: str) -> None:
         """The offsets of a query are reset by request, and do not just disappear: it may begin again."""
