@@ -101,6 +101,16 @@ def test_an_ambiguous_alias_is_refused() -> None:
         catalog.connector("Jdbc")
 
 
+def test_an_alias_of_a_plugin_and_of_a_native_connector_means_the_plugin() -> None:
+    native = replace(plugin("io.x.JdbcSinkConnector", Kind.SINK), native=True)
+    for name in ("JdbcSinkConnector", "JdbcSink"):
+        assert Catalog([native]).connector(name) == native
+        jar = plugin("io.y.JdbcSinkConnector", Kind.SINK)
+        assert Catalog([native, jar]).connector(name) == jar
+        with pytest.raises(ConnectError, match="More than one connector matches alias"):
+            Catalog([native, jar, plugin("io.z.JdbcSinkConnector", Kind.SINK)]).connector(name)
+
+
 def test_a_version_outside_of_the_range_is_refused() -> None:
     for wanted in (None, "[0.9,2)"):
         assert CATALOG.choose("TextConverter", wanted) == CATALOG.load("TextConverter")

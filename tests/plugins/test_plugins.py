@@ -262,3 +262,10 @@ def test_a_connector_is_validated_by_the_version_that_is_wanted() -> None:
         infos = plugins.validate(given, WorkerRules()).to_json()
         values = {each["value"]["name"]: each["value"]["value"] for each in infos["configs"]}
         assert values["place"] == place
+
+
+def test_the_alias_of_a_connector_from_a_jar_is_not_that_of_a_native_one() -> None:
+    assert Plugins().connector({"connector.class": "JdbcSinkConnector"}).__name__ == "JdbcSinkConnector"
+    jar = type("FromJar", (SinkConnector,), {})
+    found = PluginClass("io.debezium.connector.jdbc.JdbcSinkConnector", (Kind.SINK,), "3.6.1", ConfigDef, jar, "x.jar")
+    assert Plugins(java=[found]).connector({"connector.class": "JdbcSinkConnector"}) is jar

@@ -221,7 +221,8 @@ def _described(found: FoundPlugin) -> PluginClass | None:
     except Exception as error:
         log.error("Plugin %s is left out: its version() raised %r", found.name, error)
         return None
-    return PluginClass(found.name, _kinds(cls), version, _config_def(cls), cls, found.location)
+    native = cls.__module__.startswith("penstock.")
+    return PluginClass(found.name, _kinds(cls), version, _config_def(cls), cls, found.location, native=native)
 
 
 def _kinds(cls: type) -> tuple[Kind, ...]:

@@ -68,6 +68,8 @@ class PluginClass:
     """Full names of the nested classes, for a class that only holds them, such as ``HoistField``."""
     problem: str = ""
     """Sentence that says why the class, which is listed, cannot be used; empty if it can."""
+    native: bool = False
+    """Whether it is shipped with this runtime, and not with Java Connect: its alias gives way to that of a plugin."""
 
     @property
     def simple_name(self) -> str:
@@ -244,16 +246,24 @@ def _connector_kind(found: PluginClass) -> Kind:
 
 
 def _aliases(classes: Iterable[PluginClass]) -> dict[str, str]:
-    """Return the simple names, with and without the kind at their end, that mean only one class."""
-    meanings: dict[str, set[str]] = {}
+    """Return the simple names, with and without the kind at their end, that mean only one class.
+
+    A name that means one class where there are no native ones, as in Java Connect, means the same class here.
+    """
+    meanings: dict[str, dict[str, PluginClass]] = {}
     for each in classes:
         simple = each.simple_name
-        meanings.setdefault(simple, set()).add(each.java_name)
+        meanings.setdefault(simple, {})[each.java_name] = each
         for kind in each.kinds:
             suffix = "Connector" if kind in CONNECTORS else kind.interface
             at = simple.rfind(suffix)
-            meanings.setdefault(simple[:at] if at > 0 else simple, set()).add(each.java_name)
-    return {alias: names.pop() for alias, names in meanings.items() if len(names) == 1}
+            meanings.setdefault(simple[:at] if at > 0 else simple, {})[each.java_name] = each
+    found: dict[str, str] = {}
+    for alias, named in meanings.items():
+        for names in ([*named], [name for name, each in named.items() if not each.native]):
+            if len(names) == 1:
+                found[alias] = names[0]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
