@@ -69,6 +69,16 @@ def test_headers_of_every_reply(serve: Serve) -> None:
     assert httpx.head(url, timeout=900, verify=False).content == b""
 
 
+def test_a_proposal_of_http_2_is_ignored_without_a_warning(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    """Java's ``java.net.http.HttpClient`` proposes it in the requests of a new connection."""
+    proposal = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAEAAEAAAAIAAAABAAMAAABk"}
+    url = serve({"listeners": LOCAL}).advertised_url
+    with httpx.Client(timeout=900, verify=False, headers=proposal) as client:
+        answers = [client.get(f"{url}connectors"), client.post(f"{url}connectors/c/restart"), client.get(url)]
+    assert [(each.status_code, each.http_version) for each in answers] == [(200, "HTTP/1.1")] * 3
+    assert not [each for each in caplog.records if each.name.startswith("uvicorn")]
+
+
 def test_a_change_by_a_page_of_another_origin_is_refused(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}).advertised_url
     answer = httpx.post(

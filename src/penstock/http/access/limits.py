@@ -171,6 +171,10 @@ class BoundedProtocol(H11Protocol):
         super().data_received(data)
         self._watch()
 
+    def _should_upgrade(self) -> bool:
+        """Ignore proposals of other protocols, such as HTTP/2 by ``java.net.http``; uvicorn would warn of each."""
+        return False
+
     def send_400_response(self, msg: str) -> None:
         """Reply with Connect's document to what is not HTTP or has too long a head."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE) or self.transport.is_closing():
