@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Self
 
@@ -20,11 +20,12 @@ _OF_GROUPS = frozenset({11, 12, 13, 14})
 class Proxy:
     """Listens on a port of its own, and connects to ``target``, a port of this machine. Used as a context manager.
 
-    ``delay``, ``cut``, ``reset`` and ``hold_groups`` may be called from any thread.
+    ``delay``, ``cut``, ``reset`` and ``hold_groups`` may be called from any thread. ``altered``: makes
+    what is passed on of what a client or the server has sent at once.
     """
 
-    def __init__(self, target: int) -> None:
-        self._target = target
+    def __init__(self, target: int, altered: Callable[[bytes], bytes] = lambda data: data) -> None:
+        self._target, self._altered = target, altered
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._late, self._late_until, self._cut_until = 0.0, 0.0, 0.0
@@ -117,7 +118,7 @@ class Proxy:
                 self._wait_for_passage()
                 if is_of_group(data):
                     self._groups_pass.wait()
-                sink.sendall(data)
+                sink.sendall(self._altered(data))
         for end, how in ((sink, socket.SHUT_WR), (source, socket.SHUT_RD)):
             if end.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8) != _RESET:
                 with suppress(OSError):

@@ -14,7 +14,7 @@ import pytest
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn, default_text
-from penstock.connectors.jdbc.connection import Connection
+from penstock.connectors.jdbc.connection import CONNECTION, Connection
 from penstock.connectors.jdbc.dialects import DIALECTS, dialect_of
 from penstock.connectors.jdbc.dialects.base import Dialect
 from penstock.connectors.jdbc.dialects.databases import MySql, Oracle, PostgreSql, Sqlite, SqlServer
@@ -268,3 +268,37 @@ def test_only_a_server_is_asked_for_its_id() -> None:
 if __name__ == "__main__":
     for each in DIALECTS:
         (GOLDEN / f"{each.name}.sql").write_text(text_of(each()), "utf-8")
+
+
+TIMESTAMPS = {"id": "INT", "at": "TIMESTAMP"}
+
+
+@pytest.mark.parametrize(
+    ("url", "zone", "columns", "answer", "refused"),
+    [
+        ("jdbc:mysql://db/app", "Europe/Berlin", TIMESTAMPS, "+01:00", True),
+        ("jdbc:mysql://db/app", "Europe/Berlin", TIMESTAMPS, "SYSTEM", True),
+        ("jdbc:mysql://db/app", "+18:00", TIMESTAMPS, "SYSTEM", True),
+        ("jdbc:mysql://db/app", "Europe/Berlin", TIMESTAMPS, "Europe/Berlin", False),
+        ("jdbc:mysql://db/app", "+02:00", TIMESTAMPS, "+02:00", False),
+        ("jdbc:mysql://db/app", "UTC", TIMESTAMPS, "SYSTEM", False),
+        ("jdbc:mysql://db/app", "Europe/Berlin", {"at": "DATETIME"}, "SYSTEM", False),
+        ("jdbc:mysql://db/app", "Europe/Berlin", TIMESTAMPS, None, False),
+        ("jdbc:postgresql://db/app", "Europe/Berlin", {"at": "timestamptz"}, "GMT", True),
+        ("jdbc:postgresql://db/app", "Europe/Berlin", {"at": "timetz"}, "Europe/Berlin", False),
+        ("jdbc:postgresql://db/app", "Europe/Berlin", {"at": "timestamp"}, "GMT", False),
+        ("jdbc:postgresql://db/app", "+02:00", {"at": "timestamptz"}, "<+02>-02", False),
+        ("jdbc:sqlite:/db", "Europe/Berlin", TIMESTAMPS, "", False),
+        ("jdbc:sqlserver://db", "Europe/Berlin", TIMESTAMPS, "", False),
+    ],
+)
+def test_a_zone_that_the_server_does_not_know_is_a_problem_of_columns_with_instants(
+    url: str, zone: str, columns: dict[str, str], answer: str | None, refused: bool
+) -> None:
+    config = {"connection.url": url, "db.timezone": zone}
+    connection = Connection.of(config, CONNECTION.parse(config))
+    problem = connection.zone_problem(columns, lambda sql: answer)
+    assert (problem is not None) == refused
+    if problem is not None:
+        assert problem.startswith("Column at has instants (")
+        assert f"db.timezone={connection.zone}: " in problem

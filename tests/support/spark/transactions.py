@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.connectors.jdbc.connection import Connection
+from penstock.connectors.jdbc.dialects.base import SessionStatement
 from penstock.connectors.jdbc.sink_definition import JDBC_SINK_CONFIG
 from penstock.connectors.jdbc.source.offsets import TablePosition
 from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
@@ -18,7 +19,7 @@ from penstock.connectors.jdbc.source.types import SourceColumn, fields_of
 from penstock.connectors.jdbc.source.windows import Select
 from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
 from penstock.spark.query.jdbc.drivers import INSTALLABLE, install
-from penstock.spark.query.jdbc.java import JdbcJava, our_jar, verdicts
+from penstock.spark.query.jdbc.java import JdbcJava, our_jar, required, verdicts
 from penstock.spark.query.jdbc.source.database import Database
 from penstock.spark.query.jdbc.source.records import ReadShape
 from penstock.spark.query.jdbc.source.source import ReadSource
@@ -49,10 +50,19 @@ def load(jvm: Any) -> Any:
 
 class Bench:
     """One database, and what a session would do with it; ``settings`` are those of a connector. ``driver``: its class,
-    by default the dialect's.
+    by default the dialect's. ``opening``: statements that each session needs.
     """
 
-    def __init__(self, jvm: Any, entry: Any, url: str, safe: Safe, driver: str | None = None, **settings: str) -> None:
+    def __init__(
+        self,
+        jvm: Any,
+        entry: Any,
+        url: str,
+        safe: Safe,
+        driver: str | None = None,
+        opening: Sequence[SessionStatement] = (),
+        **settings: str,
+    ) -> None:
         self.jvm, self.entry = jvm, entry
         config = {"connection.url": url, "connection.attempts": "1", **settings}
         connection = Connection.of(config, JDBC_SINK_CONFIG.parse(config))
@@ -60,7 +70,7 @@ class Bench:
         kept = safe.keep(texts([url]))
         place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
         driver = self.dialect.driver if driver is None else driver
-        statements = self.list([]), self.list(connection.attempted)
+        statements = self.list(required(opening)), self.list(connection.attempted)
         self.connections = entry.connections(*place, driver, connection.attempts, connection.backoff, *statements)
         self.database = entry.database(self.connections)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -144,6 +144,23 @@ class Connection:
             values["connection.backoff.ms"],
             dialect,
             zone(values["db.timezone"].strip(), "db.timezone"),
+        )
+
+    def zone_problem(self, columns: Mapping[str, str], ask: Callable[[str], str | None]) -> str | None:
+        """Return why values of columns, by name with their types, would be off, since the server lacks the zone.
+
+        ``ask`` returns the first value of a query's answer, or None where the server does not understand the query.
+        """
+        driver = self.driver
+        if driver is None or not driver.session_zone or not (expected := driver.zone_in_session(self.zone)):
+            return None
+        found = [name for name, type in columns.items() if type.casefold() in driver.instants]
+        if not found or (answer := ask(driver.session_zone)) is None or answer.casefold() == expected.casefold():
+            return None
+        return (
+            f"Column {found[0]} has instants ({columns[found[0]]}), and the server does not know the time zone "
+            f"db.timezone={self.zone}: {driver.load_zones}, or set db.timezone to UTC or an offset that it knows, such "
+            "as +02:00"
         )
 
     def with_defaults(self, properties: Mapping[str, str]) -> Self:

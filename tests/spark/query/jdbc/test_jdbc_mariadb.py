@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 
+from faults.proxy import Proxy
 from support.kafka.client import Kafka
 from support.mariadb import MariaDb
 from support.spark.host import Hosted
@@ -195,3 +197,88 @@ def test_a_text_that_is_too_long_is_refused_though_the_server_would_cut_it(
         assert [json.loads(value or b"")["payload"]["name"] for value in kafka.values(letters)] == ["abcd"]
     finally:
         mariadb.execute("SET GLOBAL sql_mode = DEFAULT")
+
+
+def refusing(data: bytes) -> bytes:
+    """As a server that does not know this mode would understand the statement."""
+    return data.replace(b"'STRICT_ALL_TABLES'", b"'STRICT_ALL_TABLEZ'")
+
+
+def test_a_server_that_refuses_the_strict_mode_is_named_at_once_unless_it_is_strict_anyway(
+    spark: Hosted, kafka: Kafka, mariadb: MariaDb
+) -> None:
+    attempts = {"connection.attempts": "5", "connection.backoff.ms": "100000000"}
+    table = {"table.name.format": "strict"}
+    try:
+        with Proxy(mariadb.port, refusing) as proxy:
+            url = mariadb.url.replace(f":{mariadb.port}/", f":{proxy.port}/")
+            with JdbcSink(spark, kafka, url, **table, **attempts) as one:
+                one.add([ID, NAME], {"id": 1, "name": "n1"})
+                one.start()
+                one.written(1)
+            mariadb.execute("SET GLOBAL sql_mode = ''")
+            with JdbcSink(spark, kafka, url, **table, **attempts) as one:
+                one.add([ID, NAME], {"id": 2, "name": "n2"})
+                one.start()
+                trace = one.failure()
+    finally:
+        mariadb.execute("SET GLOBAL sql_mode = DEFAULT")
+    first = trace.splitlines()[0]
+    assert "The server does not let the sink's session have sql_mode STRICT_ALL_TABLES" in first
+    assert "set it on the server" in first
+    assert "STRICT_ALL_TABLEZ" in first
+    assert mariadb.rows("SELECT id FROM strict") == [["1"]]
+
+
+BERLIN, VIENNA = {"db.timezone": "Europe/Berlin"}, {"db.timezone": "Europe/Vienna"}
+"""The server does not know the first."""
+SUMMER = 1_782_900_000_000
+AT = field("at", "int64") | {"name": "org.apache.kafka.connect.data.Timestamp", "version": 1}
+
+
+def test_a_region_that_the_server_does_not_know_is_refused_for_columns_with_instants(
+    spark: Hosted, kafka: Kafka, mariadb: MariaDb
+) -> None:
+    """A DATETIME is converted by the connector, a TIMESTAMP by the server."""
+    mariadb.execute("CREATE TABLE instants (id INT, at TIMESTAMP(3) NULL); CREATE TABLE days (id INT, at DATETIME(3))")
+    row = {"id": 1, "at": SUMMER}
+    read = {"mode": "bulk", "poll.interval.ms": "1000000", **BERLIN}
+    with JdbcSink(spark, kafka, mariadb.url, **{"table.name.format": "days"}, **BERLIN) as one:
+        one.add([ID, AT], row)
+        one.start()
+        one.written(1)
+    assert mariadb.rows("SELECT at FROM days") == [["2026-07-01 12:00:00.000"]]
+    with JdbcSource(spark, kafka, mariadb.url, **{"table.whitelist": "days"}, **read) as source:
+        source.start()
+        assert source.wait("days", 1) == [row]
+    with JdbcSink(spark, kafka, mariadb.url, **{"table.name.format": "instants"}, **BERLIN) as one:
+        one.add([ID, AT], row)
+        one.start()
+        written = one.failure()
+    with JdbcSource(spark, kafka, mariadb.url, **{"table.whitelist": "instants"}, **read) as source:
+        source.start()
+        found = source.failure()
+    for trace in (written, found):
+        first = trace.splitlines()[0]
+        assert "Column at has instants (TIMESTAMP), and the server does not know the time zone" in first
+        assert "db.timezone=Europe/Berlin: load its time zone tables (mariadb-tzinfo-to-sql" in first
+    assert mariadb.rows("SELECT COUNT(*) FROM instants") == [["0"]]
+
+
+def test_a_region_that_the_server_knows_keeps_instants(spark: Hosted, kafka: Kafka, mariadb: MariaDb) -> None:
+    zone = VIENNA["db.timezone"]
+    command = ["mariadb-tzinfo-to-sql", f"/usr/share/zoneinfo/{zone}", zone]
+    mariadb.execute(subprocess.run(command, capture_output=True, text=True, check=True).stdout, database="mysql")
+    mariadb.execute("CREATE TABLE known (id INT, at TIMESTAMP(3) NULL)")
+    rows = [{"id": 1, "at": SUMMER}, {"id": 2, "at": SUMMER + 180 * 86_400_000}]
+    with JdbcSink(spark, kafka, mariadb.url, **{"table.name.format": "known"}, **VIENNA) as one:
+        one.add([ID, AT], *rows)
+        one.start()
+        one.written(2)
+    assert mariadb.rows("SELECT id, ROUND(UNIX_TIMESTAMP(at) * 1000) FROM known ORDER BY id") == [
+        [str(row["id"]), str(row["at"])] for row in rows
+    ]
+    read = {"mode": "bulk", "poll.interval.ms": "1000000", "table.whitelist": "known"}
+    with JdbcSource(spark, kafka, mariadb.url, **read, **VIENNA) as source:
+        source.start()
+        assert sorted(source.wait("known", 2), key=lambda row: row["id"]) == rows

@@ -38,6 +38,17 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionStatement:
+    """A statement that a session needs. If the server refuses it, and the query ``fulfilled`` does not return 1, the
+    task fails with the sentence ``refused`` and the server's message.
+    """
+
+    sql: str
+    fulfilled: str
+    refused: str
+
+
+@dataclass(frozen=True, slots=True)
 class TableName:
     """A table, by the parts of its name: table, schema.table or catalog.schema.table."""
 
@@ -75,8 +86,14 @@ class Dialect:
     """SQL of the values of ``NOT_FINITE`` that columns of floating-point numbers can hold."""
     opening: ClassVar[tuple[str, ...]] = ()
     """Statements for each new session, of which one that fails is left out: other servers speak the protocol, too."""
-    sink_opening: ClassVar[tuple[str, ...]] = ()
+    sink_opening: ClassVar[tuple[SessionStatement, ...]] = ()
     """Statements for each new session of a sink."""
+    session_zone: ClassVar[str] = ""
+    """A query for the zone of a session; empty if no statement sets it, see ``in_zone``."""
+    instants: ClassVar[frozenset[str]] = frozenset()
+    """The types, as the driver names them in lower case, whose values depend on the zone of the session."""
+    load_zones: ClassVar[str] = ""
+    """What to do on a server that does not know a region."""
     folds_case: ClassVar[bool] = False
     """Whether columns whose names differ only in case, in quotes too, are one."""
     single_writer: ClassVar[bool] = False
@@ -116,9 +133,14 @@ class Dialect:
     def in_zone(cls, zone: str) -> tuple[str, ...]:
         """The statements by which a session has a zone (a name of Java's) for times that have none of their own.
 
-        Otherwise it has that of the server or of Spark's JVM. Databases may lack regions.
+        Otherwise it has that of the server or of Spark's JVM. Databases may lack regions, see ``zone_in_session``.
         """
         return ()
+
+    @classmethod
+    def zone_in_session(cls, zone: str) -> str:
+        """Return the answer to ``session_zone`` of a server that knows the zone; empty if every server knows it."""
+        return ""
 
     # -- names
 

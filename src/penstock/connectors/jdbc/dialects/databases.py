@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Sequence
 from typing import ClassVar
 
 from penstock.connectors.jdbc import sql_errors
-from penstock.connectors.jdbc.columns import ColumnKind, SinkColumn
-from penstock.connectors.jdbc.dialects.base import NOT_FINITE, Dialect, Statement, TableName, merged
+from penstock.connectors.jdbc.columns import ColumnKind, SinkColumn, tzinfo_of
+from penstock.connectors.jdbc.dialects.base import NOT_FINITE, Dialect, SessionStatement, Statement, TableName, merged
 
 _WHOLE = frozenset({"int2", "int4", "int8", "numeric"})
 _CAST = frozenset({"json", "jsonb", "uuid"})
@@ -93,11 +94,19 @@ class PostgreSql(Dialect):
         ColumnKind.TIMESTAMP: "TIMESTAMP",
     }
 
+    session_zone = "SELECT current_setting('TimeZone')"
+    instants = frozenset({"timestamptz", "timetz"})
+    load_zones = "bring the server's time zone data up to date"
+
     @classmethod
     def in_zone(cls, zone: str) -> tuple[str, ...]:
         offset = _offset(zone)
         found = f"'{zone}'" if offset is None else f"INTERVAL '{offset}' HOUR TO MINUTE"
         return (f"SET TIME ZONE {found}",)
+
+    @classmethod
+    def zone_in_session(cls, zone: str) -> str:
+        return zone if _offset(zone) is None else ""
 
     def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         insert = self.insert(table, [*keys, *others])
@@ -122,6 +131,8 @@ class Sqlite(PostgreSql):
     errors = sql_errors.SQLITE
     origin = ""
     opening = ()
+    session_zone = load_zones = ""
+    instants = frozenset()
     insert_properties = {}
     read_properties = {}
     copied = {}
@@ -180,7 +191,17 @@ class MySql(Dialect):
     folds_case = True
     quotes = ("`", "`")
     # Otherwise a server whose sql_mode is not strict cuts values to what fits into their columns.
-    sink_opening = ("SET SESSION sql_mode = CONCAT_WS(',', NULLIF(@@SESSION.sql_mode, ''), 'STRICT_ALL_TABLES')",)
+    sink_opening = (
+        SessionStatement(
+            "SET SESSION sql_mode = CONCAT_WS(',', NULLIF(@@SESSION.sql_mode, ''), 'STRICT_ALL_TABLES')",
+            "SELECT @@SESSION.sql_mode LIKE '%STRICT_%_TABLES%'",
+            "The server does not let the sink's session have sql_mode STRICT_ALL_TABLES, without which it could cut "
+            "values to what fits into their columns: set it on the server, as sql_mode of all its sessions",
+        ),
+    )
+    session_zone = "SELECT @@SESSION.time_zone"
+    instants = frozenset({"timestamp"})
+    load_zones = "load its time zone tables (mariadb-tzinfo-to-sql, mysql_tzinfo_to_sql)"
     read_properties = {"useServerPrepStmts": "true"}  # otherwise FLOAT comes as text of six digits
     errors = sql_errors.MYSQL
     no_table_codes = frozenset({1146})
@@ -205,7 +226,15 @@ class MySql(Dialect):
 
     @classmethod
     def in_zone(cls, zone: str) -> tuple[str, ...]:
-        return (f"SET time_zone = '{_offset(zone) or zone}'",)
+        """With a server that does not know the region, ``NOW()`` at least is right, by the offset that it has now."""
+        if (offset := _offset(zone)) is not None:
+            return (f"SET time_zone = '{offset}'",)
+        now = dt.datetime.now(tzinfo_of(zone)).strftime("%z")
+        return (f"SET time_zone = '{now[:3]}:{now[3:5]}'", f"SET time_zone = '{zone}'")
+
+    @classmethod
+    def zone_in_session(cls, zone: str) -> str:
+        return "" if zone == "UTC" else _offset(zone) or zone
 
     def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         insert = self.insert(table, [*keys, *others])

@@ -17,6 +17,7 @@ from py4j.protocol import Py4JJavaError
 import penstock.connectors.jdbc
 from penstock.api.errors import ConnectError
 from penstock.connectors.jdbc.connection import Connection
+from penstock.connectors.jdbc.dialects.base import SessionStatement
 from penstock.connectors.jdbc.sql_errors import ErrorTable, SqlFailure
 from penstock.embedded.home import EmbeddedError
 from penstock.hosts.jvm.build import jar_of
@@ -41,7 +42,7 @@ class JdbcJava:
         drivers: str,
         plugin_path: Sequence[str],
         safe: Safe,
-        opening: Sequence[str] = (),
+        opening: Sequence[SessionStatement] = (),
     ) -> None:
         """``drivers``: the worker's setting ``penstock.jdbc.drivers``; ``opening``: statements for each new session."""
         self._session, self._connection = session, connection
@@ -58,7 +59,7 @@ class JdbcJava:
         kept = safe.keep(texts(settings))
         place = kept.host, kept.port, kept.fingerprint, kept.key.hex()
         driver = "" if connection.driver is None else connection.driver.driver
-        statements = self.list(opening), self.list(connection.attempted)
+        statements = self.list(required(opening)), self.list(connection.attempted)
         self.connections = self.entry.connections(*place, driver, connection.attempts, connection.backoff, *statements)
 
     def list(self, values: Sequence[Any]) -> Any:
@@ -120,6 +121,11 @@ def verdicts(entry: Any, errors: ErrorTable, made: Callable[[Sequence[Any]], Any
         errors.classes,
         made(sorted(errors.row_routines)),
     )
+
+
+def required(opening: Sequence[SessionStatement]) -> list[str]:
+    """Return statements that each session needs as Java's ``Connections`` takes them."""
+    return [text for each in opening for text in (each.sql, each.fulfilled, each.refused)]
 
 
 def lacks_driver(error_text: str, connection: Connection) -> ConnectError | None:

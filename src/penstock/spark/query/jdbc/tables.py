@@ -61,9 +61,24 @@ class SinkTables:
                     self._lacking.add(shape)
                 else:
                     self._add(database, name, missing)
+            self._check_zone(database, name, shape)
         self._types.pop(name, None)
         self._ready.add(shape)
         return None
+
+    def _check_zone(self, database: Any, name: TableName, shape: RowShape) -> None:
+        """Raise ConnectError if the server would take times of the shape's columns for others."""
+
+        def ask(sql: str) -> str | None:
+            try:
+                return next(iter(database.values(sql, self._java.list([]))), None)
+            except JavaError:
+                return None
+
+        types = self._columns[name]
+        written = {each.name: types[each.name] for each in shape.in_table(types).columns if each.name in types}
+        if (problem := self._settings.connection.zone_problem(written, ask)) is not None:
+            raise ConnectError(f"Table {name}: {problem}")
 
     def known(self, shape: RowShape) -> RowShape:
         """Return the shape with the columns of its table, which is prepared."""

@@ -65,6 +65,14 @@ class Database:
     def texts(self, sql: str) -> list[str]:
         return self._ask("texts", sql)
 
+    def answer(self, sql: str) -> str | None:
+        """Return the first value of a query's answer; None if the server refuses the query. Raises DatabaseError."""
+        try:
+            return next(iter(self.texts(sql)), None)
+        except (ConnectError, NoTableError) as error:
+            log.debug("The database does not answer %s: %s", sql, error)
+            return None
+
     def origin(self) -> str | None:
         """Return the server's id; None if it has none or does not tell it. Raises DatabaseError."""
         if not self._connection.dialect.origin:

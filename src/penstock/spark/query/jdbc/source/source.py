@@ -99,6 +99,7 @@ class ReadSource:
         self.failures = 0
         """How often in a row it could not be read."""
         self._told: list[str] = []
+        self._knows_zone = False
         self._horizon = Horizon(database) if settings.horizon else None
 
     @property
@@ -116,6 +117,7 @@ class ReadSource:
         settings, dialect = self._settings, self._dialect
         text = settings.query or f"SELECT * FROM {self._sql_name()}"
         columns = self._database.columns(text)
+        self._check_zone(columns)
         fields = fields_of(
             columns, dialect, settings.numbers, settings.granularity, settings.arrays, settings.durations
         )
@@ -148,6 +150,16 @@ class ReadSource:
         labels = tuple(column.label for column in columns)
         at = 0 if number is None else _index(columns, number)
         return Statements(tuple(selects), labels, shape, at, tuple(positions))
+
+    def _check_zone(self, columns: Sequence[SourceColumn]) -> None:
+        """Raise ConnectError if the server would send the times of instants in another zone than db.timezone."""
+        if self._knows_zone:
+            return
+        types = {column.label: column.type_name for column in columns}
+        if (problem := self._settings.connection.zone_problem(types, self._database.answer)) is not None:
+            what = "The query" if self._table is None else f"Table {self._table}"
+            raise ConnectError(f"{what}: {problem}")
+        self._knows_zone = True
 
     def _selects(self, window: Window, column: SourceColumn | None) -> Sequence[Any] | None:
         """Return the ranges, or None if there are no rows. ``column``: the one by which they are split."""

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.sql.Connection;
 import java.sql.Driver;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
@@ -25,7 +26,9 @@ public final class Connections implements Serializable {
     private final List<String> attempted;
     private transient volatile List<String> settings;
 
-    /** {@code required} and {@code attempted}: statements for each new session; of the latter one that fails is left out. */
+    /** {@code required}: statements that each new session needs, each followed by a query that returns 1 if the session
+        needs it not, and by a sentence for a server that refuses it. {@code attempted}: statements for each new session
+        of which one that fails is left out. */
     Connections(
             Reference reference,
             String driver,
@@ -61,7 +64,7 @@ public final class Connections implements Serializable {
                     throw error;
                 }
             } catch (SQLException error) {
-                if (attempt >= attempts) throw error;
+                if (attempt >= attempts || error instanceof SessionRefusedException) throw error;
                 pause();
             }
         }
@@ -76,7 +79,38 @@ public final class Connections implements Serializable {
                 if (!session.connection.getAutoCommit()) session.connection.rollback();
             }
         }
-        for (String sql : required) execute(session, sql);
+        for (int i = 0; i < required.size(); i += 3) {
+            try {
+                execute(session, required.get(i));
+            } catch (SQLException error) {
+                if (isLost(error)) throw error;
+                if (!session.connection.getAutoCommit()) session.connection.rollback();
+                if (!isFulfilled(session, required.get(i + 1))) throw new SessionRefusedException(required.get(i + 2), error);
+            }
+        }
+    }
+
+    private static boolean isLost(SQLException error) {
+        return error.getSQLState() != null && error.getSQLState().startsWith("08");
+    }
+
+    private static boolean isFulfilled(Session session, String query) throws SQLException {
+        try (Statement statement = session.connection.createStatement();
+                ResultSet rows = session.runs(statement).executeQuery(query)) {
+            return rows.next() && rows.getInt(1) == 1;
+        } catch (SQLException error) {
+            if (isLost(error)) throw error;
+            return false;
+        }
+    }
+
+    /** A server that refuses what each session needs: another attempt would be refused, too. */
+    private static final class SessionRefusedException extends SQLException {
+        private static final long serialVersionUID = 1;
+
+        SessionRefusedException(String sentence, SQLException error) {
+            super(sentence + " (" + error.getMessage() + ")", error.getSQLState(), error.getErrorCode(), error);
+        }
     }
 
     private static void execute(Session session, String sql) throws SQLException {
