@@ -141,6 +141,19 @@ def test_the_trace_of_a_failure_is_javas(conducted: Conducted) -> None:
     assert any(line.startswith("\tat penstock.tests.ConductSourceTask.poll(ConductSourceTask.java:") for line in rest)
 
 
+def test_a_databases_error_keeps_its_sqlstate_and_the_errors_behind_it(conducted: Conducted) -> None:
+    """Java prints neither of them."""
+    trace = conducted({"at.poll@1": "throw penstock.tests.RefusedRowException batch refused"}).failure()
+    lines = trace.splitlines()
+    assert lines[0] == "penstock.tests.RefusedRowException: batch refused"
+    assert "Caused by: java.lang.IllegalStateException: the cause of it" in lines
+    assert "\tSQLSTATE 40000, error code 0 of penstock.tests.RefusedRowException" in lines
+    name = "penstock.tests.RefusedRowException$ForeignKeyException"
+    assert f"Next exception: {name}: no such customer" in lines
+    assert f"\tSQLSTATE 23503, error code 1452 of {name}" in lines
+    assert any(line.startswith("\tat penstock.tests.RefusedRowException.<init>(") for line in lines)
+
+
 def test_lines_that_a_plugin_logs_are_lines_of_this_log(conducted: Conducted, caplog: pytest.LogCaptureFixture) -> None:
     config = {
         "transforms": "cast",

@@ -2,6 +2,7 @@ package penstock.host;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,8 +29,35 @@ public final class Failures {
         } catch (Throwable broken) {
             trace.append(error.getClass().getName());
         }
+        appendSqlErrors(error, trace);
         document.put("trace", trace.toString());
         return document;
+    }
+
+    /** Appends what Java does not print of a database's errors: SQLSTATE, vendor code, and the errors of a batch. */
+    private static void appendSqlErrors(Throwable error, StringWriter trace) {
+        PrintWriter lines = new PrintWriter(trace, true);
+        Throwable at = error;
+        for (int i = 0; at != null && i < MAX_CAUSES; i++, at = causeOf(at)) {
+            if (!(at instanceof SQLException found)) continue;
+            try {
+                appendState(found, lines);
+                SQLException next = found.getNextException();
+                for (int k = 0; next != null && k < MAX_CAUSES; k++, next = next.getNextException()) {
+                    if (next == found.getCause()) continue;
+                    lines.print("Next exception: ");
+                    next.printStackTrace(lines);
+                    appendState(next, lines);
+                }
+            } catch (Throwable broken) {
+                // An exception of a plugin may raise others.
+            }
+        }
+    }
+
+    private static void appendState(SQLException error, PrintWriter lines) {
+        if (error.getSQLState() == null && error.getErrorCode() == 0) return;
+        lines.println("\tSQLSTATE " + error.getSQLState() + ", error code " + error.getErrorCode() + " of " + error.getClass().getName());
     }
 
     private static Throwable causeOf(Throwable error) {
