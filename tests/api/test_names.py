@@ -12,6 +12,8 @@ from penstock import api
 
 # The runtime's own business in modules that authors import.
 _OF_THE_RUNTIME = {
+    "cause_of",
+    "details_of",
     "Column",
     "ConfigKeyInfo",
     "Late",

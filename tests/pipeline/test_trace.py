@@ -87,3 +87,26 @@ def test_an_error_that_can_not_say_its_message_is_shown_all_the_same(said: Any) 
             return said(self)
 
     assert "Wordless: (no message: its __str__ has raised " in trace(Wordless()).splitlines()[0]
+
+
+class DuplicateError(Exception):
+    """As the error of a driver that only a plugin has."""
+
+    sqlstate = "23505"
+
+
+def test_the_sqlstate_of_a_databases_error_is_shown() -> None:
+    lines = trace(raised(ConnectError("not written"), raised(DuplicateError("there already")))).splitlines()
+    assert lines[1].endswith("DuplicateError: there already")
+    assert "\tSQLSTATE 23505" in lines
+
+
+def test_the_errors_of_a_group_are_its_causes() -> None:
+    first, second = raised(ValueError("one")), raised(DuplicateError("two"), KeyError("three"))
+    group = ExceptionGroup("unhandled errors in a TaskGroup", [first, second])  # type: ignore[list-item]
+    text = trace(raised(ConnectError("over"), raised(group)))
+    lines = text.splitlines()
+    assert "Caused by: ValueError: one" in lines[:3]
+    assert any(line.endswith("DuplicateError: two") for line in lines)
+    assert "\tSQLSTATE 23505" in lines
+    assert any("DuplicateError: two the cause: builtins.KeyError: 'three'" in line for line in lines)

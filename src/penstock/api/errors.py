@@ -12,6 +12,8 @@ from typing import ClassVar
 from penstock.java.text import java_text
 
 _UNSET = object()
+MAX_GROUP = 20
+"""Errors of a group that a trace names."""
 
 
 class KafkaError(Exception):
@@ -99,3 +101,43 @@ class ConfigError(KafkaError):
         else:
             problem = "" if message is None else f": {message}"
             super().__init__(f"Invalid value {java_text(value)} for configuration {name}{problem}")
+
+
+def cause_of(error: BaseException) -> BaseException | None:
+    """Return the cause of an error: the first error of a group, the one after ``from``, or the one that was handled."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.exceptions[0]
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def details_of(error: BaseException) -> list[str]:
+    """Return lines on what neither the message of an error nor ``cause_of`` tells.
+
+    They are the SQLSTATE of a database's error (``sqlstate`` of psycopg 3 and asyncpg, ``pgcode`` of psycopg2) and the
+    other errors of a group with their causes.
+    """
+    lines = []
+    try:
+        states = [getattr(error, name, None) for name in ("sqlstate", "pgcode")]
+    except Exception:  # a property of a plugin's class
+        states = []
+    if state := next((each for each in states if isinstance(each, str) and each), None):
+        lines.append(f"SQLSTATE {state}")
+    if isinstance(error, BaseExceptionGroup):
+        for other in error.exceptions[1:MAX_GROUP]:
+            lines.append(f"and {_said(other)}")
+            lines += details_of(other)
+            if (cause := cause_of(other)) is not None and cause is not error:
+                lines.append(f"of {_said(other)} the cause: {_said(cause)}")
+        if len(error.exceptions) > MAX_GROUP:
+            lines.append(f"and {len(error.exceptions) - MAX_GROUP} more")
+    return lines
+
+
+def _said(error: BaseException) -> str:
+    name = getattr(error, "java_name", None) or f"{type(error).__module__}.{type(error).__qualname__}"
+    try:
+        message = str(error)
+    except Exception as failure:
+        message = f"(no message: its __str__ has raised {type(failure).__name__})"
+    return f"{name}: {message}" if message else name

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import traceback
 
+from penstock.api.errors import cause_of, details_of
 from penstock.java.text import java_class_name
 
 _FRAMES = 60
@@ -23,7 +24,7 @@ def trace(error: BaseException) -> str:
         return _with_java(chain[:java], chain[java])
     lines = [("Caused by: " if i else "") + headline(e) for i, e in enumerate(chain)]
     for e in chain:
-        lines += [f"\t{note}" for note in getattr(e, "__notes__", ())]
+        lines += _notes(e)
     frames = [line for e in reversed(chain) for line in _frames(e)]
     lines += list(dict.fromkeys(frames))[:_FRAMES]
     return "\n".join(lines) + "\n"
@@ -33,7 +34,7 @@ def _with_java(chain: list[BaseException], error: BaseException) -> str:
     """Return the text of what was raised here, then the error of a Java plugin as Java prints it."""
     lines = []
     for i, e in enumerate(chain):
-        lines += [("Caused by: " if i else "") + headline(e), *(f"\t{note}" for note in getattr(e, "__notes__", ()))]
+        lines += [("Caused by: " if i else "") + headline(e), *_notes(e)]
         lines += _frames(e)[:_FRAMES]
     trace: str = error.java_trace  # type: ignore[attr-defined]
     return "\n".join(lines) + ("\nCaused by: " if lines else "") + trace.replace("\r\n", "\n").rstrip("\n") + "\n"
@@ -78,7 +79,7 @@ def causes(error: BaseException) -> list[BaseException]:
         if chain and chain[-1].__cause__ is not current and headline(chain[-1]) == headline(current):
             chain.pop()
         chain.append(current)
-        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+        current = cause_of(current)
     return chain
 
 
@@ -86,6 +87,10 @@ def stack(thread: int) -> str:
     """Return where the thread of this number is now, innermost first."""
     frame = sys._current_frames().get(thread)
     return "" if frame is None else "\n".join(_lines(traceback.extract_stack(frame))[:_FRAMES]) + "\n"
+
+
+def _notes(error: BaseException) -> list[str]:
+    return [f"\t{note}" for note in (*getattr(error, "__notes__", ()), *details_of(error))]
 
 
 def _frames(error: BaseException) -> list[str]:

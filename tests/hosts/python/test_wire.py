@@ -17,7 +17,7 @@ from penstock.api.errors import ConfigError, ConnectError, DataError
 from penstock.api.origin import IdentifiedDict, identity_of
 from penstock.api.schema import DATE, INT64, STRING, SchemaType, decimal, struct
 from penstock.hosts.python.wire import ForeignValueError, described, read, rebuilt, whole, write
-from penstock.pipeline.trace import headline
+from penstock.pipeline.trace import headline, trace
 
 
 def test_batches_come_as_they_are() -> None:
@@ -122,9 +122,20 @@ def test_system_exit_of_a_plugin_becomes_an_error(error: BaseException, says: st
     assert (type(again), str(again)) == (ConnectError, says)
 
 
-def test_a_group_of_errors_is_an_error() -> None:
-    again = rebuilt(read(write(described(ExceptionGroup("several", [ValueError("x")])))))
-    assert headline(again).endswith("ExceptionGroup: several (1 sub-exception)")
+def test_a_group_of_errors_is_an_error_with_the_first_as_its_cause() -> None:
+    group = ExceptionGroup("several", [ValueError("x"), OddError(1, 2)])
+    again = rebuilt(read(write(described(group))))
+    assert headline(again).endswith("ExceptionGroup: several (2 sub-exceptions)")
+    assert headline(again.__cause__ or again) == "ValueError: x"
+    assert any(note.endswith(": 1 and 2") for note in again.__notes__)
+    assert "Caused by: ValueError: x" in trace(again)
+
+
+def test_the_sqlstate_of_a_databases_error_comes_with_it() -> None:
+    class DriverError(Exception):
+        pgcode = "23505"
+
+    assert "\tSQLSTATE 23505" in trace(rebuilt(read(write(described(DriverError("there already"))))))
 
 
 def test_an_error_that_can_not_say_its_message_comes_all_the_same() -> None:

@@ -21,7 +21,7 @@ from typing import Any
 from penstock.api import errors
 from penstock.api.batch import COLUMNS, Batch, SinkOrigin, SourceOrigin
 from penstock.api.columns import Late, Table
-from penstock.api.errors import ConnectError, DataError, KafkaError
+from penstock.api.errors import ConnectError, DataError, KafkaError, cause_of, details_of
 
 _PLAIN = {
     "builtins": {"bytearray", "complex", "frozenset", "set", "range"},
@@ -151,7 +151,7 @@ def described(error: BaseException) -> dict[str, Any]:
     current: BaseException | None = error
     while current is not None and len(chain) < 20:
         chain.append(_one(current))
-        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+        current = cause_of(current)
     return {"chain": chain}
 
 
@@ -168,7 +168,7 @@ def _one(error: BaseException) -> dict[str, Any]:
         "classes": [(cls.__module__, cls.__qualname__) for cls in type(error).__mro__ if cls is not object],
         "java": getattr(error, "java_name", None),
         "args": args,
-        "notes": [*map(str, getattr(error, "__notes__", ())), *at[:_FRAMES]],
+        "notes": [*map(str, getattr(error, "__notes__", ())), *details_of(error), *at[:_FRAMES]],
     }
 
 
