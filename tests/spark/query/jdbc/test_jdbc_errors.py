@@ -231,6 +231,55 @@ def test_a_query_that_is_no_sql_fails_at_once_with_the_databases_message(
     assert "\tat org.postgresql." in trace
 
 
+def test_a_source_without_permission_fails_at_once_with_the_drivers_frames(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    postgres.execute("CREATE TABLE hidden (id INT); CREATE ROLE guest LOGIN;")
+    url = postgres.url.partition("?")[0] + "?user=guest"
+    with JdbcSource(spark, kafka, url, mode="bulk", query="SELECT * FROM hidden") as one:
+        one.start()
+        trace = one.failure()
+    assert "ERROR: permission denied for table hidden" in trace.splitlines()[0]
+    assert "SQLSTATE 42501" in trace.splitlines()[0]
+    assert "Caused by: org.postgresql.util.PSQLException: ERROR: permission denied for table hidden" in trace
+    assert "\tat org.postgresql." in trace
+
+
+def test_the_error_that_was_retried_is_the_cause_when_a_task_gives_up(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    postgres.execute(
+        "CREATE TABLE held (id INT, name TEXT); CREATE ROLE hasty LOGIN; ALTER ROLE hasty SET lock_timeout = '50ms';"
+        "GRANT ALL ON held TO hasty;"
+    )
+    url = postgres.url.partition("?")[0] + "?user=hasty"
+    holder = postgres.session()
+    try:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        holder.stdin.write("BEGIN; LOCK TABLE held; SELECT 'is held';\n")
+        holder.stdin.flush()
+        while "is held" not in holder.stdout.readline():
+            assert holder.poll() is None
+        read = {"mode": "bulk", "query": "SELECT * FROM held", "query.retry.attempts": "0"}
+        with JdbcSource(spark, kafka, url, **read) as source:
+            source.start()
+            found = source.failure()
+        retries = {"max.retries": "1", "retry.backoff.ms": "10", "table.name.format": "held"}
+        with JdbcSink(spark, kafka, url, **retries) as sink:
+            sink.add([ID, NAME], {"id": 1, "name": "n1"})
+            sink.start()
+            written = sink.failure()
+    finally:
+        holder.kill()
+        holder.wait()
+    for trace in (found, written):
+        assert "canceling statement due to lock timeout (SQLSTATE 55P03)" in trace.splitlines()[0]
+        assert "Caused by: org.postgresql.util.PSQLException: ERROR: canceling statement due to lock timeout" in trace
+        assert "\tat org.postgresql." in trace
+        assert "py4j" not in trace
+
+
 def test_a_refused_row_is_a_dead_letter_with_table_column_and_message(
     spark: Hosted, kafka: Kafka, mariadb: MariaDb
 ) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyspark
 from py4j.protocol import Py4JJavaError
@@ -27,6 +27,7 @@ from penstock.spark.query.safe import Safe, texts
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Raised = TypeVar("Raised", bound=Exception)
 _SOURCES = Path(penstock.connectors.jdbc.__file__).parent / "java"
 _LACKS = "penstock lacks driver"
 _USED = ("spark-sql-api_*", "spark-sql_*", "spark-core_*", "spark-common-utils*", "spark-tags*", "scala-library-*")
@@ -103,7 +104,11 @@ class DatabaseFailure(Exception):
 
 def refused(what: str, failure: SqlFailure) -> ConnectError:
     """Return the error to raise for a failure that does not pass; ``what``: a sentence without an end."""
-    error = ConnectError(f"{what}: {failure}")
+    return caused(ConnectError(f"{what}: {failure}"), failure)
+
+
+def caused(error: Raised, failure: SqlFailure) -> Raised:
+    """Return the error with a failure as its cause, so that the trace has the class and the frames of the driver."""
     error.__cause__ = DatabaseFailure(failure)
     return error
 

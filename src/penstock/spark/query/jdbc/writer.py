@@ -19,7 +19,7 @@ from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.dataframes import full_text, narrowed
-from penstock.spark.query.jdbc.java import JdbcJava, lacks_driver, refused
+from penstock.spark.query.jdbc.java import JdbcJava, caused, lacks_driver, refused
 from penstock.spark.query.jdbc.plan import PassPlan, PassTotals, Stops
 from penstock.spark.query.jdbc.rows import RefusedRow, RefusedRows, TableRows
 from penstock.spark.query.jdbc.tables import SinkTables
@@ -213,7 +213,7 @@ class JdbcWriter:
         if found is None:
             return NotWrittenError(error)
         if self._settings.connection.dialect.errors.verdict(found) is SqlVerdict.TRANSIENT:
-            return NotWrittenError(error, str(found))
+            return caused(NotWrittenError(error, str(found)), found)
         return refused("The database refuses a batch", found)
 
 

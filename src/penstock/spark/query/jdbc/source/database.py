@@ -15,7 +15,7 @@ from penstock.connectors.jdbc.source.types import SourceColumn
 from penstock.connectors.jdbc.source.windows import Extent, Select, value_of
 from penstock.connectors.jdbc.sql_errors import SqlVerdict
 from penstock.spark.query.dataframes import full_text, root_cause
-from penstock.spark.query.jdbc.java import JavaError, JdbcJava, lacks_driver, refused
+from penstock.spark.query.jdbc.java import JavaError, JdbcJava, caused, lacks_driver, refused
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,8 @@ class Database:
             return [None if text is None else str(text) for text in getattr(self._catalog, method)(*arguments)]
         except JavaError as error:
             self.close()
-            raise self._raised(error) from None
+            raised = self._raised(error)
+            raise raised from raised.__cause__
 
     def _raised(self, error: Exception) -> Exception:
         if (lacking := lacks_driver(full_text(error), self._connection)) is not None:
@@ -115,9 +116,9 @@ class Database:
         if found is None:
             return ConnectError(f"The database could not be read: {root_cause(error)}")
         if self._java.is_missing_table(error):
-            return NoTableError(str(found))
+            return caused(NoTableError(str(found)), found)
         if self._connection.dialect.errors.verdict(found) is SqlVerdict.TRANSIENT:
-            return DatabaseError(str(found))
+            return caused(DatabaseError(str(found)), found)
         return refused("The database could not be read", found)
 
 

@@ -18,7 +18,7 @@ from penstock.connectors.jdbc.source.settings import JdbcSourceSettings
 from penstock.connectors.jdbc.source.windows import Select
 from penstock.connectors.jdbc.sql_errors import SqlFailure, SqlVerdict
 from penstock.spark.query.dataframes import full_text, root_cause
-from penstock.spark.query.jdbc.java import JdbcJava
+from penstock.spark.query.jdbc.java import JdbcJava, caused
 from penstock.spark.query.jdbc.source.database import NoTableError
 from penstock.spark.query.jdbc.source.records import ReadShape
 from penstock.spark.query.source.transport import SENT, Receiver
@@ -101,10 +101,12 @@ class TableRead:
         error = self._failure
         if error is None:
             return
-        if self._java.is_missing_table(error):
-            raise NoTableError(str(self._java.sql_error(error)))
         failure, errors = self._java.sql_error(error), self._settings.connection.dialect.errors
-        raise ReadError(error, failure, failure is None or errors.verdict(failure) is SqlVerdict.TRANSIENT)
+        if failure is not None and self._java.is_missing_table(error):
+            raised: Exception = NoTableError(str(failure))
+        else:
+            raised = ReadError(error, failure, failure is None or errors.verdict(failure) is SqlVerdict.TRANSIENT)
+        raise raised if failure is None else caused(raised, failure)
 
     def cancel(self) -> None:
         """End the read; returns when it has ended."""
