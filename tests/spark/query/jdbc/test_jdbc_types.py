@@ -36,8 +36,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 VALUES = int(os.environ.get("PENSTOCK_TEST_VALUES", "100"))
 """Values of each type; ``make soak-values`` takes 10,000."""
 AT_ONCE = 50
-ROUND = 2_500
-"""Values of each type between two looks at the clock in ``make soak-values``."""
+ROUND, LUMP = 2_500, 500
+"""Values of each type between two looks at the clock in ``make soak-values``, and those that are written at once."""
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -45,8 +45,7 @@ def values(of: SearchStrategy[Any], check: Callable[[list[Any]], None]) -> None:
     """Call ``check`` with lists of values until there were VALUES of them; in ``make soak-values`` those of earlier
     runs count.
     """
-    kept = os.environ.get(KEPT)
-    if kept is None:
+    if (kept := os.environ.get(KEPT)) is None:
         drawn(of, check, VALUES)
         return
     counts = KeptCounts(Path(kept))
@@ -56,17 +55,30 @@ def values(of: SearchStrategy[Any], check: Callable[[list[Any]], None]) -> None:
         if time.time() > float(os.environ[ENDS]):
             counts.add(path, 0, number)
             pytest.skip(f"The time is over after {done} values")
+        found: list[Any] = []
+        drawn(of, found.extend, min(ROUND, VALUES - done), crc32(f"{number} {path} {done}".encode()))
+        for i in range(0, len(found), LUMP):
+            try:
+                check(found[i : i + LUMP])
+            except Exception as error:
+                what = culprit(found[i : i + LUMP], check) or f"{type(error).__name__}: {error}"
+                counts.add(path, 0, number, what[:2_000])
+                raise
+        counts.add(path, len(found), number)
+
+
+def culprit(found: list[Any], check: Callable[[list[Any]], None]) -> str:
+    """Return the first value that fails alone, with its error; empty if none does."""
+    for value in found:
         try:
-            checked = drawn(of, check, min(ROUND, VALUES - done), crc32(f"{number} {path} {done}".encode()))
-        except BaseException as error:
-            counts.add(path, 0, number, f"{type(error).__name__}: {error}"[:2_000])
-            raise
-        counts.add(path, checked, number)
+            check([value])
+        except Exception as error:
+            return f"{value!r}: {type(error).__name__}: {error}"
+    return ""
 
 
-def drawn(of: SearchStrategy[Any], check: Callable[[list[Any]], None], number: int, chosen: int | None = None) -> int:
-    """Return how many values were checked; ``chosen``: a seed."""
-    checked = 0
+def drawn(of: SearchStrategy[Any], check: Callable[[list[Any]], None], number: int, chosen: int | None = None) -> None:
+    """Call ``check`` with ``number`` values, AT_ONCE at a time; ``chosen``: a seed."""
 
     @settings(
         max_examples=max(1, -(-number // AT_ONCE)),
@@ -76,12 +88,9 @@ def drawn(of: SearchStrategy[Any], check: Callable[[list[Any]], None], number: i
     @given(st.lists(of, min_size=AT_ONCE, max_size=AT_ONCE))
     @example([])
     def every(found: list[Any]) -> None:
-        nonlocal checked
         check(found)
-        checked += len(found)
 
     (every if chosen is None else seed(chosen)(every))()
-    return checked
 
 
 def whole(bits: int, unsigned: bool = False) -> SearchStrategy[int]:
