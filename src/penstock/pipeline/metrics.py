@@ -20,7 +20,7 @@ from typing import Any
 
 from penstock.java.text import java_class_name
 from penstock.pipeline.telemetry.traces import NO_TRACES, NoTraces
-from penstock.pipeline.trace import message_of
+from penstock.pipeline.trace import causes, headline, message_of
 
 STAGES = ("poll", "transform", "convert", "send", "put", "commit")
 """The stages in which a task spends its time; the rate of a stage is its share of the time."""
@@ -95,6 +95,7 @@ class Metrics:
         """Note an error that did not end the task, though something is retried or lost."""
         name = java_class_name(type(error))
         message = f"{name}: {message_of(error)}" if error.args else name
+        message = " caused by ".join((message, *map(headline, causes(error)[1:])))
         with self._lock:
             self._texts |= {"penstock-last-error": message, "penstock-last-error-timestamp": int(time.time() * 1000)}
         self.traces.survived(error)

@@ -19,6 +19,7 @@ from penstock.api.errors import NotReadyError
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import Step
+from penstock.pipeline.retry_status import RetryStatus
 from penstock.pipeline.runtime import CommitTiming, TaskRuntime
 from penstock.pipeline.sink import actions, events, standstill
 from penstock.pipeline.sink.batch import FetchedBatch
@@ -78,6 +79,7 @@ class SinkLoop:
     machine: SinkMachine = field(init=False)
     records: FetchedRecords = field(init=False)
     puts: RunningPuts = field(init=False)
+    _retries: RetryStatus = field(init=False)
     settle: Callable[[], bool] = lambda: True
     """Waits for the dead letters of the commit that has begun; see ``SinkContext.settling``."""
 
@@ -93,6 +95,7 @@ class SinkLoop:
         )
         self.records = FetchedRecords(self.consumer.client, self.consumer.max_records, self.consumer.watch.ends)
         self.puts = RunningPuts(self.steps.puts, self.runtime, self.context.check_reported, self.handle)
+        self._retries = RetryStatus(self.runtime.host)
         self.commits.on_answer = self.handle
 
     def run(self) -> None:
@@ -139,6 +142,8 @@ class SinkLoop:
                 | events.CommitAnswered()
             ):
                 self._measure()
+        if isinstance(event, events.PutTaken):
+            self._retries.over(reports=not self.machine.state.connector_paused)
         self._carry_out(following)
 
     def _measure(self) -> None:
@@ -208,6 +213,7 @@ class SinkLoop:
                 self.commits.report(action)
             case actions.ReportPaused():
                 self.runtime.host.paused()
+                self._retries.paused()
             case actions.ReportRunning():
                 self.runtime.host.running()
             case actions.LogMessage(level, text):
@@ -301,6 +307,7 @@ class SinkLoop:
         waiting = isinstance(error, NotReadyError)
         if not waiting:
             self.runtime.metrics.survived(error)
+            self._retries.failed(error, reports=not self.machine.state.connector_paused)
         level = logging.DEBUG if waiting or again else logging.ERROR
         log.log(level, "RetriableException from SinkTask", exc_info=error)
 

@@ -21,6 +21,7 @@ from penstock.api.runtime_hooks import RuntimeHooks, hooks_of
 from penstock.api.source import SourceTask
 from penstock.kafka.topic_guard import TopicGuard
 from penstock.pipeline.errors import Step, StoppedError, origin_of
+from penstock.pipeline.retry_status import RetryStatus
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.commit import CommitPolicy, Ending
 from penstock.pipeline.source.failed_records import SourceDeadLetters, SourceLogReporter
@@ -101,7 +102,10 @@ class SourceLoop:
     _retry: str | None = field(init=False, default=None)
     """The error after which something is tried again; None if there is none."""
 
+    _status: RetryStatus = field(init=False)
+
     def __post_init__(self) -> None:
+        self._status = RetryStatus(self.runtime.host)
         self.hooks = hooks_of(self.task)
         # A poll that goes on elsewhere lets the loop go round, and commit.
         self._polls = None if self.hooks.polls_aside else self.commit.polls()
@@ -202,12 +206,14 @@ class SourceLoop:
         metrics = self.runtime.metrics
         metrics.survived(error)
         metrics.put(RETRYING, 1.0)
+        self._status.failed(error, reports=not self.runtime.control.pausing)
         return self._retry != before
 
     def _works(self) -> None:
         if self._retry is not None:
             self._retry = None
             self.runtime.metrics.put(RETRYING, 0.0)
+            self._status.over(reports=not self.runtime.control.pausing)
 
     def _process(self, part: Batch) -> None:
         """Transform, convert and send; raises what ended it after the records before the failed one were sent."""
@@ -259,6 +265,7 @@ class SourceLoop:
         control, host = self.runtime.control, self.runtime.host
         self.commit.pause()
         host.paused()
+        self._status.paused()
         while control.pausing and not control.stopping:
             now = time.monotonic()
             self.runtime.metrics.tick(now)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 import time
 from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.pipeline.errors import RETRY_DELAY_MIN, ErrorSettings
+from penstock.pipeline.retry_status import instant
 
 REPORT_SECONDS = 5.0
 """How often the status of a task that retries is renewed while its error stays the same."""
@@ -41,7 +41,7 @@ class RetryReport:
         if not self.logs and now - self.reported < REPORT_SECONDS:
             return None
         self.reported = now
-        times = f"since {_instant(today - (now - self.since))}, next at {_instant(today + delay)}"
+        times = f"since {instant(today - (now - self.since))}, next at {instant(today + delay)}"
         limit = "" if allowed_by is None else f" for as long as {allowed_by} allows"
         return f"{cause.rstrip('.')}. Retrying{limit}, {times}"
 
@@ -52,10 +52,6 @@ class RetryReport:
         seconds = time.monotonic() - self.since
         self.cause, self.reported, self.logs = "", -math.inf, False
         return seconds
-
-
-def _instant(seconds: float) -> str:
-    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 class Retries(Protocol):
