@@ -249,23 +249,23 @@ def test_the_error_that_was_retried_is_the_cause_when_a_task_gives_up(
     spark: Hosted, kafka: Kafka, postgres: Postgres
 ) -> None:
     postgres.execute(
-        "CREATE TABLE held (id INT, name TEXT); CREATE ROLE hasty LOGIN; ALTER ROLE hasty SET lock_timeout = '50ms';"
-        "GRANT ALL ON held TO hasty;"
+        "CREATE TABLE withheld (id INT, name TEXT); CREATE ROLE hasty LOGIN; ALTER ROLE hasty SET lock_timeout = '50ms';"
+        "GRANT ALL ON withheld TO hasty;"
     )
     url = postgres.url.partition("?")[0] + "?user=hasty"
     holder = postgres.session()
     try:
         assert holder.stdin is not None
         assert holder.stdout is not None
-        holder.stdin.write("BEGIN; LOCK TABLE held; SELECT 'is held';\n")
+        holder.stdin.write("BEGIN; LOCK TABLE withheld; SELECT 'is held';\n")
         holder.stdin.flush()
         while "is held" not in holder.stdout.readline():
             assert holder.poll() is None
-        read = {"mode": "bulk", "query": "SELECT * FROM held", "query.retry.attempts": "0"}
+        read = {"mode": "bulk", "query": "SELECT * FROM withheld", "query.retry.attempts": "0"}
         with JdbcSource(spark, kafka, url, **read) as source:
             source.start()
             found = source.failure()
-        retries = {"max.retries": "1", "retry.backoff.ms": "10", "table.name.format": "held"}
+        retries = {"max.retries": "1", "retry.backoff.ms": "10", "table.name.format": "withheld"}
         with JdbcSink(spark, kafka, url, **retries) as sink:
             sink.add([ID, NAME], {"id": 1, "name": "n1"})
             sink.start()
