@@ -1,4 +1,4 @@
-"""The status of a task that retries: shown after some seconds, with the error's cause, and taken back."""
+"""The status of a task that retries: shown after half a minute, with the error's cause, and taken back."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_a_task_that_retries_for_some_seconds_shows_class_message_sqlstate_and_frames(clock: Clock) -> None:
+def test_a_task_that_retries_for_half_a_minute_shows_class_message_sqlstate_and_frames(clock: Clock) -> None:
     host = Host()
     status = RetryStatus(host)  # type: ignore[arg-type]
     status.failed(away())
-    clock.now += 4.9
+    clock.now += 29.9
     status.failed(away())
     assert host.reasons == []
     clock.now += 0.2
@@ -72,7 +72,7 @@ def test_a_task_that_retries_for_some_seconds_shows_class_message_sqlstate_and_f
     assert len(host.reasons) == 1, "the same error is shown once"
     status.failed(away("no space"))
     status.failed(away("no memory"))
-    assert len(host.reasons) == 2, "another one is shown, but not more often than every five seconds"
+    assert len(host.reasons) == 2, "another one is shown, but not more often than every half minute"
     status.over()
     status.over()
     assert host.reasons[2:] == [None]
@@ -83,7 +83,7 @@ def test_a_short_retry_leaves_the_status_alone(clock: Clock) -> None:
     status = RetryStatus(host)  # type: ignore[arg-type]
     for _ in range(3):
         status.failed(away())
-        clock.now += 4
+        clock.now += 25
         status.over()
     assert host.reasons == []
 
@@ -95,6 +95,6 @@ def test_a_pause_hides_it_and_after_it_is_shown_again(clock: Clock) -> None:
         if not reports:
             status.paused()
         status.failed(away(), reports=reports)
-        clock.now += 6
+        clock.now += 31
     assert len(host.reasons) == 2
     assert None not in host.reasons

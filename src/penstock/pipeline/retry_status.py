@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from penstock.pipeline.task import TaskHost
 from penstock.pipeline.trace import causes, headline, trace
 
-SHOWN_AFTER = 5.0
+SHOWN_AFTER = 30.0
 """Seconds after which a task that retries shows it, and for which its status stays as it is."""
 
 
