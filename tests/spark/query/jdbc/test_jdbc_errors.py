@@ -249,8 +249,8 @@ def test_the_error_that_was_retried_is_the_cause_when_a_task_gives_up(
     spark: Hosted, kafka: Kafka, postgres: Postgres
 ) -> None:
     postgres.execute(
-        "CREATE TABLE withheld (id INT, name TEXT); CREATE ROLE hasty LOGIN; ALTER ROLE hasty SET lock_timeout = '50ms';"
-        "GRANT ALL ON withheld TO hasty;"
+        "CREATE TABLE withheld (id INT, name TEXT); CREATE ROLE hasty LOGIN;"
+        "ALTER ROLE hasty SET lock_timeout = '50ms'; GRANT ALL ON withheld TO hasty;"
     )
     url = postgres.url.partition("?")[0] + "?user=hasty"
     holder = postgres.session()
