@@ -56,7 +56,7 @@ def command_of_parent(process: psutil.Process) -> str:
     return "" if parent is None else command(parent)
 
 
-def test_each_record_is_in_the_table_once(worker: WorkerProcess, bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+def test_each_record_is_in_the_table_once(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> None:
     topic, control = kafka.create_topic(partitions=PARTITIONS), kafka.create_topic()
     # A coordinator without offsets begins at the end of its control topic once its consumer is ready. On a slow machine
     # that is behind what tasks have told it, and their files are never committed: with Java Connect as well.
@@ -87,7 +87,6 @@ def test_each_record_is_in_the_table_once(worker: WorkerProcess, bootstrap: str,
             "iceberg.tables.auto-create-enabled": "true",
             "iceberg.control.topic": control,
             "iceberg.control.commit.interval-ms": "1000",
-            "iceberg.kafka.bootstrap.servers": bootstrap,
         },
     )
     until(lambda: kafka.sharing("connect-orders") == PARTITIONS, "both tasks have a partition", SECONDS)

@@ -12,6 +12,10 @@ ENVIRONMENT = "PENSTOCK_ENVIRONMENT"
 """A variable with patterns of further variables that children get, separated by commas: a worker sets it from its
 setting ``penstock.plugins.environment``, and all processes inherit it.
 """
+COMMAND = "PENSTOCK_COMMAND"
+"""A variable with the main class and the arguments that the process would have in Java Connect: plugins from jars find
+them in the property ``sun.java.command``, and read the worker's properties file.
+"""
 _VARIABLES = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "HOSTNAME", "LANG", "LANGUAGE", "TZ", "TZDIR"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import signal
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.api.errors import ConfigError, ConnectError
+from penstock.api.processes import COMMAND
 from penstock.core.model import messages as m
 from penstock.embedded import EmbeddedError, java_home
 from penstock.observe import start_logging
@@ -49,6 +51,8 @@ class Signals:
         return True
 
 
+CONNECT_DISTRIBUTED = "org.apache.kafka.connect.cli.ConnectDistributed"
+CONNECT_STANDALONE = "org.apache.kafka.connect.cli.ConnectStandalone"
 SETTINGS, START = 2, 3
 """Exit statuses: invalid settings; the worker, or a connector that it was to start with, cannot be started."""
 
@@ -61,6 +65,8 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
     start_logging()
     try:
         settings = _settings(properties, standalone)
+        files = (str(each.absolute()) for each in (properties, *connectors))
+        os.environ[COMMAND] = " ".join((CONNECT_STANDALONE if standalone else CONNECT_DISTRIBUTED, *files))
         start_logging(format=settings.values["penstock.log.format"])
         creations = _read(connectors)
         signals = Signals(signal.SIGTERM, signal.SIGINT)

@@ -20,6 +20,10 @@ public final class Main {
                 default -> throw new IllegalArgumentException("Unknown option " + args[i]);
             }
         }
+        String command = System.getenv("PENSTOCK_COMMAND");
+        if (command != null) { // plugins look there for the properties file of the worker
+            System.setProperty("sun.java.command", command);
+        }
         Host.start(socket, settings);
         Logs.start();
         MBeans.start();
