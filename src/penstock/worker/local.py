@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
@@ -23,6 +24,9 @@ from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.log_lines import LogLines
 
 log = logging.getLogger(__name__)
+
+COMMIT = hashlib.sha256(f"penstock {__version__}".encode()).hexdigest()[:16]
+"""The ``commit`` of ``GET /``: stands for the release, in the form of Java Connect's, which clients parse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +97,7 @@ class LocalAnswers:
     def _body(self, request: m.LocalRequest) -> Any:
         match request:
             case m.GetRoot():
-                commit = f"penstock-{__version__}"
-                return {"version": KAFKA_VERSION, "commit": commit, "kafka_cluster_id": self._cluster_id()}
+                return {"version": KAFKA_VERSION, "commit": COMMIT, "kafka_cluster_id": self._cluster_id()}
             case m.ListPlugins(connectors_only, unusable):
                 return self._plugins.listing(connectors_only, unusable)
             case m.GetPluginConfig(plugin, version):

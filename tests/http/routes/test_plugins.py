@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ def test_the_worker(api: Any) -> None:
     got = api.get("/").json()
     assert set(got) == {"version", "commit", "kafka_cluster_id"}
     assert (got["version"], got["kafka_cluster_id"]) == ("4.3.1", "the-cluster")
+    assert re.fullmatch("[0-9a-f]{16}", got["commit"])
 
 
 def test_health(api: Any) -> None:
