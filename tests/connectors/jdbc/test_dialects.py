@@ -260,9 +260,9 @@ def test_sql_reads_no_files_of_the_machine_of_the_driver() -> None:
     assert properties("jdbc:postgresql://h/db") == {}
 
 
-def test_only_a_server_is_asked_for_its_id() -> None:
+def test_the_server_of_postgresql_and_the_file_of_sqlite_have_an_identity() -> None:
     urls = ("jdbc:postgresql://h/d", "jdbc:sqlite:f", "jdbc:mariadb://h/d", "jdbc:derby:f")
-    assert [bool(dialect_of(url).origin) for url in urls] == [True, False, False, False]
+    assert [bool(dialect_of(url).origin) for url in urls] == [True, True, False, False]
 
 
 if __name__ == "__main__":

@@ -30,6 +30,9 @@ class Nameless:
     def origin(self) -> None:
         return None
 
+    def is_replaced(self) -> bool:
+        return False
+
 
 class Away(Nameless):
     """A database that does not answer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import signal
 import sqlite3
 from pathlib import Path
@@ -259,6 +260,40 @@ def test_an_offset_is_used_only_with_the_server_that_it_was_read_from(
         of_another()
         one.start(on_origin_changed="restart")
         assert [row["id"] for row in one.wait(topic, 22)[11:]] == list(range(1, 12))
+
+
+def test_an_offset_is_used_only_with_the_file_of_sqlite_that_it_was_read_from(
+    spark: Hosted, kafka: Kafka, tmp_path: Path
+) -> None:
+    """Also while the task runs, whose connection still reads the old file."""
+    file = tmp_path / "app.db"
+    execute(file, THINGS, things(1, 10))
+    with JdbcSource(spark, kafka, f"jdbc:sqlite:{file}", mode="incrementing") as one:
+        one.worker = {"offset.flush.interval.ms": "300"}
+        one.start()
+        one.wait("things", 10)
+        eventually(lambda: one.committed(), SECONDS)
+
+        def replace_by_rows(last: int) -> None:
+            # Unlinked first: the new file may get its inode.
+            file.unlink()
+            execute(file, THINGS, things(1, last))
+
+        changed = r"The database's file is inode \d+.*, and the connector's offsets belong to the file that was inode"
+        replace_by_rows(11)
+        assert re.search(changed, one.failure())
+        one.start(on_origin_changed="continue")
+        assert one.wait("things", 11)[-1]["id"] == 11
+        one.stop()
+        one.start(on_origin_changed="fail")
+        execute(file, things(12, 12))
+        assert one.wait("things", 12)[-1]["id"] == 12
+        one.stop()
+        replace_by_rows(5)
+        one.start()
+        assert re.search(changed, one.failure())
+        one.start(on_origin_changed="restart")
+        assert [row["id"] for row in one.wait("things", 17)[12:]] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("columns", ["day", "day,at"])

@@ -113,9 +113,15 @@ class Dialect:
     now: ClassVar[str] = "SELECT CURRENT_TIMESTAMP"
     """A query for the database's time."""
     origin: ClassVar[str] = ""
-    """A query for the server's id, which its physical copies share; empty where there is none, or servers of one
-    cluster have ids of their own.
+    """A query for the server's id, which its physical copies share, or for the path of the database's file; empty where
+    there is none, or servers of one cluster have ids of their own.
     """
+    origin_is_file: ClassVar[bool] = False
+    """Whether ``origin`` finds the path of a file on the machine of the task."""
+    other_origin: ClassVar[str] = (
+        "The server's system identifier is {found}, and the connector's offsets belong to the server {before}"
+    )
+    """The sentence for offsets of another server, or of another file."""
     described: ClassVar[str] = ""
     bounds: ClassVar[str] = ""
     """Queries for values of a column with about as many rows between any two, and for the number of all these rows."""

@@ -129,7 +129,9 @@ class Sqlite(PostgreSql):
     subprotocols = ("sqlite",)
     driver = "org.sqlite.JDBC"
     errors = sql_errors.SQLITE
-    origin = ""
+    origin = "SELECT file FROM pragma_database_list WHERE name = 'main'"
+    origin_is_file = True
+    other_origin = "The database's file is {found}, and the connector's offsets belong to the file that was {before}"
     opening = ()
     session_zone = load_zones = ""
     instants = frozenset()

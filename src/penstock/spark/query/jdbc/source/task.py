@@ -87,7 +87,7 @@ class JdbcSource(SourceTask):
         self._sources: dict[SourceTable | None, ReadSource] = {}
         self._tables_due = 0.0
         self._origin: str | None = None
-        """The id of the database's server, as far as it is known."""
+        """The id of the database's server or file, as far as it is known."""
         self._compared = False
         """Whether it has been compared since the database was last out of reach."""
         self._reading: TableRead | None = None
@@ -206,14 +206,14 @@ class JdbcSource(SourceTask):
         self._reading = TableRead(self._session, self._java, self._receiver, self._settings, found, self._entered)
 
     def _compare_origin(self) -> None:
-        """Compare the server with the one of the offsets, once after each failure; do what ``on.origin.changed`` says
-        of another one.
+        """Compare the server with the one of the offsets, once after each failure, and the database's file each time;
+        do what ``on.origin.changed`` says of another one.
 
         Raises OriginChangedError, and DatabaseError.
         """
-        if self._compared:
-            return
         assert self._database is not None
+        if self._compared and not self._database.is_replaced():
+            return
         found, before = self._database.origin(), self._origin
         if found is not None:
             self._origin = found
@@ -235,8 +235,7 @@ class JdbcSource(SourceTask):
         OriginChangedError if it says to fail.
         """
         policy = self._settings.policy
-        offsets = f"the connector's offsets belong to the server {before}"
-        change = f"The server's system identifier is {self._origin}, and {offsets}"
+        change = self._settings.connection.dialect.other_origin.format(found=self._origin, before=before)
         if policy is OriginPolicy.FAIL:
             raise origin_changed(change, RESTART, PROCEED)
         log.warning("%s. %s=%s", change, ON_ORIGIN_CHANGED, policy)
