@@ -62,6 +62,8 @@ class KafkaRecords:
     """Partitions whose end was reached, if the consumer reports that; their records are among these, or came before."""
     errors: tuple[tuple[str, KafkaRequestError], ...] = ()
     """Topics that could not be read, each with the error; the consumer goes on trying."""
+    leader_epochs: Mapping[tuple[str, int], int | None] = field(default_factory=dict)
+    """The leader epoch of the last record of each partition; None if the broker has not told it."""
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -74,6 +76,8 @@ class KafkaConsumer(Protocol):
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read these partitions from these offsets, or EARLIEST, LATEST or COMMITTED; no others from now on.
 
+        An ``OffsetAndMetadata`` with the leader epoch of the record before it is compared with the partition's log
+        (KIP-320): where the log has lost that record, ``auto.offset.reset`` says where reading begins.
         Raises ConnectError for a topic that no connector may read.
         """
 

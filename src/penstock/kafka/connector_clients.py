@@ -32,7 +32,7 @@ from penstock.api.errors import KafkaError
 from penstock.api.kafka import KafkaRecords, KafkaRequestError, Outcome, TopicAcl, TopicSetting, TopicSpec
 from penstock.api.record import Header
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
-from penstock.api.sink import TopicPartition
+from penstock.api.sink import OffsetAndMetadata, TopicPartition
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.kafka.admin import answer, create_topic, is_unreached, sentence, topic_ids
 from penstock.kafka.clients import AT_GROUPS, check_resolvable, new_admin, new_consumer, new_producer
@@ -96,7 +96,7 @@ class ConnectorConsumer:
         self._guard.check_read({each.topic for each in positions})
         self._assigned = list(positions)
         with _asking():
-            self._consumer.assign([ClientPartition(*each, offset) for each, offset in positions.items()])
+            self._consumer.assign([_client_partition(each, offset) for each, offset in positions.items()])
 
     def fetch(self, max_records: int, seconds: float) -> KafkaRecords | None:
         with _asking():
@@ -109,9 +109,14 @@ class ConnectorConsumer:
         if any(list(map(Message.error, messages))):
             messages = [each for each in messages if not _noted(each, ended, errors)]
         headers: list[Any] = headers_of(messages)
+        topics: list[Any] = list(map(Message.topic, messages))
+        partitions: list[Any] = list(map(Message.partition, messages))
+        last: Iterable[Message] = messages[-1:]
+        if len(self._assigned) > 1:
+            last = dict(zip(zip(topics, partitions, strict=True), messages, strict=True)).values()
         return KafkaRecords(
-            list(map(Message.topic, messages)),  # type: ignore[arg-type]
-            list(map(Message.partition, messages)),  # type: ignore[arg-type]
+            topics,
+            partitions,
             list(map(Message.offset, messages)),  # type: ignore[arg-type]
             [time for _, time in map(Message.timestamp, messages)],
             list(map(Message.key, messages)),
@@ -119,6 +124,7 @@ class ConnectorConsumer:
             list(map(_headers, headers)) if headers.count(None) < len(headers) else None,
             tuple(ended),
             tuple(errors),
+            {(each.topic() or "", each.partition() or 0): each.leader_epoch() for each in last},
         )
 
     def positions(self) -> dict[TopicPartition, int | None]:
@@ -146,6 +152,12 @@ class ConnectorConsumer:
 
     def close(self) -> None:
         self._consumer.close()
+
+
+def _client_partition(partition: TopicPartition, offset: int) -> ClientPartition:
+    if isinstance(offset, OffsetAndMetadata) and offset.leader_epoch is not None:
+        return ClientPartition(*partition, offset, leader_epoch=offset.leader_epoch)
+    return ClientPartition(*partition, offset)
 
 
 def _noted(message: Message, ended: list[TopicPartition], errors: list[tuple[str, KafkaRequestError]]) -> bool:

@@ -54,6 +54,22 @@ def test_what_one_task_has_seen_says_nothing_about_the_partitions_of_another() -
     assert identities.take({"t": "new", "other": "x"}) == []
 
 
+def test_an_offset_is_stored_with_the_leader_epoch_of_its_record_until_the_topic_is_recreated() -> None:
+    committed = IdentifiedDict(offset(6), {"topic": "old", "epoch": 4})
+    identities = TopicIdentities({("t", n): partition(n) for n in range(2)}, MemoryOffsets([(partition(0), committed)]))
+    assert (identities.epoch(("t", 0)), identities.epoch(("t", 1))) == (4, None)
+    before = identities.partitions["t", 0]
+    identities.read({("t", 0): 5, ("t", 1): None})
+    identities.take({"t": "old"})
+    assert identity_of(before) == {"topic": "old", "epoch": 4}
+    assert [identity_of(each) for each in identities.partitions.values()] == [
+        {"topic": "old", "epoch": 5},
+        {"topic": "old"},
+    ]
+    identities.take({"t": "new"})
+    assert [identity_of(each) for each in identities.partitions.values()] == [{"topic": "new"}] * 2
+
+
 def test_records_that_were_read_before_keep_the_id_of_their_topic() -> None:
     """Their offsets may be stored after the topic was recreated."""
     identities = TopicIdentities({("t", 0): partition(0)}, MemoryOffsets([]))

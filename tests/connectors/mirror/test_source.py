@@ -198,7 +198,7 @@ def test_a_topic_that_was_recreated_stops_the_task_or_is_mirrored_from_its_begin
         eventually(lambda: kafka.values(remote) == [b"a", b"b", b"c"])
         eventually(lambda: [each.offset for each in stored(kafka, offsets)] == [{"offset": 2}])
     (committed,) = stored(kafka, offsets)
-    assert set(committed.identity or {}) == {"topic"}
+    assert set(committed.identity or {}) == {"topic", "epoch"}
     kafka.renew_topic(topic)
     kafka.produce(topic, [f"new{number}" for number in range(6)])
     failing = TaskRun(MirrorSourceTask, bootstrap, config, **spec, offsets=stored(kafka, offsets))

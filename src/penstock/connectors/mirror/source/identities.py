@@ -1,8 +1,10 @@
 """The IDs of source topics (KIP-516): a topic that was deleted and created again has another one, and positions in the
-old topic mean nothing in it.
+old topic mean nothing in it. And the leader epochs of their records (KIP-320): after an unclean leader election, a
+partition may end before a position, and be longer again when it is read.
 
-The offset of each partition is stored with the ID of the topic that its task has seen: other tasks may have seen
-another one. Java's MirrorSourceTask uses the positions nevertheless, and skips the records before them.
+The offset of each partition is stored with the ID of the topic that its task has seen, since other tasks may have seen
+another one, and with the leader epoch of its record. Java's MirrorSourceTask uses the positions nevertheless, and skips
+the records before them.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from penstock.api.source import OffsetReader
 RESTART, PROCEED = "the topic is mirrored from its beginning", "the topic is mirrored from the offset in the old one"
 Place = tuple[str, int]
 """Topic and number of a partition."""
-_ID = "topic"
+_ID, _EPOCH = "topic", "epoch"
 
 
 class TopicIdentities:
@@ -30,13 +32,17 @@ class TopicIdentities:
         read before are those of the earlier topic.
         """
         self._known: dict[Place, str] = {}
+        self._epochs: dict[Place, int] = {}
         stored = offsets.offsets(list(partitions.values()))
         for (place, partition), offset in zip(partitions.items(), stored, strict=True):
-            known = (identity_of(offset) or {}).get(_ID)
+            self.partitions[place] = partition
+            members = identity_of(offset) or {}
+            known, epoch = members.get(_ID), members.get(_EPOCH)
             if isinstance(known, str):
-                self._set(place, partition, known)
-            else:
-                self.partitions[place] = partition
+                self._known[place] = known
+            if isinstance(epoch, int):
+                self._epochs[place] = epoch
+            self._name(place)
 
     def compare(self, found: Mapping[str, str]) -> dict[Place, tuple[str, str]]:
         """Return partitions whose topics were recreated, with the old and the new ID, by what brokers report."""
@@ -50,11 +56,31 @@ class TopicIdentities:
         """Use the IDs that brokers have reported from now on; return the partitions that had none or another one."""
         new = [place for place in self.partitions if place[0] in found and self._known.get(place) != found[place[0]]]
         for place in new:
-            self._set(place, self.partitions[place], found[place[0]])
+            if place in self._known:  # the epoch is that of a record of the old topic
+                self._epochs.pop(place, None)
+            self._known[place] = found[place[0]]
+            self._name(place)
         return new
 
-    def _set(self, place: Place, partition: dict[str, Any], id: str) -> None:
-        self._known[place], self.partitions[place] = id, IdentifiedDict(partition, {_ID: id})
+    def epoch(self, place: Place) -> int | None:
+        """Return the leader epoch of the last record, as it was stored with its offset or seen since, if any."""
+        return self._epochs.get(place)
+
+    def read(self, epochs: Mapping[Place, int | None]) -> None:
+        """Take the leader epochs of records that were read."""
+        for place, epoch in epochs.items():
+            if epoch is not None and epoch != self._epochs.get(place):
+                self._epochs[place] = epoch
+                self._name(place)
+
+    def _name(self, place: Place) -> None:
+        members: dict[str, Any] = {}
+        if place in self._known:
+            members[_ID] = self._known[place]
+        if place in self._epochs:
+            members[_EPOCH] = self._epochs[place]
+        if members:
+            self.partitions[place] = IdentifiedDict(self.partitions[place], members)
 
 
 def change_of(cluster: str, topic: str, ids: tuple[str, str]) -> str:

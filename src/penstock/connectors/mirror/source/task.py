@@ -29,7 +29,7 @@ from penstock.api.kafka import (
 from penstock.api.origin import ON_ORIGIN_CHANGED, OriginPolicy, origin_changed
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.schema import BYTES, OPTIONAL_BYTES
-from penstock.api.sink import TopicPartition
+from penstock.api.sink import OffsetAndMetadata, TopicPartition
 from penstock.api.source import SourceProgress, SourceTask
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.settings import SOURCE_SETTINGS
@@ -77,6 +77,8 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         """Committed offsets to be stored with the ID of their topic, or to be removed (None)."""
         self._next_offsets: dict[Place, int] = {}
         """The offset after the last record of each partition that was fetched."""
+        self._resumed: dict[Place, int] = {}
+        """The offset after the last record that was mirrored before the start."""
         self._held: KafkaRecords | None = None
         """Records before the position of their partition, until the ID of their topic has been compared."""
 
@@ -113,10 +115,16 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         """Resume after the last record that was mirrored."""
         partitions = list(self._partitions.values())
         offsets = self.context.offset_reader.offsets(partitions)
-        assigned = {}
+        assigned: dict[TopicPartition, int] = {}
         for place, offset in zip(self._partitions, offsets, strict=True):
             last = -1 if offset is None or offset.get(OFFSET) is None else offset[OFFSET]
-            assigned[TopicPartition(*place)] = first if last < 0 else last + 1
+            if last < 0:
+                assigned[TopicPartition(*place)] = first
+            else:
+                self._resumed[place] = last + 1
+                assigned[TopicPartition(*place)] = OffsetAndMetadata(
+                    last + 1, leader_epoch=self._identities.epoch(place)
+                )
         self._assigned = assigned
         consumer.assign(assigned)
         log.info("Starting with %d previously uncommitted partitions.", list(assigned.values()).count(first))
@@ -133,19 +141,30 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
                     return None
                 records = self._held
             self._held = None
+            if records:
+                self._identities.read(records.leader_epochs)
         return self._batch(records) if records else None
 
     def _goes_back(self, records: KafkaRecords) -> bool:
         """Return whether the first record of a partition is before the position, and keep the new positions."""
         if len(self._partitions) == 1:
             (place,) = self._partitions
-            back = records.offsets[0] < self._next_offsets.get(place, 0)
-            self._next_offsets[place] = records.offsets[-1] + 1
-            return back
-        places = list(zip(records.topics, records.partitions, strict=True))
-        firsts = _first_offsets(records)
-        back = any(offset < self._next_offsets.get(place, 0) for place, offset in firsts.items())
-        self._next_offsets.update((place, offset + 1) for place, offset in zip(places, records.offsets, strict=True))
+            firsts = {place: records.offsets[0]}
+            lasts = [(place, records.offsets[-1])]
+        else:
+            firsts = _first_offsets(records)
+            lasts = list(zip(zip(records.topics, records.partitions, strict=True), records.offsets, strict=True))
+        back = False
+        for place, offset in firsts.items():
+            position = self._next_offsets.get(place, self._resumed.get(place, 0))
+            if offset < position:
+                back = True
+                log.warning(
+                    "%s-%d of %s is read from offset %d on, and its position was %d: the topic was created again, or "
+                    "its brokers have lost records, as after an unclean leader election",
+                    *(*place, self._config.source, offset, position),
+                )
+        self._next_offsets.update((place, offset + 1) for place, offset in lasts)
         return back
 
     def idle(self) -> float:
@@ -216,6 +235,7 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
             self._next_offsets = {
                 place: n for place, n in self._next_offsets.items() if place not in again | held.keys()
             }
+            self._resumed = {place: n for place, n in self._resumed.items() if place not in again}
             self._held = None
             self._uncarried += [(partition, None) for place, partition in self._partitions.items() if place in again]
 
