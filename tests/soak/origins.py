@@ -517,7 +517,12 @@ class Origins:
         """Returns when all run."""
         for site in self._sites.values():
             self._cluster.request("PUT", f"/connectors/{site.name}/config", site.config())
-        until(self._all_run, "all connectors with an origin running", TO_SETTLE)
+        try:
+            until(self._all_run, "all connectors with an origin running", TO_SETTLE)
+        except AssertionError as error:
+            raise AssertionError(
+                "\n".join([str(error), *(f"{n}: {status(self._cluster, n)}" for n in self.names)])
+            ) from None
         self._feeder.start()
 
     def hit(self, fault: Fault) -> None:
