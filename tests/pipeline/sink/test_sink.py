@@ -14,6 +14,7 @@ from penstock.api.record import SinkRecord
 from penstock.api.transform import Transformation
 from penstock.connectors.file_sink import FileStreamSinkTask
 from penstock.kafka.clients import init_transactions, new_producer
+from penstock.pipeline import retry_status
 from support.kafka.client import Kafka, Record
 from support.tasks.recording_sink import recording, values
 from support.tasks.runs import TaskRun, eventually, new_name, register
@@ -96,6 +97,39 @@ def test_a_retriable_error_puts_the_same_records_again(kafka: Kafka, bootstrap: 
         eventually(lambda: tries[3:] == [["c"]])
         eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 3})
     assert tries[0] == tries[1] == tries[2] == ["a", "b"]
+
+
+class AwayError(Exception):
+    """As the error of a driver that only the plugin has."""
+
+    pgcode = "57P03"
+
+
+def test_a_put_that_is_retried_shows_the_error_with_its_cause_until_it_succeeds(
+    kafka: Kafka, bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry_status, "SHOWN_AFTER", 0.1)
+    kafka.produce(topic, ["a"])
+    away = [True]
+
+    def put(self: Any, records: Sequence[SinkRecord]) -> None:
+        if records and away:
+            self.context.timeout(50)
+            raise RetriableError("not written") from AwayError("the database starts")
+
+    with TaskRun(recording(put=put), bootstrap, {"topics": topic}) as run:
+        eventually(lambda: len(run.host.reasons) > 1)
+        assert run.host.reasons[0] is None
+        lines = (run.host.reasons[1] or "").splitlines()
+        assert lines[0].startswith("Retrying automatically since ")
+        assert lines[1] == "org.apache.kafka.connect.errors.RetriableException: not written"
+        assert lines[2].startswith("Caused by: ")
+        assert lines[2].endswith("AwayError: the database starts")
+        assert "\tSQLSTATE 57P03" in lines
+        assert any(line.startswith("\tat put(") for line in lines)
+        eventually(lambda: str(told(run, "penstock-last-error")[0]).endswith("AwayError: the database starts"))
+        away.clear()
+        eventually(lambda: run.host.reasons[-1] is None)
 
 
 def test_a_failing_put_fails_the_task_and_its_records_are_not_committed(

@@ -74,11 +74,14 @@ class MemoryHost:
         self.stored: list[tuple[dict[str, Any] | None, dict[str, Any] | None]] = []
         self.identities: list[Mapping[str, Any] | None] = []
         self.reported: dict[str, float] = {}
+        self.reasons: list[str | None] = []
+        """Why it retries, each time that it says that it is running."""
         self.committed: CommittedOffsets = ()
         """What a source with exactly once finds."""
 
     def running(self, degraded_reason: str | None = None) -> None:
         self.states.append("running")
+        self.reasons.append(degraded_reason)
 
     def paused(self) -> None:
         self.states.append("paused")
