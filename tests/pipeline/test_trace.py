@@ -110,3 +110,9 @@ def test_the_errors_of_a_group_are_its_causes() -> None:
     assert any(line.endswith("DuplicateError: two") for line in lines)
     assert "\tSQLSTATE 23505" in lines
     assert any("DuplicateError: two the cause: builtins.KeyError: 'three'" in line for line in lines)
+
+
+def test_a_huge_message_leaves_room_for_the_cause() -> None:
+    text = trace(raised(ConnectError("x" * 3_000_000), raised(ValueError("why"))))
+    assert len(text) < 2_000_000
+    assert "(2000000 more characters)\nCaused by: ValueError: why\n" in text

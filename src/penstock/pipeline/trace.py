@@ -14,6 +14,8 @@ from penstock.api.errors import cause_of, details_of
 from penstock.java.text import java_class_name
 
 _FRAMES = 60
+MAX_MESSAGE = 1_000_000
+"""Characters of a message in a trace."""
 
 
 def trace(error: BaseException) -> str:
@@ -49,11 +51,17 @@ def headline(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the message of an error, also of one whose class, a plugin's perhaps, fails to make it."""
+    """Return the message of an error, also of one whose class, a plugin's perhaps, fails to make it.
+
+    The end of a message that is longer than ``MAX_MESSAGE`` is left out: it would not pass the channel to the worker.
+    """
     try:
-        return str(error)
+        message = str(error)
     except Exception as failure:
         return f"(no message: its __str__ has raised {type(failure).__name__})"
+    if len(message) <= MAX_MESSAGE:
+        return message
+    return f"{message[:MAX_MESSAGE]}... ({len(message) - MAX_MESSAGE} more characters)"
 
 
 def _of_file(error: OSError) -> str:
