@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +32,7 @@ def doctor(
     all: Annotated[bool, typer.Option("--all", help="Show what works as well.")] = False,
     output: As = OutputFormat.TABLE,
 ) -> None:
-    """Check a Java Connect worker's file, and its connectors, for what works here, differs, needs a jar or is refused.
+    """Check a Java Connect worker's file, its connectors and jars, for what works here, differs or is refused.
 
     Connectors are read from the given files, from the config topic if the file's brokers answer, and from the running
     cluster. Nothing is written. Exit status 1 if something is refused or needs a jar.
@@ -38,7 +41,7 @@ def doctor(
 
     with contextlib.ExitStack() as stack:
         java = None if url is None else stack.enter_context(_rest.client(url, user))
-        report = examine(properties, connectors or (), java, standalone)
+        report = examine(properties, connectors or (), java, standalone, _progress())
     if output is OutputFormat.JSON:
         print_json([each.to_json() for each in report.sections])
     else:
@@ -47,6 +50,19 @@ def doctor(
         say(_summary(report))
     if report.blocks:
         raise typer.Exit(1)
+
+
+def _progress() -> Callable[[str], None]:
+    """Return a function that shows sentences on standard error, not more often than each second."""
+    last = -math.inf
+
+    def show(sentence: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 1:
+            last = time.monotonic()
+            typer.echo(sentence, err=True)
+
+    return show
 
 
 def _text(section: Section, all: bool) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from penstock import KAFKA_VERSION
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.restarts import policy_in
@@ -15,8 +16,11 @@ from penstock.doctor import topics
 from penstock.doctor.connectors import Judge
 from penstock.doctor.findings import DoctorReport, Section
 from penstock.doctor.plugins import judge_plugins
+from penstock.doctor.references import judge_references
 from penstock.doctor.worker import judge_worker
 from penstock.files import read_file
+from penstock.hosts.jvm.build import class_path
+from penstock.hosts.jvm.plugins.locations import java_locations
 from penstock.http.client import Client
 from penstock.java.errors import PropertiesError
 from penstock.java.properties import parse_properties
@@ -27,17 +31,26 @@ from penstock.plugins.jars import JavaSettings, java_plugins
 
 
 def examine(
-    properties: Path, connectors: Sequence[Path] = (), java: Client | None = None, standalone: bool = False
+    properties: Path,
+    connectors: Sequence[Path] = (),
+    java: Client | None = None,
+    standalone: bool = False,
+    progress: Callable[[str], None] = lambda sentence: None,
 ) -> DoctorReport:
-    """``java``: a worker of the running cluster. Raises ConfigError for files that can't be read, ClientError if the
-    cluster does not answer.
+    """``java``: a worker of the running cluster. ``progress`` is called with a sentence before each longer step. Raises
+    ConfigError for files that can't be read, ClientError if the cluster does not answer.
     """
     config = _read(properties)
     path = [each.strip() for each in config.get("plugin.path", "").split(",") if each.strip()]
+    if locations := java_locations(path):
+        progress(f"Looking for plugins in {len(locations)} jars and folders of plugin.path")
     jvm, jars = java_plugins(JavaSettings.of(config, path))
     try:
         plugins = Plugins.discover([each for each in path if os.path.exists(os.path.expanduser(each))], jars)
-        return _report(properties, config, connectors, java, standalone, plugins)
+        report = _report(properties, config, connectors, java, standalone, plugins)
+        if locations:
+            report.sections.insert(1, judge_references(locations, class_path(), KAFKA_VERSION, progress))
+        return report
     finally:
         if jvm is not None:
             jvm.close()

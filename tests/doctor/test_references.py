@@ -1,0 +1,153 @@
+"""References of plugins to classes and members of Kafka, in class files that are made here."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from penstock.doctor.class_files import ClassFile, ClassFileError
+from penstock.doctor.findings import Finding, Verdict
+from penstock.doctor.references import JarClasses, judge_references, missing
+
+OBJECT = "java/lang/Object"
+UTILS = "org/apache/kafka/common/utils/Utils"
+TASK = "org/apache/kafka/connect/sink/SinkTask"
+SPECIAL = "org/apache/kafka/connect/sink/SpecialTask"
+
+Member = tuple[str, str]
+
+
+class Pool:
+    """Constants of a class file; each number of a wide kind takes two places."""
+
+    def __init__(self) -> None:
+        self.constants: list[bytes] = [struct.pack(">Bq", 5, 7), b""]
+
+    def add(self, constant: bytes) -> int:
+        self.constants.append(constant)
+        return len(self.constants)
+
+    def text(self, text: str) -> int:
+        return self.add(struct.pack(">BH", 1, len(text.encode())) + text.encode())
+
+    def cls(self, name: str) -> int:
+        return self.add(struct.pack(">BH", 7, self.text(name)))
+
+    def method(self, owner: str, name: str, descriptor: str) -> int:
+        pair = self.add(struct.pack(">BHH", 12, self.text(name), self.text(descriptor)))
+        return self.add(struct.pack(">BHH", 10, self.cls(owner), pair))
+
+
+def made(
+    name: str,
+    parent: str = OBJECT,
+    interfaces: tuple[str, ...] = (),
+    members: tuple[Member, ...] = (),
+    classes: tuple[str, ...] = (),
+    calls: tuple[tuple[str, str, str], ...] = (),
+) -> bytes:
+    """A class file with these members, which refers to these classes and methods."""
+    pool = Pool()
+    for each in classes:
+        pool.cls(each)
+    for call in calls:
+        pool.method(*call)
+    head = struct.pack(">4H", 1, pool.cls(name), pool.cls(parent), len(interfaces))
+    head += b"".join(struct.pack(">H", pool.cls(each)) for each in interfaces)
+    body = struct.pack(">HH", 0, len(members))
+    for member, descriptor in members:
+        body += struct.pack(">4HHI3s", 1, pool.text(member), pool.text(descriptor), 1, pool.text("Code"), 3, b"xyz")
+    constants = b"".join(pool.constants)
+    return b"\xca\xfe\xba\xbe" + struct.pack(">HHH", 0, 61, len(pool.constants) + 1) + constants + head + body
+
+
+def jar(path: Path, *classes: bytes) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for each in classes:
+            archive.writestr(f"{ClassFile(each).name}.class", each)
+    return path
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    return jar(
+        tmp_path / "host.jar",
+        made(UTILS, members=(("join", "(Ljava/lang/String;[I)V"), ("<init>", "()V"))),
+        made(TASK, members=(("put", "(Ljava/util/Collection;)V"), ("<init>", "()V"))),
+        made(SPECIAL, parent=TASK),
+        made("org/apache/kafka/common/KafkaException", parent="java/lang/RuntimeException"),
+    )
+
+
+def lacks(host: Path, *classes: bytes) -> dict[str, set[str]]:
+    plugin = jar(host.with_name("plugin.jar"), *classes)
+    with JarClasses([host]) as known:
+        return missing([plugin], known)
+
+
+def test_references_to_what_is_there_are_found(host: Path) -> None:
+    calls = (
+        (UTILS, "join", "(Ljava/lang/String;[I)V"),
+        (SPECIAL, "put", "(Ljava/util/Collection;)V"),
+        (SPECIAL, "hashCode", "()I"),
+        ("org/apache/kafka/common/KafkaException", "getMessage", "()Ljava/lang/String;"),
+        ("com/x/Nowhere", "run", "()V"),
+    )
+    assert lacks(host, made("com/x/Plugin", classes=(f"[[L{UTILS};", "[I", "com/x/Nothing"), calls=calls)) == {}
+
+
+def test_a_class_that_is_not_there_is_named_with_those_that_refer_to_it(host: Path) -> None:
+    gone = "org/apache/kafka/common/utils/internals/AppInfoParser"
+    users = (made("com/x/One", classes=(gone,)), made("com/x/Two", classes=(f"[L{gone};",)))
+    assert lacks(host, *users) == {"org.apache.kafka.common.utils.internals.AppInfoParser": {"com.x.One", "com.x.Two"}}
+
+
+def test_a_method_with_other_arguments_is_not_there(host: Path) -> None:
+    calls = ((UTILS, "join", "(Ljava/lang/String;[[J)V"), (SPECIAL, "<init>", "()V"), (TASK, "gone", "()V"))
+    assert lacks(host, made("com/x/One", calls=calls)) == {
+        "org.apache.kafka.common.utils.Utils.join(String, long[][])": {"com.x.One"},
+        "org.apache.kafka.connect.sink.SpecialTask.<init>()": {"com.x.One"},
+        "org.apache.kafka.connect.sink.SinkTask.gone()": {"com.x.One"},
+    }
+
+
+def test_classes_of_kafka_that_a_plugin_brings_are_its_own_where_java_connect_lets_it_bring_them(host: Path) -> None:
+    own, parent = "org/apache/kafka/connect/json/JsonConverter", "org/apache/kafka/common/Brought"
+    user = made("com/x/One", classes=(own, parent))
+    assert lacks(host, made(own), made(parent), user) == {"org.apache.kafka.common.Brought": {"com.x.One"}}
+
+
+def test_files_that_are_no_class_files_are_passed_over(host: Path, tmp_path: Path) -> None:
+    whole = made("com/x/One", classes=("org/apache/kafka/Gone",))
+    for content in (b"", b"text", whole[:20], whole[:4]):
+        with pytest.raises(ClassFileError):
+            list(ClassFile(content).classes())
+    for i in range(len(whole)):  # a byte that is another one is an error or not, but no other error
+        with contextlib.suppress(ClassFileError):
+            changed = ClassFile(whole[:i] + b"\xff" + whole[i + 1 :])
+            assert [changed.name, changed.parents, changed.members, [*changed.classes()], [*changed.references()]]
+    plugin = tmp_path / "plugin"
+    plugin.mkdir()
+    (plugin / "a.class").write_bytes(whole)
+    (plugin / "b.class").write_bytes(b"org/apache/kafka/")
+    (plugin / "c.jar").write_bytes(b"no archive")
+    with JarClasses([host, plugin / "c.jar"]) as known:
+        assert missing(sorted(plugin.iterdir()), known) == {"org.apache.kafka.Gone": {"com.x.One"}}
+
+
+def test_each_location_has_a_finding_and_is_announced(host: Path, tmp_path: Path) -> None:
+    gone = tuple(f"org/apache/kafka/Gone{i}" for i in range(7))
+    good, bad = jar(tmp_path / "good.jar", made("com/x/A")), jar(tmp_path / "bad.jar", made("com/x/B", classes=gone))
+    said: list[str] = []
+    section = judge_references([good, bad], [host], "4.3.1", said.append)
+    assert section.verdict is Verdict.DIFFERS
+    works, differs = section.findings
+    assert works == Finding(Verdict.WORKS, str(good), "all it refers to is in Kafka 4.3.1")
+    assert differs.subject == str(bad)
+    assert "org.apache.kafka.Gone0 (in com.x.B); " in differs.says
+    assert differs.says.endswith("; and 2 more")
+    assert said == [f"Reading the classes of {good} (1 of 2)", f"Reading the classes of {bad} (2 of 2)"]
