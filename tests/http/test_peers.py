@@ -272,7 +272,7 @@ def test_a_reply_without_an_end_is_given_up(neighbour: Neighbour, monkeypatch: p
         handler.send_response(200)
         handler.send_header("Content-Type", "application/json")
         handler.end_headers()
-        for _ in range(100):
+        for _ in range(6000):
             handler.wfile.write(b" ")
             time.sleep(0.1)
 
@@ -282,7 +282,7 @@ def test_a_reply_without_an_end_is_given_up(neighbour: Neighbour, monkeypatch: p
         for path in (*PATHS, WORKERS):
             begun = time.monotonic()
             assert unreachable(here.get(path)) == [neighbour.id]
-            assert time.monotonic() - begun < 8
+            assert time.monotonic() - begun < 300
 
 
 def test_lines_of_another_worker_have_its_name_and_no_more(neighbour: Neighbour) -> None:

@@ -143,7 +143,7 @@ def test_metrics_that_hang_take_one_thread(serve: Serve) -> None:
     first = Threads().submit(get, url, timeout=SECONDS)
     until(lambda: asked, "the first request", SECONDS)
     with pytest.raises(httpx.ReadTimeout):
-        get(url, timeout=0.5)
+        get(url, timeout=httpx.Timeout(SECONDS, read=0.5))
     go.set()
     assert first.result(SECONDS).text == "up 1\n"
     assert asked == ["background"]

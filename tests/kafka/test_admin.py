@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
@@ -27,6 +26,7 @@ from penstock.kafka.admin import (
 from penstock.kafka.clients import new_admin
 from penstock.kafka.log.topic import LogTopic
 from penstock.pipeline.source.topic_creation import create
+from support.waiting import until
 
 
 def failed(code: int) -> Future[Any]:
@@ -106,11 +106,7 @@ def test_a_client_that_is_let_go_after_a_failed_request_ends(request_of: Callabl
     for _ in range(3):
         with pytest.raises((KafkaException, ConnectError)):
             request_of(new_admin({"bootstrap.servers": "127.0.0.1:1"}))
-    for _ in range(50):
-        if not clients() - before:
-            return
-        time.sleep(0.1)
-    pytest.fail(f"{len(clients() - before)} clients are still there")
+    until(lambda: not clients() - before, "the ends of the clients")
 
 
 def clients() -> set[str]:

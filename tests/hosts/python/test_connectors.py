@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -193,12 +192,14 @@ def test_a_connector_whose_process_ends_starts_again(plugins: Plugins) -> None:
 
 
 def test_a_connector_that_is_stopped_does_not_start_again(plugins: Plugins, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.hosts.python.connector.PAUSES_S", (3.0,))
+    monkeypatch.setattr("penstock.hosts.python.connector.PAUSES_S", (6.0,))
+    before = set(threading.enumerate())
     made = connector(plugins)
+    (watch,) = [each for each in threading.enumerate() if each.name == "watch-n" and each not in before]
     os.kill(int(made.task_configs(1)[0]["process"]), signal.SIGKILL)
     until(lambda: made._process is None, "its end is seen")
     made.stop()
-    time.sleep(4)
+    watch.join()
     assert made._process is None
     assert made.context.metrics.read() == []
 

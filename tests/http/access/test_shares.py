@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from penstock.http.access.gate import authentication
 from penstock.http.access.limits import BODIES_AT_ONCE, BODIES_OF_ADDRESS, Bodies
 from penstock.http.access.shares import AT_ONCE, OF_PLUGINS, OF_PROCESSES
 from penstock.http.app import make_router
+from support.waiting import SECONDS
 
 pytestmark = pytest.mark.security
 PREVIEW, VALIDATE = "/penstock/v1/preview", "/connector-plugins/X/config/validate"
@@ -60,7 +63,15 @@ async def logged_in(slow: Slow, *clients: httpx.AsyncClient) -> None:
             await asyncio.sleep(0.01)
 
 
+async def reached(holds: Callable[[], bool]) -> None:
+    """Wait until this holds; what follows shows what is missing if it takes too long."""
+    give_up = time.monotonic() + SECONDS
+    while not holds() and time.monotonic() < give_up:
+        await asyncio.sleep(0.01)
+
+
 async def settled() -> None:
+    """Wait for what should not happen."""
     for _ in range(20):
         await asyncio.sleep(0.01)
 
@@ -71,10 +82,12 @@ def test_validations_of_a_user_wait_for_each_other(tmp_path: Path) -> None:
         async with slow.client("vic") as vic, slow.client("ada") as ada:
             await logged_in(slow, vic, ada)
             many = [asyncio.create_task(vic.put(VALIDATE, json=CONFIG)) for _ in range(40)]
+            await reached(lambda: slow.users() == {"vic": AT_ONCE[OF_PLUGINS]})
             await settled()
             assert slow.users() == {"vic": AT_ONCE[OF_PLUGINS]}
             one = asyncio.create_task(ada.put(VALIDATE, json=CONFIG))
             other = asyncio.create_task(vic.get("/connectors"))
+            await reached(lambda: slow.users() == {"vic": AT_ONCE[OF_PLUGINS] + 1, "ada": 1})
             await settled()
             assert slow.users() == {"vic": AT_ONCE[OF_PLUGINS] + 1, "ada": 1}
             while not all(task.done() for task in (*many, one, other)):
@@ -91,18 +104,20 @@ def test_previews_of_a_user_are_refused_beyond_its_share(tmp_path: Path) -> None
         async with slow.client("vic") as vic, slow.client("ada") as ada:
             body = {"name": "c", "config": CONFIG}
             many = [asyncio.create_task(vic.post(PREVIEW, json=body)) for _ in range(6)]
+            await reached(lambda: sum(task.done() for task in many) == len(many) - AT_ONCE[OF_PROCESSES])
             await settled()
             refused = [task.result() for task in many if task.done()]
             assert [answer.status_code for answer in refused] == [429] * (6 - AT_ONCE[OF_PROCESSES])
             assert "The user vic has 2 previews under way" in refused[0].json()["message"]
             one = asyncio.create_task(ada.post(PREVIEW, json=body))
+            await reached(lambda: slow.users() == {"vic": AT_ONCE[OF_PROCESSES], "ada": 1})
             await settled()
             assert slow.users() == {"vic": AT_ONCE[OF_PROCESSES], "ada": 1}
             slow.go()
             await asyncio.wait({*many, one})
             assert one.result().status_code == 200
             again = asyncio.create_task(vic.post(PREVIEW, json=body))
-            await settled()
+            await reached(lambda: slow.users() == {"vic": 1})
             slow.go()
             assert (await again).status_code == 200
 

@@ -133,7 +133,7 @@ def test_one_user_leaves_streams_to_others(
     with (
         serve(app) as url,
         httpx.Client(base_url=url, timeout=900, verify=False) as vic,
-        httpx.Client(base_url=url, verify=False) as ada,
+        httpx.Client(base_url=url, timeout=900, verify=False) as ada,
     ):
         vic.auth, ada.auth = ("vic", "right"), ("ada", "right")
 

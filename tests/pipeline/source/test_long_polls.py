@@ -33,7 +33,7 @@ from penstock.pipeline.task import TaskControl
 from penstock.pipeline.topics import TopicReporter
 from support.tasks.runs import MemoryHost
 from support.tasks.specs import SOURCE
-from support.waiting import SECONDS
+from support.waiting import SECONDS, until
 
 ID = TaskId("c", 0)
 
@@ -90,7 +90,7 @@ class Waiting(SourceTask):
         self.polls += 1
         if self.polls == 1:
             return Batch.of("t", [b"a"], origin=SourceOrigin([{"p": 0}], [{"o": 1}]))
-        assert self.acknowledged.wait(60), "nothing was committed"
+        assert self.acknowledged.wait(SECONDS), "nothing was committed"
         self._control.stop()
         return None
 
@@ -157,7 +157,7 @@ def test_a_commit_during_a_poll_that_fails_is_not_the_last_and_logs_for_its_task
     polls = commit.polls()
     assert polls is not None
     with log_context("of the task"), polls.begun(), polls.polling():
-        assert task.acknowledged.wait(60), "it is the last"
+        assert task.acknowledged.wait(SECONDS), "it is the last"
     assert sender.failed
     assert set(written.connectors) == {"of the task"}
     assert "Failed to commit offsets" in caplog.text
@@ -179,12 +179,16 @@ def test_the_loop_and_commits_during_polls_never_work_at_the_same_time(monkeypat
 
     polls = long_polls.LongPolls(lambda: 0.0, commit)
     with polls.begun():
-        for _ in range(100):
-            with polls.polling():
-                time.sleep(0.001)
-            work()
+
+        def turned() -> bool:
+            for _ in range(100):
+                with polls.polling():
+                    time.sleep(0.001)
+                work()
+            return len(commits) > 0
+
+        until(turned, "a commit during a poll")
     many = len(commits)
-    assert many > 0
     time.sleep(0.05)
     assert len(commits) == many, "it ends with the loop"
 

@@ -125,10 +125,10 @@ def test_offsets_are_read_when_the_transaction_of_another_client_has_ended(run: 
     span = Span({partition: 0}, {partition: 5})
     before.begin(before.read([partition]).version.next(), span)
     stranger = new_producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": new_name("stranger")})
-    stranger.init_transactions(30)
+    stranger.init_transactions(900)
     stranger.begin_transaction()
     position = [TopicPartition(*partition, 7)]
-    stranger.send_offsets_to_transaction(position, before.consumer.consumer_group_metadata(), 30)
+    stranger.send_offsets_to_transaction(position, before.consumer.consumer_group_metadata(), 900)
     end = threading.Timer(2.0, stranger.commit_transaction)
     end.start()
     query = run()
@@ -317,7 +317,7 @@ def test_a_call_that_never_ends_loses_the_run(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(HangingError, match="does not come back: it was asked before the offsets were sent"):
         asking.asked("the offsets were sent", ask, lambda: False, longest=1.5)
     hangs.set()
-    assert time.monotonic() - tries[-1] >= 1.5
+    assert time.monotonic() - tries[-1] > 1.3, "not 1.5 s after the first one"
     assert tries[-1] > began + 0.4
 
 

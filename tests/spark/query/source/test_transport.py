@@ -16,7 +16,7 @@ import pytest
 from penstock.spark.query.source import transport
 from penstock.spark.query.source.partitions import BatchLostError
 from penstock.spark.query.source.transport import NUMBER_BYTES, Receiver, Send
-from support.tasks.runs import eventually
+from support.tasks.runs import SECONDS, eventually
 
 ROWS = pa.record_batch({"id": [1, 2, 3]})
 
@@ -56,11 +56,11 @@ def test_the_end_comes_after_all_rows(receiver: Receiver) -> None:
     threads = [threading.Thread(target=send, args=(to, number, 5)) for number in range(3)]
     for each in threads:
         each.start()
-    assert [receiver.take(10).num_rows for _ in range(15)] == [3] * 15
+    assert [receiver.take(SECONDS).num_rows for _ in range(15)] == [3] * 15
     for each in threads:
         each.join()
     receiver.finish(45, "end")
-    assert receiver.take(10) == "end"
+    assert receiver.take(SECONDS) == "end"
     receiver.close()
 
 
@@ -72,7 +72,7 @@ def test_strangers_and_who_is_late_are_not_heard(receiver: Receiver) -> None:
             send(late, 0, 1, key)
     send(to, 0, 1)
     receiver.finish(3, "end")
-    assert [receiver.take(10).num_rows, receiver.take(10)] == [3, "end"]
+    assert [receiver.take(SECONDS).num_rows, receiver.take(SECONDS)] == [3, "end"]
     receiver.close()
 
 
@@ -86,7 +86,7 @@ def test_a_connection_of_a_stranger_does_not_fail_the_batch(receiver: Receiver, 
     eventually(lambda: receivers() == 0)
     send(to, 0, 1)
     receiver.finish(3, "end")
-    assert [receiver.take(10).num_rows, receiver.take(10)] == [3, "end"]
+    assert [receiver.take(SECONDS).num_rows, receiver.take(SECONDS)] == [3, "end"]
     receiver.close()
 
 
@@ -98,9 +98,9 @@ def test_a_connection_that_can_not_be_accepted_does_not_end_the_listening(
     to = receiver.expect()
     for number in range(3):
         send(to, number, 1)
-        assert receiver.take(10).num_rows == 3
+        assert receiver.take(SECONDS).num_rows == 3
     receiver.finish(9, "end")
-    assert receiver.take(10) == "end"
+    assert receiver.take(SECONDS) == "end"
     assert failing.failed
     receiver.close()
 
@@ -116,11 +116,11 @@ def test_a_partition_that_is_sent_again_is_taken_once(receiver: Receiver, before
     to, other = receiver.expect(), pa.record_batch({"id": [4, 5]})
     with pytest.raises(ConnectionAbortedError):
         to.partition(7, breaking([ROWS, other][:before]))
-    assert [receiver.take(10).num_rows for _ in range(before)] == [3, 2][:before]
+    assert [receiver.take(SECONDS).num_rows for _ in range(before)] == [3, 2][:before]
     assert to.partition(7, [ROWS, other]) == 5
-    assert [receiver.take(10) for _ in range(2 - before)] == [ROWS, other][before:]
+    assert [receiver.take(SECONDS) for _ in range(2 - before)] == [ROWS, other][before:]
     receiver.finish(5, "end")
-    assert receiver.take(10) == "end"
+    assert receiver.take(SECONDS) == "end"
     receiver.close()
 
 
@@ -129,7 +129,7 @@ def test_a_partition_that_had_arrived_whole_may_be_sent_again(receiver: Receiver
     for _ in range(2):
         assert to.partition(7, [ROWS]) == 3
     receiver.finish(3, "end")
-    assert [receiver.take(10), receiver.take(10)] == [ROWS, "end"]
+    assert [receiver.take(SECONDS), receiver.take(SECONDS)] == [ROWS, "end"]
     receiver.close()
 
 
@@ -151,13 +151,13 @@ def test_an_attempt_that_still_sends_is_ended_by_the_next(receiver: Receiver) ->
 
     thread = threading.Thread(target=first)
     thread.start()
-    assert receiver.take(10) == ROWS
+    assert receiver.take(SECONDS) == ROWS
     assert to.partition(7, [ROWS, ROWS]) == 6
     going.set()
     thread.join()
     assert ends
     receiver.finish(6, "end")
-    assert [receiver.take(10), receiver.take(10)] == [ROWS, "end"]
+    assert [receiver.take(SECONDS), receiver.take(SECONDS)] == [ROWS, "end"]
     receiver.close()
 
 
@@ -168,7 +168,7 @@ def test_a_partition_with_other_rows_than_before_loses_the_batch(
     to = receiver.expect()
     with pytest.raises(ConnectionAbortedError):
         to.partition(7, breaking([ROWS]))
-    assert receiver.take(10) == ROWS
+    assert receiver.take(SECONDS) == ROWS
     with pytest.raises(OSError):
         to.partition(7, again)
     with pytest.raises(BatchLostError, match="partition 7 twice"):
@@ -206,7 +206,7 @@ def test_oldest_of_too_many_unknown_connections_is_closed(receiver: Receiver, mo
         assert early.recv(1) == b""
     send(to, 0, 1)
     receiver.finish(3, "end")
-    assert [receiver.take(10).num_rows, receiver.take(10)] == [3, "end"]
+    assert [receiver.take(SECONDS).num_rows, receiver.take(SECONDS)] == [3, "end"]
     for each in strangers:
         each.close()
     receiver.close()
