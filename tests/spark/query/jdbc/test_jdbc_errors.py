@@ -278,7 +278,7 @@ def test_the_error_that_was_retried_is_the_cause_when_a_task_gives_up(
         assert "(SQLSTATE 55P03)" in trace.splitlines()[0]
         assert "Caused by: org.postgresql.util.PSQLException: ERROR: canceling statement due to lock timeout" in trace
         assert "\tat org.postgresql." in trace
-        assert "py4j" not in trace
+        assert "Py4JJavaError" not in trace
 
 
 def test_a_refused_row_is_a_dead_letter_with_table_column_and_message(
