@@ -217,13 +217,17 @@ def test_a_topic_that_was_recreated_stops_the_task_or_is_mirrored_from_its_begin
         eventually(lambda: kafka.values(remote)[9:] == [b"last"])
 
 
-def test_continue_uses_the_offset_in_a_topic_that_was_recreated(kafka: Kafka, bootstrap: str) -> None:
+@pytest.mark.parametrize("more", [{}, {"epoch": 7}])
+def test_continue_uses_the_offset_in_a_topic_that_was_recreated(
+    kafka: Kafka, bootstrap: str, more: dict[str, int]
+) -> None:
+    """Also if no record of the new topic has as high a leader epoch as one of the old."""
     source, target = aliases()
     topic = kafka.create_topic()
     kafka.produce(topic, ["a", "b", "c"])
     config = task_config(bootstrap, topic, source, target, on_origin_changed="continue")
     partition = {"cluster": source, "partition": 0, "topic": topic}
-    committed = CommittedOffset(partition, {"offset": 1}, None, {"topic": "another"})
+    committed = CommittedOffset(partition, {"offset": 1}, None, {"topic": "another", **more})
     with TaskRun(MirrorSourceTask, bootstrap, config, offsets=(committed,)):
         eventually(lambda: kafka.values(f"{source}.{topic}"))
     assert kafka.values(f"{source}.{topic}") == [b"c"]

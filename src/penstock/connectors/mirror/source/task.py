@@ -122,9 +122,8 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
                 assigned[TopicPartition(*place)] = first
             else:
                 self._resumed[place] = last + 1
-                assigned[TopicPartition(*place)] = OffsetAndMetadata(
-                    last + 1, leader_epoch=self._identities.epoch(place)
-                )
+                epoch = None if self._policy is OriginPolicy.CONTINUE else self._identities.epoch(place)
+                assigned[TopicPartition(*place)] = OffsetAndMetadata(last + 1, leader_epoch=epoch)
         self._assigned = assigned
         consumer.assign(assigned)
         log.info("Starting with %d previously uncommitted partitions.", list(assigned.values()).count(first))
