@@ -18,8 +18,8 @@ from penstock.settings.definitions import distributed_config
 from penstock.settings.security import define_access, define_permissions, define_rest_limits
 from support.certificates import Authority
 from support.kafka.client import Kafka
-from support.waiting import until
-from support.worker_process import SPARKS_JAVA, WorkerProcess
+from support.waiting import SECONDS, until
+from support.worker_process import SPARKS_JAVA, RestClient, WorkerProcess
 
 PAGE = (Path(__file__).parents[1] / "docs" / "security.md").read_text()
 pytestmark = pytest.mark.security
@@ -80,8 +80,8 @@ class Hardened(WorkerProcess):
             "penstock.audit.topic": f"{self.name}-audit",
             SPARKS_JAVA: self.settings[SPARKS_JAVA],
         }
-        self.http = httpx.Client(
-            timeout=95, auth=("ada", "right"), verify=ssl.create_default_context(cafile=str(folder / "ca.pem"))
+        self.http = RestClient(
+            timeout=SECONDS, auth=("ada", "right"), verify=ssl.create_default_context(cafile=str(folder / "ca.pem"))
         )
 
 

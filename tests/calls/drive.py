@@ -15,7 +15,7 @@ from confluent_kafka import Consumer
 
 from calls.cells import INTERVAL, Cells, cells_of, read
 from support.kafka.client import Kafka
-from support.waiting import until
+from support.waiting import SECONDS, until
 
 SETTLED = 2.4 * INTERVAL
 """Seconds until a state is alone to decide which calls are made."""
@@ -114,7 +114,7 @@ class Subject:
             tasks = [task["state"] for task in status["tasks"]]
             return tasks == [] if state == "STOPPED" else tasks == [state]
 
-        until(there, f"{self.name} ({self.mode}) is {state}", 180)
+        until(there, f"{self.name} ({self.mode}) is {state}", SECONDS)
 
     def cells(self) -> Cells:
         return cells_of(read(self.log), self.kind, self.spans)
@@ -175,7 +175,7 @@ def _start(subject: Subject) -> None:
     subject.request("PUT", "/config", json=subject.config())
     subject.reaches("RUNNING")
     first = ("open",) if subject.kind == "sink" else ("poll without records",)
-    until(lambda: _calls(subject, "task", *first), f"the first call of {subject.name}", 120)
+    until(lambda: _calls(subject, "task", *first), f"the first call of {subject.name}", SECONDS)
     subject.spans["starting"] = (begin, time.time())
 
 
@@ -197,10 +197,10 @@ def _rebalance(subject: Subject) -> None:
     guest = Consumer({**settings, "partition.assignment.strategy": "range", "heartbeat.interval.ms": 300})
     guest.subscribe([subject.topic], on_assign=lambda _, partitions: joined.extend(partitions))
     try:
-        until(lambda: guest.poll(0.1) is None and joined, f"the guest of {subject.name}", 120)
+        until(lambda: guest.poll(0.1) is None and joined, f"the guest of {subject.name}", SECONDS)
     finally:
         guest.close()
-    until(lambda: _calls(subject, "task", "open") >= 3, f"{subject.name} has all its partitions again", 120)
+    until(lambda: _calls(subject, "task", "open") >= 3, f"{subject.name} has all its partitions again", SECONDS)
     time.sleep(SETTLED)
     subject.spans["rebalancing"] = (begin, time.time())
 
@@ -209,7 +209,7 @@ def _stop(subject: Subject) -> None:
     begin = time.time()
     subject.request("PUT", "/stop")
     subject.reaches("STOPPED")
-    until(lambda: _calls(subject, "task", "stop"), f"the stop of {subject.name}", 120)
+    until(lambda: _calls(subject, "task", "stop"), f"the stop of {subject.name}", SECONDS)
     time.sleep(SETTLED)
     subject.spans["stopping"] = (begin, time.time())
 
@@ -222,7 +222,9 @@ def _fail(subject: Subject) -> None:
     subject.order("failing")
     if subject.kind == "sink":
         Kafka(str(subject.worker.headers["bootstrap"])).produce(subject.topic, ["failing"] * 3)
-    until(lambda: _calls(subject, "task", "poll that raises", "put that raises") > seen, f"{subject.name} fails", 120)
+    until(
+        lambda: _calls(subject, "task", "poll that raises", "put that raises") > seen, f"{subject.name} fails", SECONDS
+    )
     subject.reaches("FAILED", "RUNNING")
     time.sleep(SETTLED)
     subject.spans["failing"] = (begin, time.time())

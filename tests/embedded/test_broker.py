@@ -15,7 +15,7 @@ from confluent_kafka.admin import ConfigResource
 from penstock.embedded import Broker, EmbeddedError
 from penstock.embedded.broker import holds_lock
 from penstock.embedded.ports import answers, ports
-from support.kafka.client import Kafka
+from support.kafka.client import Kafka, answered
 from support.waiting import until
 
 
@@ -61,7 +61,7 @@ def test_records_and_settings_survive_a_restart(tmp_path: Path) -> None:
     with Broker(tmp_path, extra={"message.max.bytes": "123456"}) as broker:
         kafka = Kafka(broker.bootstrap)
         resource = ConfigResource(ConfigResource.Type.BROKER, "1")
-        settings = kafka.admin.describe_configs([resource])[resource].result()
+        settings = answered(lambda: kafka.admin.describe_configs([resource])[resource].result())
         assert settings["message.max.bytes"].value == "123456"
         topic = kafka.create_topic()
         kafka.produce(topic, ["kept"])

@@ -55,7 +55,7 @@ class BrokerPair:
     def create_topic(self, name: str, brokers: list[int], **config: str) -> str:
         """With one partition, of which the first of these brokers is the leader."""
         new = NewTopic(name, 1, replica_assignment=[brokers], config=config)
-        self.kafka.admin.create_topics([new])[name].result()
+        self.kafka.create(new)
         return name
 
     def kill_second(self) -> None:

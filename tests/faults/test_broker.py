@@ -11,7 +11,7 @@ from confluent_kafka import IsolationLevel, KafkaException, Producer, TopicParti
 from confluent_kafka.admin import OffsetSpec
 
 from faults.broker import FaultyBroker
-from support.kafka.client import Kafka
+from support.kafka.client import READ_SECONDS, Kafka, answered
 from support.waiting import until
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -54,8 +54,12 @@ def test_every_transaction_ends(tmp_path: Path) -> None:
 
         def ends(level: IsolationLevel) -> list[int]:
             wanted = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(PARTITIONS)}
-            found = kafka.admin.list_offsets(wanted, isolation_level=level)
-            return [future.result(900).offset for future in found.values()]
+
+            def ask() -> list[int]:
+                found = kafka.admin.list_offsets(wanted, isolation_level=level, request_timeout=READ_SECONDS)
+                return [future.result().offset for future in found.values()]
+
+            return answered(ask)
 
         until(
             lambda: ends(IsolationLevel.READ_COMMITTED) == ends(IsolationLevel.READ_UNCOMMITTED),

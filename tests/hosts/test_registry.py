@@ -65,7 +65,7 @@ def ours(registry_url: str) -> Iterator[AvroConverter]:
 
 
 def versions(registry_url: str, topic: str) -> list[int]:
-    return httpx.get(f"{registry_url}/subjects/{topic}-value/versions").json()
+    return httpx.get(f"{registry_url}/subjects/{topic}-value/versions", timeout=900).json()
 
 
 INNER = struct(("a", INT32), ("b", OPTIONAL_STRING), name="org.example.Inner")

@@ -13,6 +13,7 @@ import pytest
 from hosts.conducted import Sinks, values
 from penstock.api.batch import Batch
 from penstock.hosts.jvm.tasks.sink_task import BegunPut, JavaSinkTask
+from penstock.pipeline.sink import puts
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import JSON, eventually
 
@@ -32,7 +33,8 @@ class Noting(JavaSinkTask):
 
 
 @pytest.fixture
-def noting() -> type[Noting]:
+def noting(monkeypatch: pytest.MonkeyPatch) -> type[Noting]:
+    monkeypatch.setattr(puts, "QUICK_SECONDS", 60.0)  # on a busy machine every put is slow
     return type("Noting", (Noting,), {"notes": []})
 
 
@@ -91,7 +93,10 @@ def test_a_put_is_begun_while_another_one_runs(sinks: Sinks, kafka: Kafka, topic
     assert sum(noting.notes) > 10
 
 
-def test_none_is_begun_behind_a_slow_one(sinks: Sinks, kafka: Kafka, topic: str, noting: type[Noting]) -> None:
+def test_none_is_begun_behind_a_slow_one(
+    sinks: Sinks, kafka: Kafka, topic: str, noting: type[Noting], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(puts, "QUICK_SECONDS", 0.1)
     lines = [str(i) for i in range(18)]
     kafka.produce(topic, lines)
     with sinks.run(topic, task=noting, **THREE, **{"at.put": "sleep 150"}):
@@ -138,10 +143,10 @@ def test_a_commit_is_of_all_that_was_put(sinks: Sinks, kafka: Kafka, topic: str,
         eventually(lambda: len(sinks.written) == 300)
     assert sum(noting.notes) > 10
     words = [line.split(" ", 1) for line in sinks.journal]
-    puts = list(accumulate(int(rest[0]) if name == "put" else 0 for name, *rest in words))
+    counts = list(accumulate(int(rest[0]) if name == "put" else 0 for name, *rest in words))
     commits = [
         (int(match[1]), put)
-        for (name, *rest), put in zip(words, puts, strict=True)
+        for (name, *rest), put in zip(words, counts, strict=True)
         if name == "flush" and (match := re.search(r"offset=(\d+)", rest[0]))
     ]
     assert len(commits) > 2

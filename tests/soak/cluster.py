@@ -55,6 +55,8 @@ class Cluster:
             WorkerProcess(bootstrap, folder, **{**shared, **settings}, listeners=f"http://127.0.0.1:{next(ports)}")
             for _ in range(workers)
         ]
+        for worker in self.workers:
+            worker.http.patience = 0.0  # another one may have joined already
         self.retries = 0
         self.survivors: list[str] = []
         """Sentences on processes that outlived their worker for too long."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +14,7 @@ import httpx
 import psutil
 
 from support.process_tree import descendants
-from support.waiting import until
+from support.waiting import SECONDS, pause, until
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 SPARKS_JAVA = "spark.driver.extraJavaOptions"
@@ -21,6 +22,34 @@ PLUGINS_JAVA = "penstock.java.opts"
 QUICK_JAVA = "-XX:TieredStopAtLevel=1"
 """Half the processor time until a Java is there; but what it does for long would be much slower."""
 PLAIN = {"key.converter": STRING, "value.converter": STRING}
+
+
+REBALANCES = (
+    "Cannot complete request momentarily due to stale configuration",
+    "Cannot complete request because of a conflicting operation",
+)
+"""How the answers begin that a worker gives with status 409 while its group rebalances."""
+
+
+class RestClient(httpx.Client):
+    """A client of a worker's REST API that sends a request again while the worker's group rebalances, for up to
+    ``patience`` seconds.
+    """
+
+    patience: float = SECONDS
+
+    def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        began = time.monotonic()
+        while True:
+            answer = super().send(request, **options)
+            waited = time.monotonic() - began
+            if options.get("stream") or not _rebalances(answer) or waited >= self.patience:
+                return answer
+            time.sleep(pause(waited))
+
+
+def _rebalances(answer: httpx.Response) -> bool:
+    return answer.status_code == 409 and str(answer.json().get("message")).startswith(REBALANCES)
 
 
 class WorkerProcess:
@@ -49,7 +78,7 @@ class WorkerProcess:
             **{key.replace("__", "."): value for key, value in settings.items()},
         }
         self.process: subprocess.Popen[bytes] | None = None
-        self.http = httpx.Client(timeout=95)
+        self.http = RestClient(timeout=SECONDS)
 
     def start(self) -> Self:
         properties = self.folder / f"{self.name}.properties"
@@ -130,13 +159,7 @@ class WorkerProcess:
     def put(self, name: str, **config: str) -> None:
         """Create or change a connector."""
         settings = {key.replace("__", "."): value for key, value in config.items()}
-
-        def answered() -> httpx.Response | None:
-            """None while its group rebalances."""
-            answer = self.http.put(f"/connectors/{name}/config", json={**PLAIN, **settings})
-            return None if answer.status_code == 409 else answer
-
-        answer: httpx.Response = until(answered, f"{name} is taken")
+        answer = self.http.put(f"/connectors/{name}/config", json={**PLAIN, **settings})
         assert answer.status_code in (200, 201), answer.text
 
     def states(self, name: str) -> list[str]:

@@ -44,7 +44,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
 
     def opened(url: str, size: Any = WIDE, **options: Any) -> Page:
         context = chromium.new_context(viewport=size, **options)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(900_000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))

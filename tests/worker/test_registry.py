@@ -171,8 +171,9 @@ def test_a_schema_evolves_while_records_flow_once_from_file_to_file(files: Files
     files.sink()
     old = ["Struct{line=one}", "Struct{line=two}"]
     files.wait(*old)
-    # A task with the old configuration would write a line that comes before its end: changing offsets fences it.
     source = f"{files.name}-in"
+    until(lambda: files.worker.get(f"/connectors/{source}/offsets")["offsets"], "the offset of both", SECONDS)
+    # A task with the old configuration would write a line that comes before its end: changing offsets fences it.
     assert files.worker.http.put(f"/connectors/{source}/stop").status_code == 204
     until(lambda: files.worker.states(source) == ["STOPPED"], "the stop of the source", SECONDS)
     offsets = files.worker.get(f"/connectors/{source}/offsets")

@@ -9,14 +9,9 @@ import pytest
 
 from support.kafka.client import Kafka
 from support.tasks.runs import eventually, new_name
-from support.waiting import SECONDS
 from support.worker_process import PLAIN, WorkerProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
-
-
-def members(kafka: Kafka, group: str) -> set[str]:
-    return {each.member_id for each in kafka.admin.describe_consumer_groups([group])[group].result(SECONDS).members}
 
 
 def kill_all(worker: WorkerProcess) -> None:
@@ -41,17 +36,17 @@ def test_a_cluster_removes_its_own_dead_members_alone(bootstrap: str, kafka: Kaf
     with WorkerProcess(bootstrap, tmp_path, **PLAIN) as first:
         first.put(name, file=str(tmp_path / "first"), **config)
         eventually(lambda: kafka.sharing(group) == 1)
-        own = members(kafka, group)
+        own = kafka.members(group)
         second = WorkerProcess(bootstrap, tmp_path, **PLAIN).start().ready()
         try:
             second.put(name, file=str(tmp_path / "second"), **config)
             eventually(lambda: kafka.sharing(group) == 2)
-            killed = members(kafka, group) - own
+            killed = kafka.members(group) - own
             assert len(killed) == 1
             kill_all(second)
             second.start().ready()
-            eventually(lambda: kafka.sharing(group) == 2 and not killed & members(kafka, group))
-            assert own < members(kafka, group), "the other cluster's live member has stayed"
+            eventually(lambda: kafka.sharing(group) == 2 and not killed & kafka.members(group))
+            assert own < kafka.members(group), "the other cluster's live member has stayed"
             eventually(lambda: log in second.log.read_text())  # it is written once the broker has answered
             assert (second.log.read_text().count(log), first.log.read_text().count(log)) == (1, 0)
             kafka.produce(topic, ["a", "b", "c", "d"])

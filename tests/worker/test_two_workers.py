@@ -38,24 +38,41 @@ def test_each_worker_answers_for_both(bootstrap: str, kafka: Kafka, tmp_path: Pa
         file = str(tmp_path / "out.txt")
         first.put("lines", connector__class="FileStreamSink", topics=topic, file=file, tasks__max="2")
         first.running("lines", 2)
-        status = first.get("/connectors/lines/status")
-        until(lambda: len({task["worker_id"] for task in status["tasks"]}) == 2, "a task on each worker")
+
+        def places() -> set[str]:
+            return {task["worker_id"] for task in first.get("/connectors/lines/status")["tasks"]}
+
+        until(lambda: len(places()) == 2, "a task on each worker")
         leader = first.get("/penstock/v1/workers")["leader"]
         for worker in workers:
-            found = worker.get("/penstock/v1/workers")
-            assert (len(found["workers"]), found["unreachable"]) == (2, [])
+
+            def both(worker: WorkerProcess = worker) -> bool:
+                found = worker.get("/penstock/v1/workers")
+                return (len(found["workers"]), found["unreachable"]) == (2, [])
+
+            until(both, "each worker is known to the other")
 
             def healthy(worker: WorkerProcess = worker) -> bool:
                 health = worker.get("/connectors/lines/status?penstock=true")["penstock"]
                 return health["unreachable"] == [] and len(health["tasks"]) == 2
 
             until(healthy, "the health of both tasks is known to each worker")
-            assert worker.get("/penstock/v1/connectors/lines/logs")["unreachable"] == []
-            shown = worker.get("/connectors?expand=status&penstock=true")["lines"]["status"]["penstock"]
-            assert (len(shown["tasks"]), shown["unreachable"]) == (2, [])
+
+            def told(worker: WorkerProcess = worker) -> bool:
+                return worker.get("/penstock/v1/connectors/lines/logs")["unreachable"] == []
+
+            until(told, "the lines of both workers")
+
+            def listed(worker: WorkerProcess = worker) -> bool:
+                shown = worker.get("/connectors?expand=status&penstock=true")["lines"]["status"]["penstock"]
+                return (len(shown["tasks"]), shown["unreachable"]) == (2, [])
+
+            until(listed, "the health of both tasks is in the list")
             assert worker.http.delete("/connectors/nobody").status_code == 404
         (lead, other) = workers if str(first.http.base_url).rstrip("/").endswith(leader) else (second, first)
-        (own, passed_on) = audited(lead, "DELETE /connectors/nobody")
+        request = "DELETE /connectors/nobody"
+        until(lambda: len(audited(lead, request)) == 2 and audited(other, request), "the lines of the audit")
+        (own, passed_on) = audited(lead, request)
         if "via" in own:
             own, passed_on = passed_on, own
         assert (own["principal"], "via" in own) == ("ada", False)
@@ -63,7 +80,7 @@ def test_each_worker_answers_for_both(bootstrap: str, kafka: Kafka, tmp_path: Pa
             "ada",
             str(other.http.base_url).split("://")[1].rstrip("/"),
         )
-        (sent,) = audited(other, "DELETE /connectors/nobody")
+        (sent,) = audited(other, request)
         assert sent["forwarded_to"].rstrip("/").endswith(leader)
     finally:
         for worker in workers:

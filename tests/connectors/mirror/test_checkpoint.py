@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions
+from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
 
 from faults.broker import FaultyBroker
@@ -23,7 +23,7 @@ from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
 from penstock.kafka.connector_clients import ConnectorClients
-from support.kafka.client import Kafka, Record
+from support.kafka.client import Kafka, Record, answered
 from support.mirror.setup import aliases, mirror_config, started
 from support.tasks.runs import TaskRun, eventually
 
@@ -104,14 +104,14 @@ def test_groups_that_are_not_known_yet_are_asked_for_again() -> None:
 
 def commit(kafka: Kafka, group: str, topic: str, offset: int) -> None:
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group})
-    consumer.commit(offsets=[ClientPartition(topic, 0, offset)], asynchronous=False)
-    consumer.close()
+    try:
+        answered(lambda: consumer.commit(offsets=[ClientPartition(topic, 0, offset)], asynchronous=False))
+    finally:
+        consumer.close()
 
 
 def committed(kafka: Kafka, group: str, topic: str) -> int | None:
-    request = [ConsumerGroupTopicPartitions(group)]
-    found = kafka.admin.list_consumer_group_offsets(request)[group].result().topic_partitions
-    return next((each.offset for each in found if each.topic == topic), None)
+    return kafka.committed(group).get((topic, 0))
 
 
 @pytest.mark.integration

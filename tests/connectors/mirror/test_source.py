@@ -23,7 +23,7 @@ from penstock.kafka.connector_clients import ConnectorClients
 from penstock.kafka.offsets.records import identity_in
 from penstock.pipeline.task import CommittedOffset
 from penstock.pipeline.trace import causes
-from support.kafka.client import Kafka, Record
+from support.kafka.client import Kafka, Record, answered
 from support.mirror.setup import aliases, mirror_config, started
 from support.tasks.runs import TaskRun, eventually
 
@@ -38,9 +38,7 @@ RECORDS = [
 
 def settings(kafka: Kafka, topic: str) -> dict[str, Any]:
     """What is not the default."""
-    resource = ConfigResource("topic", topic)
-    found = kafka.admin.describe_configs([resource])[resource].result()
-    return {name: entry.value for name, entry in found.items() if not entry.is_default}
+    return {name: entry.value for name, entry in kafka.configs(topic).items() if not entry.is_default}
 
 
 def syncs(kafka: Kafka, target: str) -> list[OffsetSync]:
@@ -88,13 +86,13 @@ def test_new_partitions_and_settings_are_found(kafka: Kafka, bootstrap: str) -> 
     )
     with started(MirrorSourceConnector(), config) as connector:
         remote = f"{source}.{topic}"
-        kafka.admin.create_partitions([NewPartitions(topic, 2)])[topic].result()
+        answered(lambda: kafka.admin.create_partitions([NewPartitions(topic, 2)])[topic].result())
         changes = [
             ConfigEntry("retention.ms", "88000", incremental_operation=AlterConfigOpType.SET),
             ConfigEntry("segment.ms", None, incremental_operation=AlterConfigOpType.DELETE),
         ]
         resource = ConfigResource("topic", topic, incremental_configs=changes)
-        kafka.admin.incremental_alter_configs([resource])[resource].result()
+        answered(lambda: kafka.admin.incremental_alter_configs([resource])[resource].result())
         assert connector.context.wanted.wait(900)
         assert [task["task.assigned.partitions"] for task in connector.task_configs(1)] == [f"{topic}-0,{topic}-1"]
         eventually(lambda: partitions(kafka, remote) == 2)

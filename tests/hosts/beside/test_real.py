@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import ConfigResource
 
 from hosts.beside.conftest import Pair
 from hosts.beside.mongo import Mongo
@@ -146,8 +145,7 @@ def test_kafkas_mirror(pair: Pair, kafka: Kafka) -> None:
 
 
 def topic_config(kafka: Kafka, topic: str) -> dict[str, str | None]:
-    asked = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    return {name: each.value for name, each in kafka.admin.describe_configs([asked])[asked].result().items()}
+    return {name: each.value for name, each in kafka.configs(topic).items()}
 
 
 # -- a database

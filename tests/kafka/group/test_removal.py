@@ -83,10 +83,6 @@ def consumer(bootstrap: str, group: str) -> Iterator[Callable[..., OtherProcess]
         each.process.stdout.close()
 
 
-def members(kafka: Kafka, group: str) -> set[str]:
-    return {each.member_id for each in kafka.admin.describe_consumer_groups([group])[group].result(SECONDS).members}
-
-
 def test_remaining_members_take_over_partitions_of_killed_ones(
     kafka: Kafka, group: str, consumer: Callable[..., OtherProcess]
 ) -> None:
@@ -99,7 +95,7 @@ def test_remaining_members_take_over_partitions_of_killed_ones(
         removal.remove(each.settings, each.id)
     before = third.id
     third.until_it_has(6)
-    assert members(kafka, group) == {third.id} == {before}
+    assert kafka.members(group) == {third.id} == {before}
 
 
 def test_a_rebalance_that_waits_for_a_killed_member_ends(
@@ -110,10 +106,10 @@ def test_a_rebalance_that_waits_for_a_killed_member_ends(
     killed.until_it_has(1)
     killed.kill()
     following = consumer(topic)
-    until(lambda: len(members(kafka, group)) == 2, "another member", SECONDS)
+    until(lambda: len(kafka.members(group)) == 2, "another member", SECONDS)
     MemberRemoval().remove(killed.settings, killed.id)
     following.until_it_has(1)
-    assert members(kafka, group) == {following.id}
+    assert kafka.members(group) == {following.id}
 
 
 def test_members_of_earlier_runs_are_removed_while_the_group_waits(
@@ -126,14 +122,14 @@ def test_members_of_earlier_runs_are_removed_while_the_group_waits(
         each.until_it_has(1)
     removal.replace(killed.settings, Successor(lambda: "a later run", lambda: {killed.id}))
     until(lambda: not threads(), "the end of the request", SECONDS)
-    assert members(kafka, group) == {killed.id, other.id}  # the group is stable
+    assert kafka.members(group) == {killed.id, other.id}  # the group is stable
     killed.kill()
     following, before = consumer(topic), other.id
     following.until_it_has_an_id()
     removal.replace(following.settings, Successor(lambda: following.id, lambda: {killed.id, following.id}))
     following.until_it_has(1)
     other.until_it_has(1)
-    assert members(kafka, group) == {following.id, other.id}
+    assert kafka.members(group) == {following.id, other.id}
     assert other.id == before
 
 
@@ -148,7 +144,7 @@ def test_a_member_that_no_run_of_the_task_has_been_is_never_removed(
     following.until_it_has_an_id()
     removal.replace(following.settings, Successor(lambda: following.id, lambda: {following.id, "another"}))
     until(lambda: not threads(), "the end of the request", SECONDS)
-    assert members(kafka, group) == {unknown.id, following.id}
+    assert kafka.members(group) == {unknown.id, following.id}
 
 
 def test_members_and_groups_that_are_not_there_are_no_failure(
@@ -160,7 +156,7 @@ def test_members_and_groups_that_are_not_there_are_no_failure(
         MemberRemoval().remove(living.settings, "somebody")
         MemberRemoval().remove(living.settings | {"group.id": f"no-{group}"}, living.id)
         until(lambda: not threads(), "the end of the requests", SECONDS)
-    assert members(kafka, group) == {living.id}
+    assert kafka.members(group) == {living.id}
     assert not caplog.records
 
 

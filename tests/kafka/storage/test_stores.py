@@ -147,7 +147,7 @@ def test_a_transaction_that_failed_hides_no_later_record(kafka: Kafka):
         began = time.monotonic()
         answer(store.append, [TargetState("c", "PAUSED")], privileged=False)
         assert records.records(1)[-1].record == TargetState("c", "PAUSED")
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < 55
 
 
 @pytest.mark.integration

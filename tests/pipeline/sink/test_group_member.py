@@ -67,7 +67,7 @@ def test_the_member_is_that_of_the_group_and_knows_where_it_is(kafka: Kafka, boo
 @pytest.mark.integration
 def test_the_worker_knows_the_member_that_the_group_has(kafka: Kafka, bootstrap: str, topic: str) -> None:
     def in_group() -> list[str]:
-        return [each.member_id for each in kafka.admin.describe_consumer_groups([group])[group].result(900).members]
+        return list(kafka.members(group))
 
     kafka.produce(topic, [b"1"])
     task = recording()

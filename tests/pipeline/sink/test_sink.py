@@ -211,7 +211,7 @@ def test_metrics_have_javas_names(kafka: Kafka, bootstrap: str, topic: str) -> N
 
 def test_a_marker_of_a_transaction_is_no_lag(kafka: Kafka, bootstrap: str, topic: str) -> None:
     producer = new_producer({"bootstrap.servers": bootstrap, "transactional.id": f"{topic}-t"})
-    init_transactions(producer, 30)
+    init_transactions(producer, 900)
     producer.begin_transaction()
     producer.produce(topic, b"a")
     producer.commit_transaction()

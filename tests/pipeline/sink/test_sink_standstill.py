@@ -92,7 +92,7 @@ def test_neither_markers_nor_aborted_records_nor_open_transactions_are_waited_fo
 ) -> None:
     topic, task = kafka.create_topic(), obeying()
     producer = new_producer({"bootstrap.servers": bootstrap, "transactional.id": f"{topic}-t"})
-    init_transactions(producer, 30)
+    init_transactions(producer, 900)
     config = {"topics": topic, **QUICK, "consumer.override.isolation.level": isolation}
     with TaskRun(task, bootstrap, config) as run:
         for value, end in (
@@ -116,7 +116,7 @@ def test_all_records_come_though_the_broker_is_frozen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is fenced meanwhile, so that all partitions have leaders with another epoch."""
-    monkeypatch.setattr("penstock.pipeline.sink.standstill.PATIENCE_SECONDS", 10.0)
+    monkeypatch.setattr("penstock.pipeline.sink.standstill.PATIENCE_SECONDS", 300.0)
     task = obeying()
     with FaultyBroker(tmp_path, {"broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "300"}) as broker:
         kafka = Kafka(broker.bootstrap)
@@ -125,7 +125,7 @@ def test_all_records_come_though_the_broker_is_frozen(
             for turn in range(3):
                 sent = [f"{turn}-{number}" for number in range(60)]
                 kafka.produce(topic, [Record(value, partition=i % 6) for i, value in enumerate(sent)])
-                eventually(lambda sent=sent: set(sent) <= set(values(task)), 90)  # type: ignore[misc]
+                eventually(lambda sent=sent: set(sent) <= set(values(task)))  # type: ignore[misc]
                 broker.freeze()
                 time.sleep(3)
                 broker.thaw()

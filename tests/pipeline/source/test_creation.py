@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import AclOperation, ConfigResource, ConfigSource
+from confluent_kafka.admin import AclOperation, ConfigSource
 from confluent_kafka.admin import ResourceType as AclResource
 
 from penstock.api.record import SourceRecord
@@ -66,10 +66,8 @@ def partitions(kafka: Kafka, topic: str) -> int:
 
 def own_settings(kafka: Kafka, topic: str) -> dict[str, str]:
     """The settings that the topic does not have from its broker."""
-    resource = ConfigResource(AclResource.TOPIC, topic)
-    entries = kafka.admin.describe_configs([resource])[resource].result()
     own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
-    return {name: entry.value for name, entry in entries.items() if entry.source == own}
+    return {name: entry.value for name, entry in kafka.configs(topic).items() if entry.source == own}
 
 
 def test_the_first_rule_of_the_draft_that_matches_applies(kafka: Kafka) -> None:

@@ -83,7 +83,7 @@ def test_debeziums_changes_become_rows_by_the_transform_of_its_jar(
         one.written(2)
         kafka.produce(one.topic, [envelope(old, new, "u"), envelope({"id": 2, "name": "two"}, None, "d")])
         one.written(4)
-    with sqlite3.connect(file) as database:
+    with sqlite3.connect(file, timeout=900) as database:
         assert database.execute("SELECT * FROM things").fetchall() == [(1, "eins")]
 
 
@@ -137,7 +137,7 @@ def test_a_source_of_spark(
 def test_a_source_of_tables(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> None:
     install("jdbc-sqlite")
     file = tmp_path / "things.db"
-    with sqlite3.connect(file) as database:
+    with sqlite3.connect(file, timeout=900) as database:
         database.execute("CREATE TABLE things (id INTEGER NOT NULL, name TEXT)")
         database.executemany("INSERT INTO things VALUES (?, ?)", [(1, "n1"), (2, "n2")])
     settings = {**MARK, "mode": "incrementing", "incrementing.column.name": "id", "table.whitelist": "things"}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from typing import TypeVar
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
     ConsumerGroupState,
-    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     Message,
@@ -19,11 +20,39 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic, TopicDescription
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigEntry,
+    ConfigResource,
+    ConsumerGroupDescription,
+    NewTopic,
+    TopicDescription,
+)
 
-from support.waiting import until
+from penstock.api.sink import TopicPartition as PartitionOfTopic
+from penstock.kafka.admin import may_pass
+from penstock.kafka.offsets.groups import GroupOffsets
+from support.waiting import pause, until
 
 READ_SECONDS = 900
+
+T = TypeVar("T")
+
+
+def answered(ask: Callable[[], T], *final: int, seconds: float = READ_SECONDS) -> T:
+    """The answer to a request, which is sent again while its error is one that passes: a coordinator that loads or
+    moves, a leader or a topic that the broker does not know yet, no answer in time. librdkafka asks only once where an
+    admin client, or a consumer without a subscription, asks. Errors with the codes ``final`` are raised.
+    """
+    began = time.monotonic()
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            waited = time.monotonic() - began
+            if error.args[0].code() in final or not may_pass(error.args[0]) or waited >= seconds:
+                raise
+        time.sleep(pause(waited))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +79,30 @@ class Kafka:
     ) -> str:
         """Returns when the topic can be used; its name, a random one if none is given."""
         name = name or f"t-{uuid.uuid4().hex[:12]}"
-        self.admin.create_topics([NewTopic(name, partitions, 1, config=dict(config or {}))])[name].result()
+        self.create(NewTopic(name, partitions, 1, config=dict(config or {})))
         until(lambda: self._usable(name), f"{name} can be used", READ_SECONDS)
         return name
+
+    def create(self, topic: NewTopic) -> None:
+        """Returns when the controller has created it. Raises KafkaException if there is such a topic."""
+        unanswered = False
+
+        def ask() -> None:
+            nonlocal unanswered
+            try:
+                self.admin.create_topics([topic], request_timeout=READ_SECONDS)[topic.topic].result()
+            except KafkaException as error:
+                if unanswered and error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                    return  # by the request before this one
+                unanswered = True
+                raise
+
+        answered(ask)
 
     def delete_topic(self, name: str) -> None:
         """Returns when the broker has deleted it. A consumer may have created another of this name by then."""
         before = self._described(name)
-        self.admin.delete_topics([name])[name].result()
+        self.admin.delete_topics([name], request_timeout=READ_SECONDS)[name].result()
         gone = str(before and before.topic_id)
         until(lambda: str((now := self._described(name)) and now.topic_id) != gone, f"{name} is gone", READ_SECONDS)
 
@@ -80,8 +125,11 @@ class Kafka:
         return found is not None and all(partition.leader for partition in found.partitions)
 
     def _described(self, name: str) -> TopicDescription | None:
-        try:
+        def ask() -> TopicDescription:
             return self.admin.describe_topics(TopicCollection([name]), request_timeout=READ_SECONDS)[name].result()
+
+        try:
+            return answered(ask, KafkaError.UNKNOWN_TOPIC_OR_PART)
         except KafkaException as e:
             if e.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 return None
@@ -149,30 +197,47 @@ class Kafka:
         finally:
             consumer.close()
 
+    def configs(self, topic: str) -> dict[str, ConfigEntry]:
+        """The settings of a topic, which may have been created just now, those that are the broker's among them."""
+        asked = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        return answered(lambda: self.admin.describe_configs([asked], request_timeout=READ_SECONDS)[asked].result())
+
+    def delete_records(self, topic: str, before: int) -> None:
+        """Delete the records of partition 0 before this offset."""
+        wanted = TopicPartition(topic, 0, before)
+        answered(lambda: self.admin.delete_records([wanted], request_timeout=READ_SECONDS)[wanted].result())
+
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """What a consumer group has committed, by topic and partition."""
-        while True:
-            try:
-                found = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(900)
-                break
-            except KafkaException as error:  # a broker that is asked for the first time
-                if error.args[0].code() != KafkaError.COORDINATOR_LOAD_IN_PROGRESS:
-                    raise
-            time.sleep(0.1)
-        return {(p.topic, p.partition): p.offset for p in found.topic_partitions or [] if p.offset >= 0}
+        """What a consumer group has committed, by topic and partition; nothing if there is no such group."""
+        with closing(self._offsets()) as offsets:
+            found = offsets.committed(group, READ_SECONDS)
+        return {(each.topic, each.partition): offset for each, (offset, _) in found.items()}
 
     def commit(self, group: str, topic: str, offset: int, partition: int = 0) -> None:
         """Set a group's offset of a partition; nobody may be in the group."""
-        request = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, partition, offset)])]
-        self.admin.alter_consumer_group_offsets(request)[group].result(READ_SECONDS)
+        with closing(self._offsets()) as offsets:
+            offsets.commit(group, {PartitionOfTopic(topic, partition): (offset, "")}, READ_SECONDS)
 
-    def members(self, group: str) -> int:
-        """The number of consumers in a group now, including those that are about to leave."""
-        return len(self.admin.describe_consumer_groups([group])[group].result(READ_SECONDS).members)
+    def delete_group(self, group: str) -> None:
+        """Delete a group with its offsets; it must be there, and nobody may be in it."""
+        answered(lambda: self.admin.delete_consumer_groups([group], request_timeout=READ_SECONDS)[group].result())
+
+    def _offsets(self) -> GroupOffsets:
+        """librdkafka's admin client may crash the process when a coordinator loads or moves."""
+        return GroupOffsets({"bootstrap.servers": self.bootstrap}, "tests")
+
+    def _group(self, group: str) -> ConsumerGroupDescription:
+        return answered(
+            lambda: self.admin.describe_consumer_groups([group], request_timeout=READ_SECONDS)[group].result()
+        )
+
+    def members(self, group: str) -> set[str]:
+        """The ids of the consumers in a group now, including those that are about to leave."""
+        return {each.member_id for each in self._group(group).members}
 
     def sharing(self, group: str) -> int:
         """The number of consumers that have partitions in a group that is stable; 0 while it rebalances."""
-        found = self.admin.describe_consumer_groups([group])[group].result(READ_SECONDS)
+        found = self._group(group)
         stable = found.state is ConsumerGroupState.STABLE
         return sum(bool(each.assignment.topic_partitions) for each in found.members) if stable else 0
 

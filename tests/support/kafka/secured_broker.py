@@ -26,7 +26,7 @@ from confluent_kafka.admin import (
 from penstock.embedded import Broker
 from penstock.embedded.ports import free_port
 from support.certificates import PASSWORD, Authority, jks_trust_store, pkcs12_key_store, pkcs12_trust_store
-from support.kafka.client import READ_SECONDS, Kafka
+from support.kafka.client import READ_SECONDS, Kafka, answered
 from support.waiting import until
 
 SECURITY = "org.apache.kafka.common.security"
@@ -78,13 +78,13 @@ class Secured(Kafka):
         name = name or f"user-{uuid.uuid4().hex[:8]}"
         info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
         wanted = [UserScramCredentialUpsertion(name, info, name.encode())]
-        self.admin.alter_user_scram_credentials(wanted)[name].result()
+        answered(lambda: self.admin.alter_user_scram_credentials(wanted)[name].result())
         until(lambda: self._known(name), f"the broker knows {name}", READ_SECONDS)
         return name
 
     def _known(self, user: str) -> bool:
         try:
-            self.admin.describe_user_scram_credentials([user])[user].result()
+            answered(lambda: self.admin.describe_user_scram_credentials([user])[user].result())
         except KafkaException as e:
             if e.args[0].code() == KafkaError.RESOURCE_NOT_FOUND:
                 return False
@@ -100,8 +100,8 @@ class Secured(Kafka):
             AclBinding(resource, name, kind, principal, "*", operation, AclPermissionType.ALLOW)
             for operation in operations
         ]
-        for right, future in self.admin.create_acls(rights).items():
-            future.result()
+        for right in rights:
+            answered(lambda right=right: self.admin.create_acls([right])[right].result())
             until(lambda right=right: self._granted(right), f"the broker knows of {right}", READ_SECONDS)
 
     def _granted(self, right: AclBinding) -> bool:
@@ -109,7 +109,7 @@ class Secured(Kafka):
         wanted = AclBindingFilter(
             right.restype, right.name, kind, principal, host, right.operation, right.permission_type
         )
-        return bool(self.admin.describe_acls(wanted).result())
+        return bool(answered(lambda: self.admin.describe_acls(wanted).result()))
 
 
 @contextmanager

@@ -1,11 +1,48 @@
+from __future__ import annotations
+
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
-from support.kafka.client import Kafka, Record
-
-pytestmark = pytest.mark.integration
+from support.kafka.client import Kafka, Record, answered
 
 
+def replies(*codes: int) -> list[KafkaException]:
+    return [KafkaException(KafkaError(code)) for code in codes]
+
+
+def ask(errors: list[KafkaException]) -> str:
+    if errors:
+        raise errors.pop(0)
+    return "the answer"
+
+
+def test_a_request_is_sent_again_while_its_error_passes() -> None:
+    errors = replies(KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError._TIMED_OUT)
+    assert answered(lambda: ask(errors)) == "the answer"
+    assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("code", "final"),
+    [
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, ()),
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, (KafkaError.UNKNOWN_TOPIC_OR_PART,)),
+    ],
+)
+def test_an_error_that_does_not_pass_is_raised(code: int, final: tuple[int, ...]) -> None:
+    errors = replies(code, code)
+    with pytest.raises(KafkaException):
+        answered(lambda: ask(errors), *final)
+    assert len(errors) == 1
+
+
+def test_an_error_that_does_not_end_is_raised() -> None:
+    errors = replies(*[KafkaError.NOT_COORDINATOR] * 1000)
+    with pytest.raises(KafkaException):
+        answered(lambda: ask(errors), seconds=0.05)
+
+
+@pytest.mark.integration
 def test_what_was_produced_is_read_partition_by_partition(kafka: Kafka) -> None:
     topic = kafka.create_topic(partitions=2)
     kafka.produce(
@@ -18,6 +55,7 @@ def test_what_was_produced_is_read_partition_by_partition(kafka: Kafka) -> None:
     ]
 
 
+@pytest.mark.integration
 def test_an_aborted_transaction_is_seen_only_with_read_uncommitted(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
@@ -31,6 +69,7 @@ def test_an_aborted_transaction_is_seen_only_with_read_uncommitted(kafka: Kafka)
     assert kafka.values(topic, "read_uncommitted") == [b"kept", b"dropped"]
 
 
+@pytest.mark.integration
 def test_a_topic_can_be_empty(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     assert topic in kafka.topics()

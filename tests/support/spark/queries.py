@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, TopicPartition
 from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
 from penstock.kafka.offsets.entries import OffsetEntries
 from penstock.pipeline.task import CommittedOffset, TaskSpec
-from support.kafka.client import READ_SECONDS, Kafka, Record
+from support.kafka.client import READ_SECONDS, Kafka, Record, answered
 from support.spark.host import Hosted, make_spec
 from support.tasks.runs import JSON, STRING, eventually, new_name
 
@@ -188,14 +188,32 @@ class Sink(Query):
         """
         eventually(lambda: self.fine() and sum(offset for offset, _ in self.committed().values()) == count, SECONDS)
 
+    def begun(self, count: int) -> int:
+        """Wait until a batch has begun. It may be over before anybody has looked: as often as all of the ``count``
+        records have been written, there are more of them. Returns their number.
+        """
+
+        def look() -> bool:
+            nonlocal count
+            self.fine()
+            known = self.committed().values()
+            if any("end" in metadata for _, metadata in known):
+                return True
+            if sum(offset for offset, _ in known) == count:
+                self.produce(*make(count, count + 50))
+                count += 50
+            return False
+
+        eventually(look, SECONDS)
+        return count
+
     def committed(self) -> dict[int, tuple[int, dict[str, Any]]]:
         """By partition, what the group has: offset and metadata."""
         consumer = self._consumer()
         try:
             partitions = consumer.list_topics(self.topic, timeout=READ_SECONDS).topics[self.topic].partitions
-            answers = consumer.committed(
-                [TopicPartition(self.topic, number) for number in partitions], timeout=READ_SECONDS
-            )
+            wanted = [TopicPartition(self.topic, number) for number in partitions]
+            answers = answered(lambda: consumer.committed(wanted, timeout=READ_SECONDS))
             return {a.partition: (a.offset, json.loads(a.metadata or "{}")) for a in answers if a.offset >= 0}
         finally:
             consumer.close()
@@ -205,7 +223,7 @@ class Sink(Query):
         consumer = self._consumer()
         try:
             wanted = [TopicPartition(self.topic, p, offset, json.dumps(m)) for p, (offset, m) in offsets.items()]
-            consumer.commit(offsets=wanted, asynchronous=False)
+            answered(lambda: consumer.commit(offsets=wanted, asynchronous=False))
         finally:
             consumer.close()
 

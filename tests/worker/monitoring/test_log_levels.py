@@ -70,7 +70,7 @@ def test_levels_change_as_kafkas_system_test_of_dynamic_logging_expects(bootstra
             if scope == "cluster":
                 assert answer.status_code == 204
                 if changes:
-                    until(lambda: all_set(name, level, began), f"{name} has level {level}", 60)
+                    until(lambda: all_set(name, level, began), f"{name} has level {level}")
             else:
                 assert answer.json()
                 assert all(each.startswith(name) for each in answer.json())

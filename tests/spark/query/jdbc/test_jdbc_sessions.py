@@ -169,7 +169,7 @@ def opened(spark: Hosted, file: Path) -> bool:
 
 def test_rows_that_wait_for_the_lock_of_a_file_end_with_their_task(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
     file = tmp_path / "halted.db"
-    other = sqlite3.connect(file, isolation_level=None)
+    other = sqlite3.connect(file, timeout=900, isolation_level=None)
     other.execute("CREATE TABLE halted (id INTEGER PRIMARY KEY, name TEXT)")
     settings = {"table.name.format": "halted", "connection.busy_timeout": "3600000"}
     with JdbcSink(spark, kafka, f"jdbc:sqlite:{file}", **settings) as one:
@@ -187,7 +187,7 @@ def test_rows_that_wait_for_the_lock_of_a_file_end_with_their_task(spark: Hosted
 
 def test_a_query_of_a_file_that_runs_ends_with_its_task(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
     file = tmp_path / "long.db"
-    other = sqlite3.connect(file, isolation_level=None)
+    other = sqlite3.connect(file, timeout=900, isolation_level=None)
     other.execute("CREATE TABLE n (i INTEGER)")
     other.executemany("INSERT INTO n VALUES (?)", [(i,) for i in range(1000)])
     query = "SELECT count(*) AS id FROM n a, n b, n c, n d WHERE a.i + b.i + c.i + d.i < 0"

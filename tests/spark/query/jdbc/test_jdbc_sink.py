@@ -27,7 +27,7 @@ UPSERT = {"insert.mode": "upsert", "pk.mode": "record_key", "delete.enabled": "t
 
 
 def rows(file: Path, sql: str = "SELECT * FROM things ORDER BY id") -> list[tuple[Any, ...]]:
-    with sqlite3.connect(file) as database:
+    with sqlite3.connect(file, timeout=900) as database:
         return database.execute(sql).fetchall()
 
 
@@ -59,7 +59,7 @@ def test_the_dialect_that_is_named_counts(
 ) -> None:
     """SQLite understands MySQL's quotes and types; the driver is still its own. Neither minds the case of names."""
     file = tmp_path / "things.db"
-    with sqlite3.connect(file) as database:
+    with sqlite3.connect(file, timeout=900) as database:
         database.execute("CREATE TABLE things (ID INTEGER NOT NULL)")
     settings = {"dialect.name": dialect, "auto.evolve": "true"}
     with JdbcSink(spark, kafka, f"jdbc:sqlite:{file}", **settings) as one:
@@ -97,7 +97,7 @@ def test_fields_for_which_the_table_has_no_column(spark: Hosted, kafka: Kafka, t
         kept = [(1, "one"), (3, "three")] if drift == "dead-letter" else [(1, "one"), (2, "two"), (3, "three")]
         eventually(lambda: rows(file) == kept)
         # The column is there from the next batch on.
-        with sqlite3.connect(file) as database:
+        with sqlite3.connect(file, timeout=900) as database:
             database.execute("ALTER TABLE things ADD price REAL")
         one.add([ID, NAME, price], {"id": 4, "name": "four", "price": 2.5})
         eventually(lambda: len(rows(file)) == len(kept) + 1)

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
 def execute(file: Path, *statements: str) -> None:
-    with sqlite3.connect(file) as database:
+    with sqlite3.connect(file, timeout=900) as database:
         for statement in statements:
             database.execute(statement)
 

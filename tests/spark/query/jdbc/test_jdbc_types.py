@@ -327,7 +327,7 @@ class OfSqlite(Foreign):
 
     def __init__(self, file: Path) -> None:
         self.url = f"jdbc:sqlite:{file}"
-        self._connection = sqlite3.connect(file, isolation_level=None)
+        self._connection = sqlite3.connect(file, timeout=900, isolation_level=None)
 
     def execute(self, sql: str) -> None:
         self._connection.executescript(sql)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from confluent_kafka import TopicPartition
 
 from support.kafka.client import Kafka
 from support.spark.host import Hosted
@@ -23,8 +22,7 @@ def sink(hosted: Hosted, kafka: Kafka, tmp_path: Path) -> Callable[..., Sink]:
 
 
 def delete_before(one: Sink, offset: int) -> None:
-    (deleted,) = one.kafka.admin.delete_records([TopicPartition(one.topic, 0, offset)]).values()
-    deleted.result()
+    one.kafka.delete_records(one.topic, offset)
 
 
 @pytest.mark.parametrize("unfinished", [True, False])

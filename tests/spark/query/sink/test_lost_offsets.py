@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from penstock.spark.query.sink.progress import new_root, offset_of_root, place_of_root
 from support.kafka.client import Kafka
@@ -23,8 +22,7 @@ GONE = "but its group has no offsets: they have expired, or have been deleted ot
 
 def forget(kafka: Kafka, connector: str) -> None:
     """As brokers do when offsets have expired."""
-    admin, group = AdminClient({"bootstrap.servers": kafka.bootstrap}), f"connect-{connector}"
-    admin.delete_consumer_groups([group])[group].result(900)
+    kafka.delete_group(f"connect-{connector}")
 
 
 class ResetSink(Sink):

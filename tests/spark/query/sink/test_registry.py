@@ -139,6 +139,7 @@ def test_an_undecodable_record_is_a_dead_letter_byte_for_byte(
     with delta.DeltaSink(spark, kafka, topic, tmp_path / "table", **settings) as one:
         one.start()
         assert sorted(found["id"] for found in one.wait(3)) == [0, 1, 2]
+        one.written(6)
         one.stop()
     found = kafka.read_all(letters)
     assert [record.value for record in found] == bad

@@ -24,7 +24,7 @@ from penstock.core.model.tasks import (
 )
 from support.kafka.client import Kafka
 from support.spark.host import Hosted, files_of_spark
-from support.spark.queries import COLUMNS, Sink, ids, make
+from support.spark.queries import COLUMNS, SECONDS, Sink, ids, make
 from support.tasks.runs import eventually, new_name
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -217,6 +217,7 @@ def test_records_with_columns_that_the_table_lacks_are_dead_letters(sink: Callab
         )
         one.start()
         assert ids(one.wait(2)) == [1, 3]
+        one.written(4)
         one.stop()
         one.start(errors_tolerance="none")
         one.produce(with_schema({"more": "string"}, more="z"))
@@ -273,6 +274,7 @@ def test_values_that_do_not_fit_become_dead_letters(sink: Callable[..., Sink], k
         one.kafka.produce(one.topic, ["{"])
         one.start()
         assert ids(one.wait(2)) == [1, 3]
+        one.written(4)
         one.stop()
     found = {record.value: dict(record.headers) for record in kafka.read_all(letters)}
     assert set(found) == {b'{"id": "two", "name": "b"}', b"{"}
@@ -361,17 +363,17 @@ def test_rows_are_written_once_when_spark_is_killed(sink: Callable[..., Sink], a
         one.produce(*make(0, 50))
         one.start()
         one.wait(50)
-        one.produce(*make(50, 100))
-        eventually(lambda: any("end" in metadata for _, metadata in one.committed().values()))
+        one.written(50)
+        count = one.begun(50)
         time.sleep(after)
         os.kill(one.hosted.query_driver.process_id, signal.SIGKILL)
         lost = [event for event in one.ended() if isinstance(event, TaskLost)]
         assert "ended with Spark" in lost[0].reason
         one.hosted.events.until(SparkDied)
         one.hosted.events.until(SparkReady)
-        one.produce(*make(100, 110))
+        one.produce(*make(count, count + 10))
         one.start()
-        assert ids(one.wait(110)) == list(range(110))
+        assert ids(one.wait(count + 10)) == list(range(count + 10))
 
 
 def test_a_run_that_is_cut_off_can_begin_no_batch(sink: Callable[..., Sink], kafka: Kafka) -> None:
@@ -383,7 +385,7 @@ def test_a_run_that_is_cut_off_can_begin_no_batch(sink: Callable[..., Sink], kaf
         one.wait(5)
         # What another run does first of all.
         other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": f"query-tests-{one.name}-0"})
-        other.init_transactions(30)
+        other.init_transactions(SECONDS)
         one.produce(*make(5, 10))
         events = one.ended()
         assert not any(isinstance(event, TaskFailed) for event in events)

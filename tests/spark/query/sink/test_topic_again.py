@@ -34,7 +34,7 @@ def test_a_topic_that_is_deleted_and_created_again_is_read_from_its_beginning(
         assert ids(one.wait(80)) == list(range(80))
 
 
-NOT_STALLED = 150.0
+NOT_STALLED = 350.0
 """Spark waits for records that are not there for 120 s, three times."""
 
 

@@ -103,6 +103,7 @@ def test_delta_table_follows_inserts_updates_and_deletes(spark: Hosted, kafka: K
         kafka.produce(one.topic, [Record(b'{"schema": {"type": "string"}, "payload": "?"}', None)])
         one.change((1, {"n": 8}), (6, None), (6, {"name": "again"}))
         one.becomes({1: (None, 8), 5: ("b", None), 6: ("again", None)})
+        one.written(14)
         one.stop()
     assert [b"?" in (value or b"") for value in kafka.values(letters)] == [True]
 
