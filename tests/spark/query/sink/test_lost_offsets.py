@@ -40,6 +40,7 @@ def test_a_query_does_not_begin_again_unless_a_request_says_so(hosted: Hosted, k
         one.produce(*make(0, 5))
         one.start()
         one.wait(5)
+        one.written(5)
         one.stop()
         forget(kafka, one.name)
         one.start()
@@ -48,6 +49,7 @@ def test_a_query_does_not_begin_again_unless_a_request_says_so(hosted: Hosted, k
         one.root = new_root()
         one.start()
         assert ids(one.wait(10)) == sorted([*range(5), *range(5)])
+        one.written(5)
         one.stop()
         # That request has had its effect.
         forget(kafka, one.name)
