@@ -211,7 +211,8 @@ class Sink(Query):
         """By partition, what the group has: offset and metadata."""
         consumer = self._consumer()
         try:
-            partitions = consumer.list_topics(self.topic, timeout=READ_SECONDS).topics[self.topic].partitions
+            known = answered(lambda: consumer.list_topics(self.topic, timeout=READ_SECONDS))
+            partitions = known.topics[self.topic].partitions
             wanted = [TopicPartition(self.topic, number) for number in partitions]
             answers = answered(lambda: consumer.committed(wanted, timeout=READ_SECONDS))
             return {a.partition: (a.offset, json.loads(a.metadata or "{}")) for a in answers if a.offset >= 0}
