@@ -45,7 +45,7 @@ def test_sessions_of_one_key_share_a_jvm_that_ends_after_the_last(open_sessions:
     assert first.pid == second.pid
     assert second.call(DescribeJvm()).result.sessions == 2
     first.close()
-    assert second.call(DescribeJvm()).result.sessions == 1
+    eventually(lambda: second.call(DescribeJvm()).result.sessions == 1)
     second.close()
     _await_end(first.pid)
 

@@ -23,6 +23,7 @@ from penstock.pipeline.task import TaskSpec
 from penstock.spark.settings import HostSettings
 from support.spark.class_data import EXECUTORS_JAVA, java_options
 from support.spark.host import Hosted
+from support.waiting import until
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -59,7 +60,7 @@ def test_tasks_run_on_the_executors_of_a_cluster_and_are_seen_in_its_pages(
         assert seen(f"http://127.0.0.1:{port}/api/v1/applications", "Connector " + ids[0].connector) == {
             "source-record-poll-total": "3"
         }
-        assert "Counting" in caplog.messages
+        until(lambda: "Counting" in caplog.messages, "the task's line")
         hosted.stop(ids[0])
         hosted.events.until(TaskEnded, ids[0])
         hosted.events.until(TaskRunning, ids[2])
