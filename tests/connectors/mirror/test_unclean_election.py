@@ -13,9 +13,10 @@ from confluent_kafka.admin import NewTopic
 from penstock.connectors.mirror.source.task import MirrorSourceTask
 from penstock.kafka.offsets.records import identity_in
 from penstock.pipeline.task import CommittedOffset
-from support.kafka.elections import SECONDS, Trio, three_brokers
+from support.kafka.elections import Trio, three_brokers
 from support.mirror.setup import aliases, mirror_config
 from support.tasks.runs import TaskRun, eventually, new_name
+from support.waiting import SECONDS
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -43,7 +44,7 @@ def test_a_mirror_loses_no_record_of_a_new_leader_though_it_has_read_further(tri
     topic, offsets = trio.topic(), new_name("offsets")
     remote = f"{source}.{topic}"
     for name in (remote, offsets):
-        trio.kafka.admin.create_topics([NewTopic(name, 1, replica_assignment=[[1]])])[name].result()
+        trio.kafka.create(NewTopic(name, 1, replica_assignment=[[1]]))
     kept, gone, new = ([f"{kind}{i}" for i in range(n)] for kind, n in (("kept", 50), ("gone", 30), ("new", 100)))
     config = mirror_config(trio.bootstrap, source, target, emit_offset__syncs_enabled="false")
     config |= {"task.assigned.partitions": f"{topic}-0", "task.index": "0"}

@@ -10,8 +10,9 @@ import pytest
 
 from penstock.api.record import SinkRecord
 from penstock.api.sink import SinkTask
-from support.kafka.elections import SECONDS, Trio, three_brokers
+from support.kafka.elections import Trio, three_brokers
 from support.tasks.runs import TaskRun, eventually, new_name
+from support.waiting import SECONDS
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

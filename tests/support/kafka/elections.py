@@ -9,16 +9,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka.admin import NewTopic
+from confluent_kafka.admin import NewTopic, PartitionMetadata
 
 from faults.joining import joining
 from penstock.embedded import Broker
 from penstock.embedded.ports import free_port
-from support.kafka.client import Kafka
+from support.kafka.client import Kafka, answered
 from support.tasks.runs import new_name
-from support.waiting import until
+from support.waiting import SECONDS, until
 
-SECONDS = 120
 EXTRA = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
@@ -39,16 +38,21 @@ class Trio:
         """Led by node 2, and on node 3."""
         name = new_name("t")
         config = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
-        self.kafka.admin.create_topics([NewTopic(name, 1, replica_assignment=[[2, 3]], config=config)])[name].result()
+        self.kafka.create(NewTopic(name, 1, replica_assignment=[[2, 3]], config=config))
         until(lambda: self.leader(name) == 2, "the leader", SECONDS)
         return name
 
     def leader(self, topic: str) -> int | None:
-        found = self.kafka.admin.list_topics(topic, timeout=SECONDS).topics[topic].partitions
-        return found[0].leader if found else None
+        found = self._partition(topic)
+        return found.leader if found else None
 
     def in_sync(self, topic: str) -> list[int]:
-        return list(self.kafka.admin.list_topics(topic, timeout=SECONDS).topics[topic].partitions[0].isrs)
+        found = self._partition(topic)
+        return list(found.isrs) if found else []
+
+    def _partition(self, topic: str) -> PartitionMetadata | None:
+        known = answered(lambda: self.kafka.admin.list_topics(topic, timeout=SECONDS))
+        return known.topics[topic].partitions.get(0)
 
     def kill(self, node: int) -> None:
         broker = self.brokers[node]
@@ -79,8 +83,10 @@ def three_brokers(folder: Path) -> Iterator[Trio]:
         }
         bootstrap = ",".join([first.bootstrap, *(each.bootstrap for each in brokers.values())])
         kafka = Kafka(bootstrap)
-        until(lambda: len(kafka.admin.list_topics(timeout=SECONDS).brokers) == 3, "all brokers", SECONDS)
+        until(
+            lambda: len(answered(lambda: kafka.admin.list_topics(timeout=SECONDS)).brokers) == 3, "all brokers", SECONDS
+        )
         for internal in ("__consumer_offsets", "__transaction_state"):
             new = NewTopic(internal, 1, replica_assignment=[[1]], config={"cleanup.policy": "compact"})
-            kafka.admin.create_topics([new])[internal].result()
+            kafka.create(new)
         yield Trio(kafka, bootstrap, brokers)
