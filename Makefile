@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install browser databases demo test fast coverage security soak-short soak soak-queries soak-values soak-parsers soak-examples kill-test kill-test-sinks kill-test-changes kill-test-tables fuzz scale page bench conformance docs dist release check audit lock clean
+.PHONY: help install browser databases demo test fast coverage security soak-short soak soak-queries soak-values soak-parsers soak-examples kill-test kill-test-sinks kill-test-changes kill-test-tables kill-test-databases fuzz scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 # Tests wait about half of their time for leases, sessions and retries: three for the two processors of CI.
@@ -75,6 +75,9 @@ kill-test-changes: $(STAMP)  ## 100 kills and freezes while Debezium streams 100
 
 kill-test-tables: $(STAMP)  ## 100 kills while a million rows of a PostgreSQL go into a topic and two tables; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak tables $(ARGS)
+
+kill-test-databases: $(STAMP)  ## 100 kills of Spark while rows go into tables of PostgreSQL, MariaDB and SQLite, exactly once; continues what it has done; ARGS="--help" lists the options
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak databases $(ARGS)
 
 fuzz: $(STAMP)  ## 10,000 random requests and attacks by four roles and a stranger, with secrets to be found; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m fuzz $(ARGS)

@@ -1,6 +1,6 @@
-"""``python -m soak churn``, ``queries``, ``kills``, ``sinks``, ``changes``, ``tables`` and ``values``: the long runs of
-``make soak``, ``soak-queries``, ``kill-test``, ``kill-test-sinks``, ``kill-test-changes``, ``kill-test-tables`` and
-``soak-values``.
+"""``python -m soak churn``, ``queries``, ``kills``, ``sinks``, ``changes``, ``tables``, ``databases`` and ``values``:
+the long runs of ``make soak``, ``soak-queries``, ``kill-test``, ``kill-test-sinks``, ``kill-test-changes``,
+``kill-test-tables``, ``kill-test-databases`` and ``soak-values``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from faults.broker import FaultyBroker
 from faults.plan import KINDS, OF_ORIGINS, OF_THE_BROKER, WITH_JARS, Plan
 from penstock.embedded import Broker
 from soak import churning, killing, querying, sinking, streaming
+from soak import databases as of_databases
 from soak import tables as of_tables
 from soak import values as of_values
 from soak.report import Clock, Outcome, show
@@ -236,6 +237,25 @@ def values(
     seed = seed or random.randrange(1, 2**31)
     print(f"--seed {seed} --number {number} --minutes {minutes:g} --kept {kept}")
     _end("Soak of values", of_values.run(number, seed, minutes, kept, only))
+
+
+@app.command()
+def databases(
+    number: Annotated[int, typer.Option("--number", help="How many kills of each connector, in all pieces.")] = 100,
+    minutes: Annotated[float, typer.Option(help="How long this piece may last; it ends what it has begun.")] = 60.0,
+    seed: Seed = 0,
+    kept: Annotated[Path, typer.Option(help="The file of results, which this piece continues.")] = Path(
+        "build/kill-test-databases.jsonl"
+    ),
+    bootstrap: Bootstrap = "",
+    logs: Logs = None,
+) -> None:
+    """Kill the Spark of JdbcSinks that write exactly once into tables without a key of three databases."""
+    seed = seed or random.randrange(1, 2**31)
+    print(f"--seed {seed} --number {number} --minutes {minutes:g} --kept {kept}")
+    test = of_databases.DatabaseKillTest(seed=seed, kept=kept, number=number, minutes=minutes)
+    with _broker(bootstrap) as running, _folder(logs) as folder:
+        _end("Kill test of databases", of_databases.run(test, running, folder, Clock().say))
 
 
 def _plan(seed: int, number: int, kinds: str, between: float, freeze: float, alone: bool) -> Plan:

@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from soak import databases
 from soak.beats import Runs
 from soak.churn import Wanted, beats_amiss
 from soak.feeder import Feeder
@@ -249,3 +251,19 @@ def test_counts_of_values_are_summed_over_pieces(tmp_path: Path) -> None:
     counts.add("b", 90, 8)
     assert judged(counts, 100).violations == []
     assert judged(counts, 100, 2).violations == ["pytest ended with status 2"]
+
+
+def test_results_of_kills_of_databases_are_kept_and_summed(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    assert databases.read(kept) == []
+    first = databases.Round("7.0", 2000, {"JVM": 3, "driver": 2}, {"SQLite": 0}, {"SQLite": 0})
+    second = databases.Round("8.1", 2000, {"JVM": 5}, {"SQLite": 1}, {"SQLite": 2})
+    kept.write_text("".join(json.dumps(asdict(each)) + "\n" for each in (first, second)))
+    assert databases.judged(databases.read(kept), 12).violations == [
+        "seed 8.1: missing {'SQLite': 1}, doubled {'SQLite': 2}",
+        "10 of 12 kills yet, run it again",
+    ]
+    found = databases.judged([first], 5)
+    assert found.violations == []
+    assert found.figures["kills"] == 5
+    assert found.figures["rows of each database"] == 2000

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from penstock.api.connector import ConnectorTransactionBoundaries, SinkConnector, SourceConnector
 from penstock.api.errors import ConnectError
@@ -108,6 +108,31 @@ class SinkTarget(Protocol):
 
         Called before a run's first batch, which will be ``version``. Return only a batch that is later, or of another
         epoch with the same number or a greater one: the offsets have then been set back, or reset.
+        """
+
+
+@runtime_checkable
+class OffsetKeeper(Protocol):
+    """Optional interface of a SinkTarget that keeps the offsets of a batch with its rows, in one transaction.
+
+    What the target has written is then known without the offsets of the connector's group, and no earlier run of the
+    connector can write once a later one has begun.
+    """
+
+    def committed_offsets(self) -> Mapping[tuple[str, int], int]:
+        """Return the offset after the last row of each topic and partition.
+
+        Called before ``begin``. Raises as ``SinkTarget.add``.
+        """
+
+    def begin(self, version: BatchVersion, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Fence earlier runs, and replace the stored offsets of batches up to ``version`` by these.
+
+        Called before each query of a run, whose next batch is ``version.next()``. ``offsets``: those that differ from
+        the stored ones, since the connector's offsets were altered or reset, or records without rows follow. The
+        stored version stays, so that ``later`` returns the same if the run ends before its next batch. A batch of an
+        earlier run that was not finished is written before, and has to fence, too: before it calls ``confirm``. Raises
+        as ``SinkTarget.add``.
         """
 
 

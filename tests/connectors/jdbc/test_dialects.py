@@ -62,6 +62,7 @@ def text_of(dialect: Dialect) -> str:
         parts.append(f"-- {mode}: {', '.join(statement.parameters)}\n{statement.sql}")
     parts.append(statement_of(dialect, "upsert", RowShape("sales.orders", KEYS, delete=True)).sql)
     parts += [ledger.create, ledger.select, ledger.update, ledger.insert, ledger.known]
+    parts += [ledger.stored, ledger.fence]
     return "\n\n".join(parts) + "\n"
 
 

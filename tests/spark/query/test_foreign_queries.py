@@ -85,6 +85,32 @@ def test_a_sink_writes_its_batches_once(hosted: Hosted, kafka: Kafka, tmp_path: 
     assert all(made.name.startswith(f"connect-{sink.name}-") for made in folder.iterdir())
 
 
+class KeepingSink(Query):
+    task_class = "foreign_queries:KeepingSinkTask"
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_target_that_keeps_offsets_is_told_where_each_run_begins(
+    hosted: Hosted, kafka: Kafka, tmp_path: Path
+) -> None:
+    topic, folder, begun = kafka.create_topic(), tmp_path / "out", tmp_path / "out.begun"
+
+    def begins() -> list[Any]:
+        return [json.loads(line) for line in begun.read_text().splitlines()] if begun.exists() else []
+
+    with KeepingSink(hosted, kafka, topic, {"topics": topic, "path": str(folder), "columns": COLUMNS}) as sink:
+        sink.plugin_path = (str(PLUGINS),)
+        kafka.produce(topic, [json.dumps(row) for row in make(0, 50)])
+        sink.start()
+        eventually(lambda: sink.fine() and len(rows_in(folder)) >= 50, 900)
+        sink.stop()
+        assert begins()[0] == [0, []]
+        (tmp_path / "out.stored").write_text(json.dumps([[topic, 0, 7], ["another", 0, 3]]))
+        sink.start()
+        eventually(lambda: sink.fine() and begins()[-1][1] == [[topic, 0, 50]], 900)
+
+
 @pytest.mark.integration
 @pytest.mark.slow
 @pytest.mark.parametrize("exactly_once", [True, False])

@@ -110,8 +110,12 @@ class Bench:
         types: dict[str, str] | None = None,
         zone: str = "UTC",
         size: int = 100,
+        generation: str = "first",
+        claims: bool = True,
     ) -> list[str]:
         """Rows of topic t, partition 0, from this offset on: the shape and values of each. What is reported.
+
+        ``generation``: of the run that writes a ``batch``; ``claims``: whether it has just begun.
 
         They are copied into columns of these ``types``, if that can be.
         """
@@ -127,7 +131,10 @@ class Bench:
         ledger = None
         if batch is not None:
             sql = LedgerStatements.of(self.dialect, "penstock_batches")
-            ledger = self.entry.ledger(sql.select, sql.update, sql.insert, "sink", "epoch", batch)
+            texts = sql.select, sql.update, sql.insert, sql.fence
+            ledger = self.entry.ledger(*texts, "sink", "epoch", batch, generation)
+            if claims:
+                self.database.claim(ledger)
         writer = self.entry.writer(
             self.connections,
             self.list(made),

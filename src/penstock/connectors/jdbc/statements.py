@@ -53,6 +53,10 @@ class LedgerStatements:
     insert: str
     known: str
     """The batches of one sink."""
+    stored: str
+    """The partitions of one sink, with their batches and offsets."""
+    fence: str
+    """Finds the generation of a run, and keeps it from being changed up to the commit; see ``penstock.jdbc.Ledger``."""
 
     @classmethod
     def of(cls, dialect: Dialect, table: str) -> Self:
@@ -60,6 +64,8 @@ class LedgerStatements:
         q = dialect.quoted
         where = " AND ".join(f"{q(column.name)} = ?" for column in _KEYS)
         unchanged = f"{q('batch')} = ? AND {q('next_offset')} = ?"
+        # The row of the generation has no partition.
+        partitions = f"{q('sink')} = ? AND {q('part')} >= 0"
         state = ", ".join(q(column.name) for column in _STATE)
         change = ", ".join(f"{q(column.name)} = ?" for column in _STATE)
         return cls(
@@ -67,5 +73,7 @@ class LedgerStatements:
             f"SELECT {state} FROM {dialect.table(name)} WHERE {where}",
             f"UPDATE {dialect.table(name)} SET {change} WHERE {where} AND {unchanged}",
             dialect.insert(name, [*_STATE, *_KEYS]).sql,
-            f"SELECT {q('epoch')}, {q('batch')} FROM {dialect.table(name)} WHERE {q('sink')} = ?",
+            f"SELECT {q('epoch')}, {q('batch')} FROM {dialect.table(name)} WHERE {partitions}",
+            f"SELECT {q('topic')}, {q('part')}, {state} FROM {dialect.table(name)} WHERE {partitions}",
+            dialect.locked(dialect.table(name), q("next_offset"), f"{where} AND {q('epoch')} = ?"),
         )

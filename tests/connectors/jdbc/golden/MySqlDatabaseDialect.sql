@@ -70,4 +70,8 @@ UPDATE `penstock_batches` SET `epoch` = ?, `batch` = ?, `next_offset` = ? WHERE 
 
 INSERT INTO `penstock_batches` (`epoch`,`batch`,`next_offset`,`sink`,`topic`,`part`) VALUES (?,?,?,?,?,?)
 
-SELECT `epoch`, `batch` FROM `penstock_batches` WHERE `sink` = ?
+SELECT `epoch`, `batch` FROM `penstock_batches` WHERE `sink` = ? AND `part` >= 0
+
+SELECT `topic`, `part`, `epoch`, `batch`, `next_offset` FROM `penstock_batches` WHERE `sink` = ? AND `part` >= 0
+
+SELECT `next_offset` FROM `penstock_batches` WHERE `sink` = ? AND `topic` = ? AND `part` = ? AND `epoch` = ? LOCK IN SHARE MODE

@@ -32,6 +32,7 @@ class Writer(JdbcWriter):
     def __init__(self, *known: RowShape) -> None:
         given: Any = self
         given._progress, given._tables, given._drifted = None, Tables(), {}
+        given._ledger = None
         self._shapes = list(known)
         self.needed, self.fails = known[-1], True
         self.prepared: list[list[str]] = []

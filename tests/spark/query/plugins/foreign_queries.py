@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from penstock.api.config import NO_DEFAULT, ConfigDef, ConfigType
@@ -42,6 +44,24 @@ class FolderSinkTask(QuerySinkTask):
     @classmethod
     def target(cls, config: Mapping[str, str], context: QueryContext) -> FolderTarget:
         return FolderTarget(config["path"], context.group)
+
+
+class KeepingTarget(FolderTarget):
+    """Has stored the offsets in a file beside the folder; writes to another how its runs begin."""
+
+    def committed_offsets(self) -> Mapping[tuple[str, int], int]:
+        file = Path(f"{self._path}.stored")
+        return {(topic, part): at for topic, part, at in json.loads(file.read_text())} if file.exists() else {}
+
+    def begin(self, version: BatchVersion, offsets: Mapping[tuple[str, int], int]) -> None:
+        with open(f"{self._path}.begun", "a") as file:
+            file.write(json.dumps([version.number, [[*place, at] for place, at in offsets.items()]]) + "\n")
+
+
+class KeepingSinkTask(FolderSinkTask):
+    @classmethod
+    def target(cls, config: Mapping[str, str], context: QueryContext) -> KeepingTarget:
+        return KeepingTarget(config["path"], context.group)
 
 
 SETTINGS = ConfigDef().define("path", ConfigType.STRING, NO_DEFAULT).define("columns", ConfigType.STRING, NO_DEFAULT)

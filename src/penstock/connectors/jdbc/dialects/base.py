@@ -96,6 +96,10 @@ class Dialect:
     """What to do on a server that does not know a region."""
     folds_case: ClassVar[bool] = False
     """Whether columns whose names differ only in case, in quotes too, are one."""
+    lock: ClassVar[str | None] = None
+    """The end of a SELECT whose rows nobody can change before the transaction ends; None: an UPDATE does that."""
+    not_transactional: ClassVar[str] = ""
+    """A query for the engine of the table that its parameter names, if the engine has no transactions."""
     single_writer: ClassVar[bool] = False
     """Whether only one connection can write at a time."""
 
@@ -230,6 +234,12 @@ class Dialect:
 
     def _where(self, keys: Sequence[SinkColumn]) -> str:
         return " AND ".join(f"{self.quoted(column.name)} = {self.mark(column)}" for column in keys)
+
+    def locked(self, table: str, column: str, where: str) -> str:
+        """A statement that finds rows, and keeps others from changing them before the transaction ends."""
+        if self.lock is None:
+            return f"UPDATE {table} SET {column} = {column} WHERE {where}"
+        return f"SELECT {column} FROM {table} WHERE {where}{self.lock}"
 
     # -- tables
 

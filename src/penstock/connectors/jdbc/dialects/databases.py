@@ -30,6 +30,7 @@ class PostgreSql(Dialect):
     # One INSERT of many rows can't change a row twice (21000): of such a batch each row is written alone.
     errors = sql_errors.POSTGRESQL
     insert_properties = {"reWriteBatchedInserts": "true"}
+    lock = " FOR SHARE"
     # A statement that waits for a lock looks whether its client is still there (PostgreSQL 14 and later).
     opening: ClassVar[tuple[str, ...]] = (
         "SELECT CASE WHEN current_setting('client_connection_check_interval', true) = '0' "
@@ -136,6 +137,7 @@ class Sqlite(PostgreSql):
     session_zone = load_zones = ""
     instants = frozenset()
     insert_properties = {}
+    lock = ""  # a transaction that has written is alone
     read_properties = {}
     copied = {}
     column_types = ""
@@ -204,6 +206,12 @@ class MySql(Dialect):
     session_zone = "SELECT @@SESSION.time_zone"
     instants = frozenset({"timestamp"})
     load_zones = "load its time zone tables (mariadb-tzinfo-to-sql, mysql_tzinfo_to_sql)"
+    lock = " LOCK IN SHARE MODE"
+    not_transactional = (
+        "SELECT t.ENGINE FROM information_schema.TABLES t LEFT JOIN information_schema.ENGINES e "
+        "ON e.ENGINE = t.ENGINE WHERE CONCAT(t.TABLE_SCHEMA, '.', t.TABLE_NAME) IN (?, CONCAT(DATABASE(), '.', ?)) "
+        "AND t.TABLE_TYPE = 'BASE TABLE' AND COALESCE(e.TRANSACTIONS, 'NO') <> 'YES'"
+    )
     read_properties = {"useServerPrepStmts": "true"}  # otherwise FLOAT comes as text of six digits
     errors = sql_errors.MYSQL
     no_table_codes = frozenset({1146})

@@ -9,12 +9,15 @@ from typing import Any
 
 from penstock.api.drift import DRIFT, SchemaDrift
 from penstock.api.errors import ConnectError
+from penstock.api.query import BatchVersion
 from penstock.connectors.jdbc.columns import RowShape, SinkColumn
 from penstock.connectors.jdbc.dialects.base import Dialect, TableName
+from penstock.connectors.jdbc.sink_definition import DELIVERY
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.connectors.jdbc.statements import LedgerStatements
 from penstock.spark.query.dataframes import full_text, root_cause
 from penstock.spark.query.jdbc.java import JavaError, JdbcJava, lacks_driver
+from penstock.spark.query.sink.progress import Partition
 
 
 class SinkTables:
@@ -52,6 +55,7 @@ class SinkTables:
         with self._database() as database:
             if name not in self._columns:
                 self._columns[name] = self._existing(database, name) or self._create(database, name, shape)
+                self._check_engine(database, name)
             if missing := self._missing(name, shape):
                 drift, lacks = self._settings.drift, self._lacks(name, missing)
                 if drift is SchemaDrift.DEAD_LETTER:
@@ -120,6 +124,37 @@ class SinkTables:
         for epoch, number in zip(values[::2], values[1::2], strict=True):
             known[epoch] = max(known.get(epoch, 0), int(number))
         return known
+
+    def claim(self, ledger: Any) -> None:
+        """Let no transaction of an earlier run commit from now on; ``ledger``: Java's, of the run that begins."""
+        with self._database() as database:
+            self._check_engine(database, self._dialect.table_name(self._settings.ledger or ""))
+            database.claim(ledger)
+
+    def stored(self, statements: LedgerStatements, sink: str) -> dict[Partition, tuple[BatchVersion, int]]:
+        """Return the offsets of a sink in the database, each with the batch that has written it."""
+        with self._database() as database:
+            texts = [str(text) for text in database.values(statements.stored, self._java.list([sink]))]
+        return {
+            (topic, int(part)): (BatchVersion(epoch, int(batch)), int(offset))
+            for topic, part, epoch, batch, offset in zip(*[iter(texts)] * 5, strict=True)
+        }
+
+    def store(self, ledger: Any, place: Partition, before: int, offset: int) -> None:
+        """Replace the offset ``before`` of a partition; ``ledger``: Java's, of the batch that has left it there."""
+        with self._database() as database:
+            database.store(ledger, *place, before, offset)
+
+    def _check_engine(self, database: Any, name: TableName) -> None:
+        """Raise ConnectError for a table whose rows could not be written exactly once, since it has no transactions."""
+        if self._settings.ledger is None or not self._dialect.not_transactional:
+            return
+        full = ".".join(name.parts[-2:])
+        if found := list(database.values(self._dialect.not_transactional, self._java.list([full, full]))):
+            raise ConnectError(
+                f'Table "{name}" has the engine {found[0]}, which has no transactions: rows can\'t be written exactly '
+                f"once. Change it (ALTER TABLE ... ENGINE=InnoDB), or set {DELIVERY}=at-least-once"
+            )
 
     @contextlib.contextmanager
     def _database(self) -> Iterator[Any]:

@@ -6,7 +6,9 @@ batch fails: the next pass or try continues after it. Across crashes only the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -33,6 +35,8 @@ from penstock.spark.query.sink.writer import RECORDS, NotWrittenError, PipelineE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
 
 Refused = dict[Partition, dict[int, RefusedRow]]
 
@@ -73,6 +77,8 @@ class JdbcWriter:
         self._shapes: list[RowShape] = []
         self._drifted: dict[RowShape, str] = {}
         """The shapes whose tables lack columns, with what dead letters say about it."""
+        self._generation: str | None = None
+        """The name under which this run has claimed the ledger; None before, and after a failure."""
         self._progress: _Progress | None = None
 
     def later(self, version: BatchVersion) -> BatchVersion | None:
@@ -84,6 +90,49 @@ class JdbcWriter:
         except Exception as error:
             self._raise(error)
 
+    def committed_offsets(self) -> dict[Partition, int]:
+        """Return the offsets in the ledger, see ``OffsetKeeper``."""
+        if self._ledger is None:
+            return {}
+        try:
+            return {place: offset for place, (_, offset) in self._tables.stored(self._ledger, self._sink).items()}
+        except Exception as error:
+            self._raise(error)
+
+    def begin(self, version: BatchVersion, offsets: Mapping[Partition, int]) -> None:
+        """Fence earlier runs, and take over the offsets, see ``OffsetKeeper``."""
+        self._claim(version)
+        if self._ledger is None or not offsets:
+            return
+        try:
+            for place, (written, before) in self._tables.stored(self._ledger, self._sink).items():
+                if place in offsets and written.number <= version.number:
+                    self._tables.store(self._java_ledger(written), place, before, offsets[place])
+        except Exception as error:
+            self._raise(error)
+
+    def _claim(self, version: BatchVersion) -> None:
+        """Let this run write, and no earlier one, unless it may do so already.
+
+        To be called before ``confirm``: a run that has a successor then fails, whichever of the two was the last to
+        claim the ledger. The successor's transactions may conflict with it, and are tried again.
+        """
+        if self._ledger is None or self._generation is not None:
+            return
+        self._generation = secrets.token_hex(8)
+        try:
+            self._tables.claim(self._java_ledger(version))
+        except Exception as error:
+            self._generation = None
+            self._raise(error)
+        log.debug("Generation %s of %s may write", self._generation, self._sink)
+
+    def _java_ledger(self, version: BatchVersion) -> Any:
+        sql = self._ledger
+        assert sql is not None
+        texts = sql.select, sql.update, sql.insert, sql.fence
+        return self._java.entry.ledger(*texts, self._sink, version.epoch, version.number, self._generation)
+
     def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
         """Write a batch, see ``SinkWriter.write``; called again after a failure, it continues where the batch was."""
         records = records.selectExpr(*RECORDS)
@@ -91,6 +140,7 @@ class JdbcWriter:
             self._progress = _Progress(version)
             self._look_again()
         progress = self._progress
+        self._claim(version)
         confirm()
         while True:
             try:
@@ -101,6 +151,7 @@ class JdbcWriter:
                 self._tables.forget()
                 # Of tables that may have been altered or dropped since, unless records of this batch still need them.
                 self._shapes, self._drifted = [], {}
+                self._generation = None
                 self._raise(error)
             if stops is None:
                 continue
@@ -154,10 +205,7 @@ class JdbcWriter:
             copy = self._tables.copy(shape)
             parameters = java.list(list(statement.parameters)), java.list(kinds), java.list(fields)
             shapes.append(entry.shape(statement.sql, copy, *parameters, *settings.zones))
-        ledger = None
-        if self._ledger is not None:
-            sql, version = self._ledger, progress.version
-            ledger = entry.ledger(sql.select, sql.update, sql.insert, self._sink, version.epoch, version.number)
+        ledger = None if self._ledger is None else self._java_ledger(progress.version)
         known = [
             f"{topic}\t{partition}\t{offset}"
             for (topic, partition), found in progress.refused.items()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.api.errors import ConnectError, RetriableError
-from penstock.api.query import BatchVersion
+from penstock.api.query import BatchVersion, OffsetKeeper
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.task import TaskControl
 from penstock.pipeline.telemetry.places import Places, of_topic
@@ -142,6 +142,19 @@ class Batches:
         for partition, offset in old.items():
             self._report.gaps.renewed(partition, offset, self.position[partition])
         self._report.gaps.started(known, self.position)
+        if isinstance(self._writer, OffsetKeeper) and self._version is not None:
+            self._begin(self._writer, self._version)
+
+    def _begin(self, keeper: OffsetKeeper, version: BatchVersion) -> None:
+        """Fence earlier runs; where the group was altered or reset, or is behind records without rows, it counts."""
+        changed = {}
+        for place, stored in keeper.committed_offsets().items():
+            start = self.position.get(place, stored)
+            if start != stored:
+                changed[place] = start
+                text = "%s continues at offset %d of %s-%d, though its target has stored %d"
+                log.info(text, self._name, start, *place, stored)
+        keeper.begin(version, changed)
 
     def _finish(
         self, version: BatchVersion, span: Span, known: Mapping[Partition, str], assigned: Collection[str]

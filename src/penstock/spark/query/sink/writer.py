@@ -9,14 +9,14 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, IllegalArgumentException
 from pyspark.sql import types as t
 
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.api.query import BatchVersion, SinkTarget
+from penstock.api.query import BatchVersion, OffsetKeeper, SinkTarget
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.dataframes import declared, full_text, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
@@ -105,6 +105,15 @@ class BatchWriter:
     def later(self, version: BatchVersion) -> BatchVersion | None:
         """Return the last batch that the target knows, see ``SinkTarget.later``."""
         return self._target.later(version)
+
+    def committed_offsets(self) -> Mapping[tuple[str, int], int]:
+        """Return the offsets that the target keeps, see ``OffsetKeeper``; none if it is no such target."""
+        return self._target.committed_offsets() if isinstance(self._target, OffsetKeeper) else {}
+
+    def begin(self, version: BatchVersion, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Let the target fence earlier runs, see ``OffsetKeeper``."""
+        if isinstance(self._target, OffsetKeeper):
+            self._target.begin(version, offsets)
 
     def write(self, records: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> BatchTotals:
         """Write a batch of Kafka's records and return the totals; ``confirm`` as for ``SinkTarget.add``.

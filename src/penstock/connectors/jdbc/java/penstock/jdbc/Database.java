@@ -46,6 +46,26 @@ public final class Database implements AutoCloseable {
         }
     }
 
+    /** See {@code Ledger.claim}. */
+    public void claim(Ledger ledger) throws SQLException {
+        session.works();
+        try {
+            ledger.claim(session);
+        } finally {
+            session.rests();
+        }
+    }
+
+    /** See {@code Ledger.store}. */
+    public void store(Ledger ledger, String topic, int partition, long before, long next) throws SQLException {
+        session.works();
+        try {
+            ledger.store(session, topic, partition, before, next);
+        } finally {
+            session.rests();
+        }
+    }
+
     /** All values of a small result as text, row by row. */
     public List<String> values(String query, List<String> parameters) throws SQLException {
         session.works();

@@ -54,8 +54,16 @@ public final class Entry {
         return new Shape(sql, copy, names, kinds, fields, zone, dateZone);
     }
 
-    public Ledger ledger(String select, String update, String insert, String sink, String epoch, long batch) {
-        return new Ledger(select, update, insert, sink, epoch, batch);
+    public Ledger ledger(
+            String select,
+            String update,
+            String insert,
+            String fence,
+            String sink,
+            String epoch,
+            long batch,
+            String generation) {
+        return new Ledger(select, update, insert, fence, sink, epoch, batch, generation);
     }
 
     public PartitionWriter writer(

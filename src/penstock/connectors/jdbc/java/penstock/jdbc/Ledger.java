@@ -6,24 +6,81 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 
 /** The table that says which batch was written last of each partition of a topic, and up to which offset. A
-    transaction that writes rows changes it too, and fails if another one has done so meanwhile. */
+    transaction that writes rows changes it too, and fails if another one has done so meanwhile, or if a later run of the
+    connector has begun: a row without a partition has the generation of the last run. */
 public final class Ledger implements Serializable {
     static final String CONFLICT = "40001";
+    private static final String GENERATION = "generation";
+    private static final int NONE = -1;
 
     private final String select;
     private final String update;
     private final String insert;
+    private final String fence;
     private final String sink;
     private final String epoch;
     private final long batch;
+    private final String generation;
 
-    public Ledger(String select, String update, String insert, String sink, String epoch, long batch) {
+    /** {@code generation}: the name that the run has claimed, unlike that of any other run. */
+    public Ledger(
+            String select,
+            String update,
+            String insert,
+            String fence,
+            String sink,
+            String epoch,
+            long batch,
+            String generation) {
         this.select = select;
         this.update = update;
         this.insert = insert;
+        this.fence = fence;
         this.sink = sink;
         this.epoch = epoch;
         this.batch = batch;
+        this.generation = generation;
+    }
+
+    /** Called when a run begins to write: no transaction of an earlier one commits from now on. */
+    void claim(Session session) throws SQLException {
+        boolean exists = false;
+        long before = 0;
+        try (PreparedStatement statement = session.connection.prepareStatement(select)) {
+            place(statement, 1, GENERATION, NONE);
+            try (ResultSet rows = session.runs(statement).executeQuery()) {
+                exists = rows.next();
+                if (exists) before = rows.getLong(3);
+            }
+        }
+        change(session, GENERATION, NONE, new Entry(exists, 0, before, 0), generation, 0, before + 1);
+    }
+
+    /** Called just before a commit, which nothing that waits for a database follows. */
+    void check(Session session) throws SQLException {
+        try (PreparedStatement statement = session.connection.prepareStatement(fence)) {
+            place(statement, 1, GENERATION, NONE);
+            statement.setString(4, generation);
+            boolean found;
+            if (session.runs(statement).execute()) {
+                try (ResultSet rows = statement.getResultSet()) {
+                    found = rows.next();
+                }
+            } else {
+                found = statement.getUpdateCount() == 1;
+            }
+            if (!found) throw new SQLException("A later run of this connector has begun: this one may not write", CONFLICT);
+        }
+    }
+
+    /** Replaces the offset of a partition that this batch has left there, unless its entry has been changed since. */
+    void store(Session session, String topic, int partition, long before, long next) throws SQLException {
+        try (PreparedStatement statement = session.connection.prepareStatement(update)) {
+            bind(statement, topic, partition, epoch, batch, next);
+            statement.setLong(7, batch);
+            statement.setLong(8, before);
+            session.runs(statement).executeUpdate();
+        }
     }
 
     /** What the table has of one partition; {@code next}: the offset after the last record of this batch in it. */
@@ -47,11 +104,14 @@ public final class Ledger implements Serializable {
     }
 
     void write(Session session, String topic, int partition, Entry before, long next) throws SQLException {
+        change(session, topic, partition, before, epoch, batch, next);
+    }
+
+    private void change(
+            Session session, String topic, int partition, Entry before, String epoch, long batch, long next)
+            throws SQLException {
         try (PreparedStatement statement = session.connection.prepareStatement(before.exists ? update : insert)) {
-            statement.setString(1, epoch);
-            statement.setLong(2, batch);
-            statement.setLong(3, next);
-            place(statement, 4, topic, partition);
+            bind(statement, topic, partition, epoch, batch, next);
             if (before.exists) {
                 statement.setLong(7, before.batch);
                 statement.setLong(8, before.stored);
@@ -61,6 +121,14 @@ public final class Ledger implements Serializable {
             if (before.exists) throw error;
             throw new SQLException("Another run may write this batch: " + error.getMessage(), CONFLICT, error);
         }
+    }
+
+    private void bind(PreparedStatement statement, String topic, int partition, String epoch, long batch, long next)
+            throws SQLException {
+        statement.setString(1, epoch);
+        statement.setLong(2, batch);
+        statement.setLong(3, next);
+        place(statement, 4, topic, partition);
     }
 
     private void place(PreparedStatement statement, int index, String topic, int partition) throws SQLException {

@@ -70,6 +70,7 @@ final class Transaction {
                         session, each.getKey().topic, each.getKey().partition, entries.get(each.getKey()), each.getValue());
         for (PreparedStatement statement : statements.values()) statement.close();
         writer.connections.confirm();
+        if (writer.ledger != null && !next.isEmpty()) writer.ledger.check(session);
         connection.commit();
         next.forEach((place, offset) ->
                 writer.report.add("done\t" + place.topic + "\t" + place.partition + "\t" + offset));
