@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import psutil
@@ -63,15 +63,12 @@ class Server:
         )
 
     @contextmanager
-    def locked(self, table: str) -> Iterator[None]:
-        """Hold a lock under which the table can't be read or changed."""
-        lock = f"BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n"
-        if isinstance(self.server, MariaDb):
-            lock = f"LOCK TABLES {table} WRITE; SELECT 'locked';\n"
+    def holding(self, statements: str) -> Iterator[None]:
+        """Hold the locks that these statements take."""
         with self.server.session() as session:
             assert session.stdin is not None
             assert session.stdout is not None
-            session.stdin.write(lock)
+            session.stdin.write(f"{statements}; SELECT 'locked';\n")
             session.stdin.flush()
             while session.stdout.readline().strip() != "locked":
                 pass
@@ -79,6 +76,12 @@ class Server:
                 yield
             finally:
                 session.kill()
+
+    def locked(self, table: str) -> AbstractContextManager[None]:
+        """Hold a lock under which the table can't be read or changed."""
+        if isinstance(self.server, MariaDb):
+            return self.holding(f"LOCK TABLES {table} WRITE")
+        return self.holding(f"BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
 
 
 @pytest.fixture(params=["postgres", "mariadb"])
@@ -110,21 +113,40 @@ def test_rows_that_wait_for_a_lock_end_with_their_task(spark: Hosted, kafka: Kaf
         one.written(10)
 
 
-def test_a_row_that_another_transaction_locks_ends_with_its_task(spark: Hosted, kafka: Kafka, mariadb: MariaDb) -> None:
-    server = Server(mariadb)
-    server.execute("DROP TABLE IF EXISTS rowed; CREATE TABLE rowed (id INT PRIMARY KEY, name TEXT) ENGINE=InnoDB;")
+def test_a_row_that_another_transaction_locks_ends_with_its_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
+    server.execute("DROP TABLE IF EXISTS rowed; CREATE TABLE rowed (id INT PRIMARY KEY, name VARCHAR(20));")
     settings = {"table.name.format": "rowed", "insert.mode": "upsert", "pk.mode": "record_key"}
-    with JdbcSink(spark, kafka, server.url, **settings) as one, mariadb.session() as session:
-        assert session.stdin is not None
-        assert session.stdout is not None
-        session.stdin.write("BEGIN; INSERT INTO rowed VALUES (1, 'mine'); SELECT 'there';\n")
-        session.stdin.flush()
-        assert session.stdout.readline() == "there\n"
+    with (
+        JdbcSink(spark, kafka, server.url, **settings) as one,
+        server.holding("BEGIN; INSERT INTO rowed VALUES (1, 'mine')"),
+    ):
         one.add([ID, NAME], {"id": 1, "name": "n"})
         one.start()
         eventually(lambda: one.fine() and server.waiting("rowed"), SECONDS)
         ends_in_time(one, server.sessions)
-        session.kill()
+
+
+def test_a_row_is_waited_for_as_long_as_the_server_says(spark: Hosted, kafka: Kafka, mariadb: MariaDb) -> None:
+    server = Server(mariadb)
+    server.execute("DROP TABLE IF EXISTS patient; CREATE TABLE patient (id INT PRIMARY KEY, name VARCHAR(20));")
+    waits: set[str] = set()
+
+    def waited(times: int) -> bool:
+        begins = "SELECT trx_wait_started FROM information_schema.INNODB_TRX WHERE trx_wait_started IS NOT NULL"
+        waits.update(begun for (begun,) in mariadb.rows(begins))
+        return len(waits) >= times
+
+    mariadb.execute(f"SET GLOBAL innodb_lock_wait_timeout = {SECONDS}")
+    try:
+        with JdbcSink(spark, kafka, server.url, **{"table.name.format": "patient", "max.retries": "0"}) as one:
+            with server.holding("BEGIN; INSERT INTO patient VALUES (1, 'mine')"):
+                one.add([ID, NAME], {"id": 1, "name": "n"})
+                one.start()
+                eventually(lambda: one.fine() and waited(3), SECONDS)
+            one.written(1)
+    finally:
+        mariadb.execute("SET GLOBAL innodb_lock_wait_timeout = 50")
+    assert mariadb.rows("SELECT * FROM patient") == [["1", "n"]]
 
 
 def test_a_change_of_a_table_that_waits_ends_with_its_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
@@ -198,17 +220,14 @@ def test_a_query_of_a_file_that_runs_ends_with_its_task(spark: Hosted, kafka: Ka
 
 
 @pytest.mark.parametrize("killed", ["python", "java"])
-def test_rows_that_wait_for_a_lock_end_when_spark_is_killed(
-    spark: Hosted, kafka: Kafka, postgres: Postgres, killed: str
+def test_a_row_that_waits_for_a_lock_ends_when_spark_is_killed(
+    spark: Hosted, kafka: Kafka, server: Server, killed: str
 ) -> None:
-    server = Server(postgres)
-    server.execute("DROP TABLE IF EXISTS died; CREATE TABLE died (id INT PRIMARY KEY, name TEXT);")
+    server.execute("DROP TABLE IF EXISTS died; CREATE TABLE died (id INT PRIMARY KEY, name VARCHAR(20));")
     with JdbcSink(spark, kafka, server.url, **{"table.name.format": "died"}) as one:
-        one.add([ID, NAME], {"id": 0, "name": "n"})
-        one.start()
-        one.written(1)
-        with server.locked("died"):
-            one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(1, 10)))
+        with server.holding("BEGIN; INSERT INTO died VALUES (1, 'mine')"):
+            one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in range(10)))
+            one.start()
             eventually(lambda: one.fine() and server.waiting("died"), SECONDS)
             driver = spark.query_driver
             assert driver is not None

@@ -194,6 +194,11 @@ class MySql(Dialect):
     driver = "org.mariadb.jdbc.Driver"
     folds_case = True
     quotes = ("`", "`")
+    # A statement that waits for a row does not look whether its client is still there: it waits for shorter times.
+    opening = (
+        "SET @penstock_lock_wait = @@SESSION.innodb_lock_wait_timeout, "
+        "SESSION innodb_lock_wait_timeout = LEAST(@@SESSION.innodb_lock_wait_timeout, 5)",
+    )
     # Otherwise a server whose sql_mode is not strict cuts values to what fits into their columns.
     sink_opening = (
         SessionStatement(

@@ -2,6 +2,7 @@ package penstock.jdbc;
 
 import java.lang.reflect.Method;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
@@ -76,6 +77,18 @@ final class Session implements AutoCloseable {
     void rests() {
         busy = false;
         statement = null;
+    }
+
+    /** The milliseconds that statements of this session may wait for a lock of a row, if it waits for shorter times one
+        after the other: a server that does not look whether its client is still there ends a wait by its time only. 0 for
+        other databases. */
+    long lockWait() throws SQLException {
+        String url = connection.getMetaData().getURL();
+        if (url == null || !(url.startsWith("jdbc:mariadb:") || url.startsWith("jdbc:mysql:"))) return 0;
+        try (Statement asking = connection.createStatement();
+                ResultSet rows = runs(asking).executeQuery("SELECT @penstock_lock_wait")) {
+            return rows.next() ? 1_000 * rows.getLong(1) : 0;
+        }
     }
 
     private void check() throws SQLException {

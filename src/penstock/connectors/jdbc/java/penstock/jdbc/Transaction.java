@@ -16,6 +16,9 @@ import org.apache.spark.sql.Row;
 final class Transaction {
     private static final int SHAPE = 0, TOPIC = 1, PARTITION = 2, OFFSET = 3, FIRST = 4;
 
+    /** MariaDB's and MySQL's ER_LOCK_WAIT_TIMEOUT. */
+    private static final int LOCK_WAIT = 1205;
+
     private record Place(String topic, int partition) {}
 
     private final PartitionWriter writer;
@@ -84,6 +87,12 @@ final class Transaction {
     }
 
     private void send(List<Row> part) throws SQLException {
+        long begun = System.nanoTime();
+        while (!sent(part, begun)) {}
+    }
+
+    /** False if it is to be sent again, since it has waited for a row's lock, and may wait longer. */
+    private boolean sent(List<Row> part, long begun) throws SQLException {
         boolean copied = copies && part.size() > 1 && writer.shapes.get(shape).copy != null;
         Savepoint before = connection.setSavepoint();
         try {
@@ -91,12 +100,16 @@ final class Transaction {
             else insert(part);
             written += part.size();
             release(before);
+            return true;
         } catch (SQLException | RuntimeException error) {
             SQLException told = error instanceof SQLException found ? found : null;
             boolean impossible = copied && told != null && CopyText.isImpossible(told);
             // A driver's runtime exception is one of the values, such as a date that it has no text for.
             boolean refused = told == null || writer.verdicts.of(told) == Verdicts.Verdict.ROW;
-            if (!impossible && !refused) throw error;
+            if (!impossible && !refused) {
+                if (!mayWait(told, before, begun)) throw error;
+                return false;
+            }
             connection.rollback(before);
             if (impossible) {
                 copies = false;
@@ -108,6 +121,20 @@ final class Transaction {
                 send(part.subList(0, middle));
                 send(part.subList(middle, part.size()));
             }
+            return true;
+        }
+    }
+
+    /** Whether to wait on for a lock that MariaDB has not given in one of its short waits, see Session.lockWait. The
+        statement is undone then. */
+    private boolean mayWait(SQLException error, Savepoint before, long begun) {
+        if (Plain.telling(error).getErrorCode() != LOCK_WAIT) return false;
+        try {
+            if ((System.nanoTime() - begun) / 1_000_000 >= session.lockWait()) return false;
+            connection.rollback(before);
+            return true;
+        } catch (SQLException lost) {
+            return false; // The connection, or with innodb_rollback_on_timeout the transaction: the first error counts.
         }
     }
 
