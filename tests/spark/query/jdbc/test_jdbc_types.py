@@ -119,6 +119,11 @@ DOUBLES = st.floats(allow_nan=False)
 SINGLES = st.floats(width=32, allow_nan=False)
 
 
+def unsigned_zero(numbers: SearchStrategy[float]) -> SearchStrategy[float]:
+    """Draw 0.0 for -0.0, as which MariaDB stores it."""
+    return numbers.map(lambda number: number + 0.0)
+
+
 def decimals(digits: int, scale: int) -> SearchStrategy[Decimal]:
     top = 10**digits - 1
     numbers = st.one_of(st.integers(-top, top), st.sampled_from([-top, -1, 0, 1, top]))
@@ -213,8 +218,10 @@ MARIADB = [
     Case("BIGINT UNSIGNED", whole(63, unsigned=True)),
     Case("BIT(7)", st.integers(0, 127)),
     Case("BIT(64)", st.integers(0, 127)),
-    Case("FLOAT", st.floats(width=32, allow_nan=False, allow_infinity=False, allow_subnormal=False), repr),
-    Case("DOUBLE", st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False), repr),
+    Case(
+        "FLOAT", unsigned_zero(st.floats(width=32, allow_nan=False, allow_infinity=False, allow_subnormal=False)), repr
+    ),
+    Case("DOUBLE", unsigned_zero(st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)), repr),
     Case("DECIMAL(65, 30)", decimals(65, 30), lambda number: format(number, "f")),
     Case("TEXT", TEXT),
     Case("VARCHAR(40)", TEXT),
