@@ -115,10 +115,42 @@ def test_a_method_with_other_arguments_is_not_there(host: Path) -> None:
     }
 
 
-def test_classes_of_kafka_that_a_plugin_brings_are_its_own_where_java_connect_lets_it_bring_them(host: Path) -> None:
-    own, parent = "org/apache/kafka/connect/json/JsonConverter", "org/apache/kafka/common/Brought"
-    user = made("com/x/One", classes=(own, parent))
-    assert lacks(host, made(own), made(parent), user) == {"org.apache.kafka.common.Brought": {"com.x.One"}}
+def test_classes_of_kafka_that_a_plugin_brings_are_its_own_where_the_host_has_none(host: Path) -> None:
+    streams, new = "org/apache/kafka/streams/KafkaStreams", ("added", "()V")
+    calls = ((streams, *new), (UTILS, *new))
+    brought = made(streams, members=(new,)), made(UTILS, members=(new,))
+    user = made("com/x/One", calls=calls)
+    assert lacks(host, *brought, user) == {"org.apache.kafka.common.utils.Utils.added()": {"com.x.One"}}
+
+
+def test_the_converters_of_kafka_that_a_plugin_brings_hide_those_of_the_host(host: Path) -> None:
+    converter, new = "org/apache/kafka/connect/json/JsonConverter", ("added", "()V")
+    brought, user = made(converter, members=(new,)), made("com/x/One", calls=((converter, *new),))
+    with zipfile.ZipFile(host, "a") as archive:
+        archive.writestr(f"{converter}.class", made(converter))
+    assert lacks(host, brought, user) == {}
+    assert lacks(host, user) == {"org.apache.kafka.connect.json.JsonConverter.added()": {"com.x.One"}}
+
+
+def test_a_damaged_or_encrypted_class_is_passed_over(host: Path, tmp_path: Path) -> None:
+    user, plugin = made("com/x/One", classes=("org/apache/kafka/\x1b[31mGone",)), tmp_path / "plugin.jar"
+    with zipfile.ZipFile(plugin, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("com/x/One.class", user)
+        for name in ("damaged", "encrypted", "compressed"):
+            archive.writestr(f"com/x/{name}.class", made(f"com/x/{name}", classes=("org/apache/kafka/Gone",)))
+    content = bytearray(plugin.read_bytes())
+    place = content.index(b"com/x/damaged.class") + len("com/x/damaged.class")
+    content[place : place + 8] = b"\xff" * 8
+    for name, offset, value in ((b"com/x/encrypted.class", 8, 1), (b"com/x/compressed.class", 10, 99)):
+        entry = content.rindex(name) - 46  # of the central directory
+        content[entry + offset] = value
+        content[content.index(name) - 30 + offset - 2] = value
+    plugin.write_bytes(content)
+    with JarClasses([host, plugin]) as known:
+        assert missing([plugin], known) == {"org.apache.kafka.?[31mGone": {"com.x.One"}}
+        assert known.get("com/x/damaged") is None
+        assert known.get("com/x/encrypted") is None
+        assert known.get("com/x/compressed") is None
 
 
 def test_files_that_are_no_class_files_are_passed_over(host: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import zipfile
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ from penstock.doctor.findings import Finding, Section, Verdict
 from penstock.hosts.jvm.plugins.locations import java_files
 
 KAFKA = "org/apache/kafka/"
+MAX_CLASS = 16 << 20
+"""Bytes of a class that is read."""
 MAX_SHOWN = 5
 """Missing classes or members that are named of each plugin location."""
 _OF_PLUGINS = re.compile(
@@ -27,7 +30,7 @@ _OF_PLUGINS = re.compile(
     r"|connector/policy/(?!ConnectorClientConfig(?:OverridePolicy|Request(?:\$ClientType)?)$))"
     r"|common/config/provider/(?!ConfigProvider$))"
 )
-"""Kafka's classes that a plugin may bring; all others are the host's (Java: ``PluginUtils.shouldLoadInIsolation``)."""
+"""Kafka's classes that a plugin may bring though the host has them (Java: ``PluginUtils.shouldLoadInIsolation``)."""
 
 
 class JarClasses:
@@ -38,7 +41,7 @@ class JarClasses:
         self._places: dict[str, zipfile.ZipFile] = {}
         self._read: dict[str, ClassFile | None] = {}
         for jar in jars:
-            with contextlib.suppress(OSError, zipfile.BadZipFile):
+            with contextlib.suppress(*_UNREADABLE):
                 archive = self._open.enter_context(zipfile.ZipFile(jar))
                 for name in archive.namelist():
                     if name.endswith(".class"):
@@ -58,8 +61,8 @@ class JarClasses:
         if name not in self._read:
             archive, found = self._places.get(name), None
             if archive is not None:
-                with contextlib.suppress(ClassFileError, OSError, zipfile.BadZipFile):
-                    found = ClassFile(archive.read(f"{name}.class"))
+                with contextlib.suppress(ClassFileError, *_UNREADABLE):
+                    found = ClassFile(_content(archive, f"{name}.class"))
             self._read[name] = found
         return self._read[name]
 
@@ -92,10 +95,10 @@ _OF_OBJECT = frozenset(
 
 def missing(files: Iterable[Path], host: JarClasses) -> dict[str, set[str]]:
     """Return what the classes in these jars and class files refer to and ``host`` lacks, with the classes that do."""
-    classes = list(_classes(files))
-    brought = {name for name, _ in classes if _OF_PLUGINS.match(name)}
+    files = list(files)
+    brought = {name for name in _names(files) if _OF_PLUGINS.match(name) or name not in host}
     found: dict[str, set[str]] = defaultdict(set)
-    for user, content in classes:
+    for user, content in _classes(files):
         if KAFKA.encode() not in content or (user.startswith(KAFKA) and user not in brought):
             continue
         try:
@@ -113,18 +116,37 @@ def missing(files: Iterable[Path], host: JarClasses) -> dict[str, set[str]]:
     return found
 
 
+_UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+"""Errors of ``zipfile`` for damaged and encrypted archives, and for ways of compression that it does not know."""
+
+
+def _content(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return an entry of an archive; nothing of a huge one."""
+    return archive.read(name) if archive.getinfo(name).file_size <= MAX_CLASS else b""
+
+
+def _names(files: Iterable[Path]) -> Iterator[str]:
+    for file in files:
+        with contextlib.suppress(ClassFileError, *_UNREADABLE):
+            if file.suffix.lower() == ".class":
+                yield ClassFile(file.read_bytes()).name
+                continue
+            with zipfile.ZipFile(file) as archive:
+                yield from (name[: -len(".class")] for name in archive.namelist() if name.endswith(".class"))
+
+
 def _classes(files: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
     for file in files:
-        with contextlib.suppress(OSError, zipfile.BadZipFile):
+        with contextlib.suppress(ClassFileError, *_UNREADABLE):
             if file.suffix.lower() == ".class":
                 content = file.read_bytes()
-                with contextlib.suppress(ClassFileError):
-                    yield ClassFile(content).name, content
+                yield ClassFile(content).name, content
                 continue
             with zipfile.ZipFile(file) as archive:
                 for name in archive.namelist():
                     if name.endswith(".class") and not name.startswith("META-INF/"):
-                        yield name[: -len(".class")], archive.read(name)
+                        with contextlib.suppress(*_UNREADABLE):
+                            yield name[: -len(".class")], _content(archive, name)
 
 
 def judge_references(
@@ -152,7 +174,7 @@ def _users(users: set[str]) -> str:
 
 
 def _dotted(name: str) -> str:
-    return name.replace("/", ".")
+    return "".join(each if each.isprintable() else "?" for each in name.replace("/", "."))
 
 
 def _arguments(descriptor: str) -> str:
