@@ -33,6 +33,8 @@ CALL_SECONDS = 100.0
 
 ATTEMPTS = 4
 """Maximum number of times that a call is made whose JVM ends while others are under way."""
+ALONE_SECONDS = 20.0
+"""Seconds that a call which is made again waits for another one of these."""
 
 
 class ControlJvm:
@@ -47,7 +49,7 @@ class ControlJvm:
         self._closed = False
         self._suspects: dict[int, set[JvmSession]] = {}
         """By the process id of the JVM, the sessions with calls under way, now or when it ended."""
-        self._retrying = threading.Lock()
+        self._suspecting, self._retrying = threading.Lock(), threading.Lock()
 
     def open(self, name: str, thread: str, answer: Answer = unanswered) -> JvmSession:
         """Open a session. Raises ConnectError if no JVM can be started."""
@@ -69,15 +71,18 @@ class ControlJvm:
             if self._closed or (kept is not None and kept.pid == session.pid):
                 return
             self._keeper = keeper = open_session(spec, OpenSession("worker", "worker"))
-            before = None if kept is None else kept.pid
-            for ended in [pid for pid in self._suspects if pid not in (keeper.pid, before)]:
-                del self._suspects[ended]
+            self._forget_suspects(keeper.pid, None if kept is None else kept.pid)
         if kept is not None:
             unfollow(kept)
             close_later(kept)
         else:
             threading.Thread(target=make_when_quiet, args=(spec,), name="class-data", daemon=True).start()
         follow(keeper)
+
+    def _forget_suspects(self, *but_of: int | None) -> None:
+        with self._suspecting:
+            for ended in [pid for pid in self._suspects if pid not in but_of]:
+                del self._suspects[ended]
 
     def close(self) -> None:
         """Release the JVM, which ends soon after its last session."""
@@ -90,7 +95,7 @@ class ControlJvm:
     @contextlib.contextmanager
     def calling(self, session: JvmSession) -> Iterator[None]:
         """Note that code of a plugin runs in this session, which may be what ends the JVM."""
-        with self._lock:
+        with self._suspecting:
             self._suspects.setdefault(session.pid, set()).add(session)
         lost = False
         try:
@@ -100,12 +105,13 @@ class ControlJvm:
             raise
         finally:
             if not lost:
-                with self._lock:
+                with self._suspecting:
                     self._suspects.get(session.pid, set()).discard(session)
 
     def attempt(self, name: str, thread: str, call: Callable[[JvmSession], R], answer: Answer = unanswered) -> R:
         """Return what ``call`` returns for a new session. If the JVM ends meanwhile, and another call was under way in
-        it, ``call`` is called again with the next session, while no other call is made again.
+        it, ``call`` is called again with the next session, after other calls that are made again, if these do not take
+        longer than ``ALONE_SECONDS``.
 
         Raises HostLost if the JVM ends and no other call was under way, or each time; ConnectError like ``open``.
         """
@@ -120,12 +126,12 @@ class ControlJvm:
                         raise
                     log.warning("The JVM has ended during a call of %s and other calls; they are made again: %s",
                                 name, lost)  # fmt: skip
-                if left == ATTEMPTS - 1 and self._retrying.acquire(timeout=CALL_SECONDS):
+                if left == ATTEMPTS - 1 and self._retrying.acquire(timeout=ALONE_SECONDS):
                     alone.callback(self._retrying.release)
         raise AssertionError("the last attempt returns or raises")
 
     def _is_one_of_several(self, session: JvmSession) -> bool:
-        with self._lock:
+        with self._suspecting:
             return len(self._suspects.get(session.pid, ())) > 1
 
     def ask(self, plugin: PluginReference, request: JavaRequest[R]) -> R:
