@@ -7,6 +7,7 @@ class carries the Java class it stands for. Java: packages ``org.apache.kafka.co
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from penstock.java.text import java_text
@@ -14,6 +15,13 @@ from penstock.java.text import java_text
 _UNSET = object()
 MAX_GROUP = 20
 """Errors of a group that a trace names."""
+MAX_DETAILS = 100
+"""Lines of ``details_of``."""
+MAX_DETAIL = 10_000
+"""Characters of a message in such a line."""
+_MAX_DEPTH = 3
+"""Groups in groups whose errors are named."""
+_SQLSTATE = re.compile("[0-9A-Za-z]{5}")
 
 
 class KafkaError(Exception):
@@ -107,28 +115,38 @@ def cause_of(error: BaseException) -> BaseException | None:
     """Return the cause of an error: the first error of a group, the one after ``from``, or the one that was handled."""
     if isinstance(error, BaseExceptionGroup):
         return error.exceptions[0]
+    return _own_cause(error)
+
+
+def _own_cause(error: BaseException) -> BaseException | None:
     return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def details_of(error: BaseException) -> list[str]:
     """Return lines on what neither the message of an error nor ``cause_of`` tells.
 
-    They are the SQLSTATE of a database's error (``sqlstate`` of psycopg 3 and asyncpg, ``pgcode`` of psycopg2) and the
-    other errors of a group with their causes.
+    They are the SQLSTATE of a database's error (``sqlstate`` of psycopg 3 and asyncpg, ``pgcode`` of psycopg2), and the
+    own cause of a group and its other errors with their causes.
     """
+    return _details(error, _MAX_DEPTH)[:MAX_DETAILS]
+
+
+def _details(error: BaseException, depth: int) -> list[str]:
     lines = []
     try:
         states = [getattr(error, name, None) for name in ("sqlstate", "pgcode")]
     except Exception:  # a property of a plugin's class
         states = []
-    if state := next((each for each in states if isinstance(each, str) and each), None):
+    if state := next((each for each in states if isinstance(each, str) and _SQLSTATE.fullmatch(each)), None):
         lines.append(f"SQLSTATE {state}")
-    if isinstance(error, BaseExceptionGroup):
+    if isinstance(error, BaseExceptionGroup) and depth:
+        if (own := _own_cause(error)) is not None:
+            lines.append(f"the group was caused by {_said(own)}")
         for other in error.exceptions[1:MAX_GROUP]:
             lines.append(f"and {_said(other)}")
-            lines += details_of(other)
+            lines += _details(other, depth - 1)
             if (cause := cause_of(other)) is not None and cause is not error:
-                lines.append(f"of {_said(other)} the cause: {_said(cause)}")
+                lines.append(f"caused by {_said(cause)}")
         if len(error.exceptions) > MAX_GROUP:
             lines.append(f"and {len(error.exceptions) - MAX_GROUP} more")
     return lines
@@ -140,4 +158,6 @@ def _said(error: BaseException) -> str:
         message = str(error)
     except Exception as failure:
         message = f"(no message: its __str__ has raised {type(failure).__name__})"
+    if len(message) > MAX_DETAIL:
+        message = f"{message[:MAX_DETAIL]}... ({len(message) - MAX_DETAIL} more characters)"
     return f"{name}: {message}" if message else name

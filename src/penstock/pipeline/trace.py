@@ -16,10 +16,16 @@ from penstock.java.text import java_class_name
 _FRAMES = 60
 MAX_MESSAGE = 1_000_000
 """Characters of a message in a trace."""
+MAX_TRACE = 4 * MAX_MESSAGE
 
 
 def trace(error: BaseException) -> str:
-    """Return the whole text for an error and its causes; lines are separated by line feeds."""
+    """Return the text for an error and its causes, of ``MAX_TRACE`` characters at most; lines end in line feeds."""
+    text = _whole(error)
+    return text if len(text) <= MAX_TRACE else f"{text[:MAX_TRACE]}... ({len(text) - MAX_TRACE} more characters)\n"
+
+
+def _whole(error: BaseException) -> str:
     chain = causes(error)
     java = next((i for i, e in enumerate(chain) if hasattr(e, "java_trace")), len(chain))
     if java < len(chain):
