@@ -126,27 +126,66 @@ def test_a_row_that_another_transaction_locks_ends_with_its_task(spark: Hosted, 
         ends_in_time(one, server.sessions)
 
 
-def test_a_row_is_waited_for_as_long_as_the_server_says(spark: Hosted, kafka: Kafka, mariadb: MariaDb) -> None:
-    server = Server(mariadb)
-    server.execute("DROP TABLE IF EXISTS patient; CREATE TABLE patient (id INT PRIMARY KEY, name VARCHAR(20));")
+@pytest.fixture
+def patient(mariadb: MariaDb) -> Iterator[Server]:
+    """A server whose new sessions wait for a row longer than any test."""
+    mariadb.execute(f"SET GLOBAL innodb_lock_wait_timeout = {SECONDS}")
+    yield Server(mariadb)
+    mariadb.execute("SET GLOBAL innodb_lock_wait_timeout = 50")
+
+
+def waits_again(one: Query, server: Server) -> None:
+    """Wait until the task has waited for rows three times, and works on."""
+    begins = "SELECT trx_wait_started FROM information_schema.INNODB_TRX WHERE trx_wait_started IS NOT NULL"
     waits: set[str] = set()
 
-    def waited(times: int) -> bool:
-        begins = "SELECT trx_wait_started FROM information_schema.INNODB_TRX WHERE trx_wait_started IS NOT NULL"
-        waits.update(begun for (begun,) in mariadb.rows(begins))
-        return len(waits) >= times
+    def look() -> bool:
+        waits.update(begun for (begun,) in server.server.rows(begins))
+        return one.fine() and len(waits) >= 3
 
-    mariadb.execute(f"SET GLOBAL innodb_lock_wait_timeout = {SECONDS}")
-    try:
-        with JdbcSink(spark, kafka, server.url, **{"table.name.format": "patient", "max.retries": "0"}) as one:
-            with server.holding("BEGIN; INSERT INTO patient VALUES (1, 'mine')"):
-                one.add([ID, NAME], {"id": 1, "name": "n"})
-                one.start()
-                eventually(lambda: one.fine() and waited(3), SECONDS)
-            one.written(1)
-    finally:
-        mariadb.execute("SET GLOBAL innodb_lock_wait_timeout = 50")
-    assert mariadb.rows("SELECT * FROM patient") == [["1", "n"]]
+    eventually(look, SECONDS)
+
+
+def test_a_row_is_waited_for_as_long_as_the_server_says(spark: Hosted, kafka: Kafka, patient: Server) -> None:
+    patient.execute("DROP TABLE IF EXISTS patient; CREATE TABLE patient (id INT PRIMARY KEY, name VARCHAR(20));")
+    with JdbcSink(spark, kafka, patient.url, **{"table.name.format": "patient", "max.retries": "0"}) as one:
+        with patient.holding("BEGIN; INSERT INTO patient VALUES (1, 'mine')"):
+            one.add([ID, NAME], {"id": 1, "name": "n"})
+            one.start()
+            waits_again(one, patient)
+        one.written(1)
+    assert patient.server.rows("SELECT * FROM patient") == [["1", "n"]]
+
+
+def test_rows_of_the_ledger_are_waited_for_as_long_as_the_server_says(
+    spark: Hosted, kafka: Kafka, patient: Server
+) -> None:
+    """The position of a partition and the name of the run, before a commit, and that name when a run begins."""
+    patient.execute("DROP TABLE IF EXISTS calm; DROP TABLE IF EXISTS calm_batches;")
+    patient.execute("CREATE TABLE calm (id INT PRIMARY KEY, name VARCHAR(20));")
+    once = {"penstock.delivery": "exactly-once", "penstock.batches.table": "calm_batches", "max.retries": "0"}
+
+    def holding(rows: str) -> AbstractContextManager[None]:
+        # With this isolation only the rows that fit are locked.
+        alone = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN; SELECT part FROM calm_batches WHERE"
+        return patient.holding(f"{alone} {rows} FOR UPDATE")
+
+    with JdbcSink(spark, kafka, patient.url, **once, **{"table.name.format": "calm"}) as one:
+        one.add([ID, NAME], {"id": 0, "name": "n"})
+        one.start()
+        one.written(1)
+        for i, rows in enumerate(("part >= 0", "part = -1"), 1):
+            with holding(rows):
+                one.add([ID, NAME], {"id": i, "name": "n"})
+                waits_again(one, patient)
+            one.written(i + 1)
+        one.stop()
+        with holding("part = -1"):
+            one.start()
+            waits_again(one, patient)
+        one.add([ID, NAME], {"id": 3, "name": "n"})
+        one.written(4)
+    assert patient.server.rows("SELECT id FROM calm ORDER BY id") == [["0"], ["1"], ["2"], ["3"]]
 
 
 def test_a_change_of_a_table_that_waits_ends_with_its_task(spark: Hosted, kafka: Kafka, server: Server) -> None:

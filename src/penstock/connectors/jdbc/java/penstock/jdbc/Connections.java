@@ -27,7 +27,7 @@ public final class Connections implements Serializable {
     private transient volatile List<String> settings;
 
     /** {@code required}: statements that each new session needs, each followed by a query that returns 1 if the session
-        needs it not, and by a sentence for a server that refuses it. {@code attempted}: statements for each new session
+        does not need it, and by a sentence for a server that refuses it. {@code attempted}: statements for each new session
         of which one that fails is left out. */
     Connections(
             Reference reference,

@@ -48,7 +48,7 @@ public final class Ledger implements Serializable {
         long before = 0;
         try (PreparedStatement statement = session.connection.prepareStatement(select)) {
             place(statement, 1, GENERATION, NONE);
-            try (ResultSet rows = session.runs(statement).executeQuery()) {
+            try (ResultSet rows = session.waiting(() -> session.runs(statement).executeQuery())) {
                 exists = rows.next();
                 if (exists) before = rows.getLong(3);
             }
@@ -56,13 +56,13 @@ public final class Ledger implements Serializable {
         change(session, GENERATION, NONE, new Entry(exists, 0, before, 0), generation, 0, before + 1);
     }
 
-    /** Called just before a commit, which nothing that waits for a database follows. */
+    /** Called just before a commit: nothing between this and the commit waits for a database. */
     void check(Session session) throws SQLException {
         try (PreparedStatement statement = session.connection.prepareStatement(fence)) {
             place(statement, 1, GENERATION, NONE);
             statement.setString(4, generation);
             boolean found;
-            if (session.runs(statement).execute()) {
+            if (session.waiting(() -> session.runs(statement).execute())) {
                 try (ResultSet rows = statement.getResultSet()) {
                     found = rows.next();
                 }
@@ -79,7 +79,7 @@ public final class Ledger implements Serializable {
             bind(statement, topic, partition, epoch, batch, next);
             statement.setLong(7, batch);
             statement.setLong(8, before);
-            session.runs(statement).executeUpdate();
+            session.waiting(() -> session.runs(statement).executeUpdate());
         }
     }
 
@@ -89,7 +89,7 @@ public final class Ledger implements Serializable {
     Entry read(Session session, String topic, int partition) throws SQLException {
         try (PreparedStatement statement = session.connection.prepareStatement(select)) {
             place(statement, 1, topic, partition);
-            try (ResultSet rows = session.runs(statement).executeQuery()) {
+            try (ResultSet rows = session.waiting(() -> session.runs(statement).executeQuery())) {
                 if (!rows.next()) return new Entry(false, 0, 0, 0);
                 String known = rows.getString(1);
                 long number = rows.getLong(2);
@@ -116,7 +116,8 @@ public final class Ledger implements Serializable {
                 statement.setLong(7, before.batch);
                 statement.setLong(8, before.stored);
             }
-            if (session.runs(statement).executeUpdate() != 1) throw new SQLException("Another run writes this batch", CONFLICT);
+            int changed = session.waiting(() -> session.runs(statement).executeUpdate());
+            if (changed != 1) throw new SQLException("Another run writes this batch", CONFLICT);
         } catch (SQLException error) {
             if (before.exists) throw error;
             throw new SQLException("Another run may write this batch: " + error.getMessage(), CONFLICT, error);

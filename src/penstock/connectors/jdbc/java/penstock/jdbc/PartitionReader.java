@@ -103,7 +103,7 @@ public final class PartitionReader implements MapPartitionsFunction<Long, Row> {
         statement.setFetchSize(streams ? Integer.MIN_VALUE : fetchSize);
         Reading.Zones zones = new Reading.Zones(connection, zone);
         query.bind(statement, zones);
-        ResultSet rows = session.runs(statement).executeQuery();
+        ResultSet rows = session.waiting(() -> session.runs(statement).executeQuery());
         if (!Query.labels(rows.getMetaData()).equals(labels)) {
             throw new IllegalStateException("penstock: the columns have changed");
         }

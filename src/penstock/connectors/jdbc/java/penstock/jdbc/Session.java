@@ -4,6 +4,7 @@ import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -19,6 +20,9 @@ import org.apache.spark.TaskContext;
 final class Session implements AutoCloseable {
     /** A session that was ended; as for a lost connection, another try may succeed, if there is one. */
     static final String ENDED = "08006";
+
+    /** MariaDB's and MySQL's ER_LOCK_WAIT_TIMEOUT. */
+    private static final int LOCK_WAIT = 1205;
 
     private static final long TICK = 200;
     /** The milliseconds after which the driver is asked whether a session that still works may do so, and how often. */
@@ -79,12 +83,51 @@ final class Session implements AutoCloseable {
         statement = null;
     }
 
-    /** The milliseconds that statements of this session may wait for a lock of a row, if it waits for shorter times one
-        after the other: a server that does not look whether its client is still there ends a wait by its time only. 0 for
-        other databases. */
-    long lockWait() throws SQLException {
+    /** One execution of a statement. */
+    interface Execution<T> {
+        T run() throws SQLException;
+    }
+
+    /** Executes a statement that may wait for a lock, and executes it again where {@code mayWait} says so. */
+    <T> T waiting(Execution<T> execution) throws SQLException {
+        if (!waitsBriefly()) return execution.run();
+        long begun = System.nanoTime();
+        // Not released: a driver may fetch the rows of the result later.
+        Savepoint before = connection.getAutoCommit() ? null : connection.setSavepoint();
+        while (true) {
+            try {
+                return execution.run();
+            } catch (SQLException error) {
+                if (!mayWait(error, before, begun)) throw error;
+            }
+        }
+    }
+
+    /** Whether to keep waiting for a lock that MariaDB has not given in one of the session's short waits. What was done
+        after the savepoint is then undone. {@code before}: null if each statement is a transaction. {@code begun}: the
+        beginning of the first wait, by System.nanoTime. */
+    boolean mayWait(SQLException error, Savepoint before, long begun) {
+        if (Plain.telling(error).getErrorCode() != LOCK_WAIT) return false;
+        try {
+            if ((System.nanoTime() - begun) / 1_000_000 >= lockWait()) return false;
+            if (before != null) connection.rollback(before);
+            return true;
+        } catch (SQLException lost) {
+            return false; // The connection, or with innodb_rollback_on_timeout the transaction: the first error counts.
+        }
+    }
+
+    /** Whether statements wait for locks for short times, one after the other: the server does not check whether its
+        client is still there, so nothing but the timeout ends a wait. */
+    private boolean waitsBriefly() throws SQLException {
         String url = connection.getMetaData().getURL();
-        if (url == null || !(url.startsWith("jdbc:mariadb:") || url.startsWith("jdbc:mysql:"))) return 0;
+        return url != null && (url.startsWith("jdbc:mariadb:") || url.startsWith("jdbc:mysql:"));
+    }
+
+    /** The milliseconds that statements of this session may wait for a lock of a row in all; 0 for databases whose
+        statements do not wait briefly. */
+    private long lockWait() throws SQLException {
+        if (!waitsBriefly()) return 0;
         try (Statement asking = connection.createStatement();
                 ResultSet rows = runs(asking).executeQuery("SELECT @penstock_lock_wait")) {
             return rows.next() ? 1_000 * rows.getLong(1) : 0;

@@ -16,9 +16,6 @@ import org.apache.spark.sql.Row;
 final class Transaction {
     private static final int SHAPE = 0, TOPIC = 1, PARTITION = 2, OFFSET = 3, FIRST = 4;
 
-    /** MariaDB's and MySQL's ER_LOCK_WAIT_TIMEOUT. */
-    private static final int LOCK_WAIT = 1205;
-
     private record Place(String topic, int partition) {}
 
     private final PartitionWriter writer;
@@ -107,7 +104,7 @@ final class Transaction {
             // A driver's runtime exception is one of the values, such as a date that it has no text for.
             boolean refused = told == null || writer.verdicts.of(told) == Verdicts.Verdict.ROW;
             if (!impossible && !refused) {
-                if (!mayWait(told, before, begun)) throw error;
+                if (!session.mayWait(told, before, begun)) throw error;
                 return false;
             }
             connection.rollback(before);
@@ -122,19 +119,6 @@ final class Transaction {
                 send(part.subList(middle, part.size()));
             }
             return true;
-        }
-    }
-
-    /** Whether to wait on for a lock that MariaDB has not given in one of its short waits, see Session.lockWait. The
-        statement is undone then. */
-    private boolean mayWait(SQLException error, Savepoint before, long begun) {
-        if (Plain.telling(error).getErrorCode() != LOCK_WAIT) return false;
-        try {
-            if ((System.nanoTime() - begun) / 1_000_000 >= session.lockWait()) return false;
-            connection.rollback(before);
-            return true;
-        } catch (SQLException lost) {
-            return false; // The connection, or with innodb_rollback_on_timeout the transaction: the first error counts.
         }
     }
 
