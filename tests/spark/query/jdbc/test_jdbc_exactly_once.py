@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import AdminClient
 from py4j.protocol import Py4JJavaError
 
 from penstock.connectors.jdbc.columns import RowShape
@@ -104,8 +103,7 @@ def test_offsets_that_are_altered_or_reset_change_the_stored_ones(
         one.stop()
         # As DELETE leaves it. A run that ends before its first batch leaves no trace of a batch of the new epoch.
         one.root, group = new_root(), f"connect-{one.name}"
-        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-        admin.delete_consumer_groups([group])[group].result(900)
+        kafka.delete_group(group)
         postgres.execute("UPDATE rewritten_batches SET next_offset = 4 WHERE part = 0;")
         one.start(**{"consumer.override.auto.offset.reset": "latest"})
         eventually(lambda: one.fine() and stored() == [["0", "10"]], SECONDS)
