@@ -88,6 +88,20 @@ def test_tables_of_one_topic_are_refused() -> None:
         check_names(alike, "p-")
 
 
+def test_tables_of_one_topic_are_told_apart_by_what_differs() -> None:
+    others = {
+        SourceTable("app", "other", "t"): "choose one of them by schema.pattern, table.whitelist, table.blacklist, ",
+        SourceTable("shop", "public", "t"): "choose one of them by catalog.pattern, table.whitelist, ",
+    }
+    for other, advice in others.items():
+        with pytest.raises(ConnectError, match=advice):
+            check_names([T, other], "p-")
+    alike = [SourceTable("", "", name) for name in ("order items", "order_x0020_items")]
+    with pytest.raises(ConnectError, match="choose one of them by table.whitelist, table.blacklist, ") as raised:
+        check_names(alike, "p-")
+    assert str(raised.value).endswith(", and read the other one by a connector with its own topic.prefix")
+
+
 def test_column_mappings_apply_by_table_name() -> None:
     mapping = {"timestamp.columns.mapping": "public.*:[a|b], .*:c", "incrementing.column.mapping": ".*u:n"}
     settings = JdbcSourceSettings.of({**CONFIG, **mapping, "mode": "timestamp+incrementing"})

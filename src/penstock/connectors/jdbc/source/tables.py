@@ -77,9 +77,17 @@ def check_names(tables: Iterable[SourceTable], prefix: str) -> None:
         other = found.setdefault(topic_name(prefix + table.name), table)
         if other is not table:
             raise ConnectError(
-                f"Tables {other} and {table} would be sent to the same topic: choose one of them by schema.pattern, "
-                "table.whitelist, table.blacklist, table.include.list or table.exclude.list"
+                f"Tables {other} and {table} would be sent to the same topic: choose one of them by "
+                f"{_pattern(table, other)}table.whitelist, table.blacklist, table.include.list or table.exclude.list, "
+                "and read the other one by a connector with its own topic.prefix"
             )
+
+
+def _pattern(table: SourceTable, other: SourceTable) -> str:
+    """Return the start of a list of settings: the one that tells apart where these tables are, if there is one."""
+    if table.schema != other.schema:
+        return "schema.pattern, "
+    return "catalog.pattern, " if table.catalog != other.catalog else ""
 
 
 def columns_for(table: SourceTable, mappings: Iterable[ColumnMapping]) -> tuple[str, ...] | None:
