@@ -31,7 +31,7 @@ class PostgreSql(Dialect):
     errors = sql_errors.POSTGRESQL
     insert_properties = {"reWriteBatchedInserts": "true"}
     lock = " FOR SHARE"
-    # A statement that waits for a lock looks whether its client is still there (PostgreSQL 14 and later).
+    # A statement that waits for a lock checks whether its client is still there (PostgreSQL 14 and later).
     opening: ClassVar[tuple[str, ...]] = (
         "SELECT CASE WHEN current_setting('client_connection_check_interval', true) = '0' "
         "THEN set_config('client_connection_check_interval', '2000', false) END",
@@ -194,7 +194,7 @@ class MySql(Dialect):
     driver = "org.mariadb.jdbc.Driver"
     folds_case = True
     quotes = ("`", "`")
-    # A statement that waits for a row does not look whether its client is still there: it waits for shorter times.
+    # A statement that waits for a row does not check whether its client is still there: it waits for shorter times.
     opening = (
         "SET @penstock_lock_wait = @@SESSION.innodb_lock_wait_timeout, "
         "SESSION innodb_lock_wait_timeout = LEAST(@@SESSION.innodb_lock_wait_timeout, 5)",
