@@ -97,7 +97,7 @@ def test_tables_of_one_topic_are_told_apart_by_what_differs() -> None:
         with pytest.raises(ConnectError, match=advice):
             check_names([T, other], "p-")
     alike = [SourceTable("", "", name) for name in ("order items", "order_x0020_items")]
-    with pytest.raises(ConnectError, match="choose one of them by table.whitelist, table.blacklist, ") as raised:
+    with pytest.raises(ConnectError, match=r"choose one of them by table\.whitelist, table\.blacklist, ") as raised:
         check_names(alike, "p-")
     assert str(raised.value).endswith(", and read the other one by a connector with its own topic.prefix")
 
