@@ -271,6 +271,23 @@ if __name__ == "__main__":
         (GOLDEN / f"{each.name}.sql").write_text(text_of(each()), "utf-8")
 
 
+@pytest.mark.parametrize(
+    ("zone", "statements"),
+    [
+        ("UTC", ["SET time_zone = '+00:00'"]),
+        ("GMT+02:00", ["SET time_zone = '+02:00'"]),
+        ("Etc/UTC", ["SET time_zone = '+00:00'"]),
+        ("Zulu", ["SET time_zone = '+00:00'"]),
+        ("Etc/GMT-2", ["SET time_zone = '+02:00'"]),
+        ("Etc/GMT+12", ["SET time_zone = '-12:00'"]),
+        ("Etc/GMT-14", ["SET time_zone = '+14:00'", "SET time_zone = 'Etc/GMT-14'"]),
+        ("Asia/Tokyo", ["SET time_zone = '+09:00'", "SET time_zone = 'Asia/Tokyo'"]),
+    ],
+)
+def test_mariadb_gets_the_offset_of_a_zone_that_has_only_one(zone: str, statements: list[str]) -> None:
+    assert list(MySql.in_zone(zone)) == statements
+
+
 TIMESTAMPS = {"id": "INT", "at": "TIMESTAMP"}
 
 
@@ -283,6 +300,15 @@ TIMESTAMPS = {"id": "INT", "at": "TIMESTAMP"}
         ("jdbc:mysql://db/app", "Europe/Berlin", TIMESTAMPS, "Europe/Berlin", False),
         ("jdbc:mysql://db/app", "+02:00", TIMESTAMPS, "+02:00", False),
         ("jdbc:mysql://db/app", "UTC", TIMESTAMPS, "SYSTEM", False),
+        ("jdbc:mariadb://db/app", "Etc/UTC", TIMESTAMPS, "+00:00", False),
+        ("jdbc:mariadb://db/app", "Zulu", TIMESTAMPS, "+00:00", False),
+        ("jdbc:mysql://db/app", "UCT", TIMESTAMPS, "+00:00", False),
+        ("jdbc:mysql://db/app", "GMT0", TIMESTAMPS, "+00:00", False),
+        ("jdbc:mysql://db/app", "Etc/GMT-2", TIMESTAMPS, "+02:00", False),
+        ("jdbc:mysql://db/app", "Etc/GMT+12", TIMESTAMPS, "-12:00", False),
+        ("jdbc:mysql://db/app", "Etc/GMT-2", TIMESTAMPS, "SYSTEM", True),
+        ("jdbc:mysql://db/app", "Etc/GMT-14", TIMESTAMPS, "Etc/GMT-14", False),
+        ("jdbc:mysql://db/app", "Africa/Abidjan", TIMESTAMPS, "+00:00", True),
         ("jdbc:mysql://db/app", "Europe/Berlin", {"at": "DATETIME"}, "SYSTEM", False),
         ("jdbc:mysql://db/app", "Europe/Berlin", TIMESTAMPS, None, False),
         ("jdbc:postgresql://db/app", "Europe/Berlin", {"at": "timestamptz"}, "GMT", True),

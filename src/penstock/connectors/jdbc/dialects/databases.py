@@ -21,6 +21,23 @@ def _offset(zone: str) -> str | None:
     return "+00:00" if zone == "UTC" else zone[3:] if re.match("GMT[+-]", zone) else None
 
 
+_OFFSETS = dt.timedelta(hours=-12, minutes=-59), dt.timedelta(hours=13)
+"""The least and the greatest offset that all versions of MariaDB and MySQL know."""
+
+
+def _constant_offset(zone: str) -> str | None:
+    """The offset of a zone as ``_offset``, or of a region that has the same at all times and that MariaDB and MySQL know
+    without tables of zones; None of any other region.
+    """
+    if (offset := _offset(zone)) is not None:
+        return offset
+    found = dt.time(tzinfo=tzinfo_of(zone)).utcoffset()  # None if it depends on the date
+    if found is None or found.seconds % 60 or not _OFFSETS[0] <= found <= _OFFSETS[1]:
+        return None
+    minutes = abs(found) // dt.timedelta(minutes=1)
+    return f"{'-' if found < dt.timedelta() else '+'}{minutes // 60:02}:{minutes % 60:02}"
+
+
 class PostgreSql(Dialect):
     name = "PostgreSqlDatabaseDialect"
     subprotocols = ("postgresql",)
@@ -242,14 +259,15 @@ class MySql(Dialect):
     @classmethod
     def in_zone(cls, zone: str) -> tuple[str, ...]:
         """With a server that does not know the region, ``NOW()`` at least is right, by the offset that it has now."""
-        if (offset := _offset(zone)) is not None:
+        if (offset := _constant_offset(zone)) is not None:
             return (f"SET time_zone = '{offset}'",)
         now = dt.datetime.now(tzinfo_of(zone)).strftime("%z")
         return (f"SET time_zone = '{now[:3]}:{now[3:5]}'", f"SET time_zone = '{zone}'")
 
     @classmethod
     def zone_in_session(cls, zone: str) -> str:
-        return "" if zone == "UTC" else _offset(zone) or zone
+        offset = _constant_offset(zone)
+        return "" if offset == "+00:00" else offset or zone
 
     def upsert(self, table: TableName, keys: Sequence[SinkColumn], others: Sequence[SinkColumn]) -> Statement:
         insert = self.insert(table, [*keys, *others])
