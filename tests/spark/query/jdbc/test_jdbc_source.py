@@ -296,6 +296,23 @@ def test_an_offset_is_used_only_with_the_file_of_sqlite_that_it_was_read_from(
         assert [row["id"] for row in one.wait("things", 17)[12:]] == [1, 2, 3, 4, 5]
 
 
+def test_a_file_of_sqlite_that_is_read_whole_may_be_replaced(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    """As by a nightly export: `bulk` has no offsets that belong to the old file."""
+    file, other = tmp_path / "app.db", tmp_path / "other.db"
+    execute(file, THINGS, things(1, 3))
+    with JdbcSource(spark, kafka, f"jdbc:sqlite:{file}", mode="bulk") as one:
+
+        def read(name: str) -> bool:
+            there = one.prefix + "things" in kafka.topics()
+            return one.fine() and there and any(row["name"] == name for row in one.values("things"))
+
+        one.start()
+        eventually(lambda: read("n3"), SECONDS)
+        execute(other, THINGS, things(4, 5))
+        other.rename(file)
+        eventually(lambda: read("n5"), SECONDS)
+
+
 @pytest.mark.parametrize("columns", ["day", "day,at"])
 def test_a_timestamp_column_may_be_a_date(spark: Hosted, kafka: Kafka, postgres: Postgres, columns: str) -> None:
     table = f"days_{len(columns)}"

@@ -116,6 +116,10 @@ class JdbcSourceSettings:
         )
 
     @property
+    def has_positions(self) -> bool:
+        return self.mode != BULK
+
+    @property
     def by_number(self) -> bool:
         return self.mode in (INCREMENTING, BOTH)
 

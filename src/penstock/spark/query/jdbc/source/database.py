@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import logging
-import os
-import struct
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from penstock.api.errors import ConnectError
@@ -20,13 +16,9 @@ from penstock.connectors.jdbc.source.windows import Extent, Select, value_of
 from penstock.connectors.jdbc.sql_errors import SqlVerdict
 from penstock.spark.query.dataframes import full_text, root_cause
 from penstock.spark.query.jdbc.java import JavaError, JdbcJava, caused, lacks_driver, refused
+from penstock.spark.query.jdbc.source.origins import DatabaseFile, DatabaseOrigin, DatabaseServer
 
 log = logging.getLogger(__name__)
-
-_HERE = -100
-"""AT_FDCWD."""
-_CREATED = 0x800
-"""STATX_BTIME."""
 
 
 class DatabaseError(Exception):
@@ -41,8 +33,8 @@ class Database:
     def __init__(self, java: JdbcJava, connection: Connection) -> None:
         self._java, self._connection = java, connection
         self._catalog: Any = None
-        self._file: tuple[str, str] | None = None
-        """Path and identity of the file of which ``origin`` told last."""
+        self._file: tuple[str, DatabaseFile] | None = None
+        """The file that ``origin`` has returned last, after its path."""
 
     def tables(self, catalog: str | None, schema: str | None, types: Sequence[str]) -> list[SourceTable]:
         texts = self._ask("tables", catalog, schema, self._java.list(types))
@@ -84,8 +76,8 @@ class Database:
             log.debug("The database does not answer %s: %s", sql, error)
             return None
 
-    def origin(self) -> str | None:
-        """Return the id of the server, or of the database's file; None if it has none or does not tell it.
+    def origin(self) -> DatabaseOrigin | None:
+        """Return the server, or the database's file; None if it has no id or does not tell it.
 
         Raises DatabaseError.
         """
@@ -100,8 +92,8 @@ class Database:
         if not found or not found[0]:  # a database in memory has no file
             return None
         if not dialect.origin_is_file:
-            return str(found[0])
-        file = str(found[0]), _identity_of_file(str(found[0]))
+            return DatabaseServer(found[0])
+        file = found[0], _file_at(found[0])
         if file != self._file:
             # A connection that was opened before may still read an old file.
             self.close()
@@ -113,7 +105,7 @@ class Database:
 
         Raises DatabaseError if there is none.
         """
-        return self._file is not None and _identity_of_file(self._file[0]) != self._file[1]
+        return self._file is not None and not _file_at(self._file[0]).is_same(self._file[1])
 
     def now(self) -> int:
         """Return the database's time, in nanoseconds since 1970."""
@@ -153,23 +145,12 @@ class Database:
         return refused("The database could not be read", found)
 
 
-def _identity_of_file(path: str) -> str:
-    """Return inode and time of creation, as far as the system tells it: a new file often gets the inode of a deleted
-    one. Raises DatabaseError.
-    """
+def _file_at(path: str) -> DatabaseFile:
+    """Return the file at a path. Raises DatabaseError."""
     try:
-        inode = os.stat(path).st_ino
+        return DatabaseFile.at(path)
     except OSError as error:
         raise DatabaseError(f"The database's file can't be read: {error}") from None
-    buffer = ctypes.create_string_buffer(256)
-    try:
-        failed = ctypes.CDLL(None).statx(_HERE, os.fsencode(path), 0, _CREATED, buffer)
-    except (AttributeError, OSError):  # not Linux, or a C library without it
-        failed = -1
-    if failed or not struct.unpack_from("=I", buffer)[0] & _CREATED:
-        return f"inode {inode}"
-    seconds, nanoseconds = struct.unpack_from("=qI", buffer, 80)
-    return f"inode {inode}, created at {datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{nanoseconds:09}Z"
 
 
 def _literal(text: str) -> str:

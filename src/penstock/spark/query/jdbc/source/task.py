@@ -32,6 +32,7 @@ from penstock.pipeline.source.task import SourceContext, run_source_task
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec
 from penstock.spark.query.jdbc.java import JdbcJava, refused
 from penstock.spark.query.jdbc.source.database import Database, DatabaseError, NoTableError
+from penstock.spark.query.jdbc.source.origins import DatabaseOrigin, database_origin_of
 from penstock.spark.query.jdbc.source.reading import RangesEnd, ReadError, TableRead
 from penstock.spark.query.jdbc.source.records import ReadShape, offsets_of
 from penstock.spark.query.jdbc.source.source import ReadSource
@@ -86,8 +87,8 @@ class JdbcSource(SourceTask):
         self._database: Database | None = None
         self._sources: dict[SourceTable | None, ReadSource] = {}
         self._tables_due = 0.0
-        self._origin: str | None = None
-        """The id of the database's server or file, as far as it is known."""
+        self._origin: DatabaseOrigin | None = None
+        """The database's server or file, as far as it is known; None with ``bulk``, which has no positions in it."""
         self._compared = False
         """Whether it has been compared since the database was last out of reach."""
         self._reading: TableRead | None = None
@@ -117,8 +118,9 @@ class JdbcSource(SourceTask):
         self._database = Database(self._java, settings.connection)
         self._receiver = Receiver(str(self._session.sparkContext.getConf().get("spark.driver.host")), InOrder())
         if settings.query is not None:
-            position = TablePosition.of(self._offsets.offset(QUERY))
-            self._sources[None] = ReadSource(settings, self._database, None, position)
+            offset = self._offsets.offset(QUERY)
+            self._sources[None] = source = ReadSource(settings, self._database, None, TablePosition.of(offset))
+            source.partition = self._identified(source.partition, offset)
 
     def poll(self) -> Batch | None:
         if self._stopped:
@@ -207,7 +209,7 @@ class JdbcSource(SourceTask):
 
     def _compare_origin(self) -> None:
         """Compare the server with the one of the offsets, once after each failure, and the database's file each time;
-        do what ``on.origin.changed`` says of another one.
+        do what ``on.origin.changed`` says of another one, if there are positions in the old one.
 
         Raises OriginChangedError, and DatabaseError.
         """
@@ -215,22 +217,35 @@ class JdbcSource(SourceTask):
         if self._compared and not self._database.is_replaced():
             return
         found, before = self._database.origin(), self._origin
-        if found is not None:
+        if found is not None and self._settings.has_positions:
             self._origin = found
-            restarts = before is not None and before != found and not self._is_continued(before)
+            positions = any(source.position != TablePosition() for source in self._sources.values())
+            changed = positions and before is not None and not before.is_same(found)
+            restarts = changed and before is not None and not self._is_continued(before)
             for table, source in self._sources.items():
                 first = before is None and table is None  # that of the query is made before the server is known
                 if restarts or (first and not self._is_of_origin(self._offsets.offset(QUERY))):
                     source.position = TablePosition()
-                source.partition = IdentifiedDict(source.partition, {"system": found})
+                source.partition = self._identified(source.partition)
         self._compared = True
 
     def _is_of_origin(self, offset: Mapping[str, Any] | None) -> bool:
         """Return whether an offset is to be used. Raises OriginChangedError."""
-        stored = _origin_of(offset)
-        return stored is None or self._origin is None or stored == self._origin or self._is_continued(stored)
+        stored = database_origin_of(offset)
+        if stored is None or self._origin is None or TablePosition.of(offset) == TablePosition():
+            return True
+        return stored.is_same(self._origin) or self._is_continued(stored)
 
-    def _is_continued(self, before: str) -> bool:
+    def _identified(self, partition: dict[str, Any], offset: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return a source partition with the identity of what is read now, or with that of a stored offset which this
+        mode does not use and may store again.
+        """
+        if self._origin is not None:
+            return IdentifiedDict(partition, self._origin.members())
+        stored = None if self._settings.has_positions else identity_of(offset)
+        return partition if stored is None else IdentifiedDict(partition, stored)
+
+    def _is_continued(self, before: DatabaseOrigin) -> bool:
         """Return whether ``on.origin.changed`` says to continue at positions of another server; raise
         OriginChangedError if it says to fail.
         """
@@ -268,6 +283,7 @@ class JdbcSource(SourceTask):
             )
 
     def _source_of(self, table: SourceTable, database: Database) -> ReadSource:
+        offset: Mapping[str, Any] | None = None
         for partition in table.known_partitions():
             if (offset := self._offsets.offset(partition)) is not None:
                 position = TablePosition.of(offset) if self._is_of_origin(offset) else TablePosition()
@@ -277,8 +293,7 @@ class JdbcSource(SourceTask):
                 break
         else:
             source = ReadSource(self._settings, database, table, TablePosition())
-        if self._origin is not None:
-            source.partition = IdentifiedDict(source.partition, {"system": self._origin})
+        source.partition = self._identified(source.partition, offset)
         return source
 
     def _as_records(self, rows: pa.RecordBatch) -> Batch:
@@ -370,9 +385,3 @@ class JdbcSource(SourceTask):
             log.warning(
                 "%s; retrying in %g s, as long as query.retry.attempts allows", failure, self._settings.interval
             )
-
-
-def _origin_of(offset: Mapping[str, Any] | None) -> str | None:
-    """Return the server's id that was stored with an offset, if any."""
-    found = (identity_of(offset) or {}).get("system")
-    return found if isinstance(found, str) else None
