@@ -145,7 +145,7 @@ def test_an_offset_of_another_file_ends_the_task(file: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("query", ["", "SELECT * FROM things"])
 @pytest.mark.parametrize("mode", MODES)
-def test_a_file_that_is_replaced_ends_a_task_that_has_positions_in_it(file: Path, mode: str, query: str) -> None:
+def test_a_file_that_is_replaced_ends_only_a_task_that_has_positions_in_it(file: Path, mode: str, query: str) -> None:
     task = started(file, mode, query=query)
     source(task).position = TablePosition.of(FIVE)  # bulk may have it from another mode
     replace_file(file)

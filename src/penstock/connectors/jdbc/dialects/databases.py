@@ -26,8 +26,9 @@ _OFFSETS = dt.timedelta(hours=-12, minutes=-59), dt.timedelta(hours=13)
 
 
 def _constant_offset(zone: str) -> str | None:
-    """The offset of a zone as ``_offset``, or of a region that has the same at all times and that MariaDB and MySQL know
-    without tables of zones; None of any other region.
+    """Return the offset of a zone, or of a region that has always had the same one.
+
+    None of other regions, and of those whose offset MariaDB and MySQL do not know without tables of zones.
     """
     if (offset := _offset(zone)) is not None:
         return offset
