@@ -12,6 +12,7 @@ TIME_OF_DAY = re.compile(
 
 USES = {
     "connectors/file_source.py": "timestamps of records",
+    "connectors/jdbc/dialects/databases.py": "the present offset of a zone, as a session of the database needs it",
     "connectors/mirror/checkpoint/task.py": "timestamps of records",
     "connectors/mirror/heartbeat.py": "timestamps of records",
     "connectors/postgres/task.py": "timestamps in envelopes",
@@ -26,6 +27,7 @@ USES = {
     "observe.py": "shown by REST",
     "pipeline/errors.py": "a metric",
     "pipeline/metrics.py": "a metric",
+    "pipeline/retry_status.py": "shown in the status",
     "pipeline/sink/figures.py": "a metric: the age of a record",
     "pipeline/source/loop.py": "a metric",
     "pipeline/telemetry/spans.py": "times of spans",
