@@ -14,6 +14,7 @@ from penstock import api
 _OF_THE_RUNTIME = {
     "cause_of",
     "details_of",
+    "message_of",
     "Column",
     "ConfigKeyInfo",
     "Late",

@@ -90,7 +90,7 @@ def test_an_error_that_can_not_say_its_message_is_shown_all_the_same(said: Any) 
 
 
 class DuplicateError(Exception):
-    """As the error of a driver that only a plugin has."""
+    """An error like that of a driver which only a plugin has."""
 
     sqlstate = "23505"
 
@@ -103,7 +103,7 @@ def test_the_sqlstate_of_a_databases_error_is_shown() -> None:
 
 def test_the_cause_of_a_group_is_named() -> None:
     group = raised(ExceptionGroup("two", [ValueError("one")]), OSError("disk gone"))
-    assert "\tthe group was caused by builtins.OSError: disk gone" in trace(group).splitlines()
+    assert "\tthe group was caused by OSError: disk gone" in trace(group).splitlines()
 
 
 def test_groups_of_many_and_of_large_errors_have_a_trace_of_limited_length() -> None:
@@ -124,7 +124,7 @@ def test_the_errors_of_a_group_are_its_causes() -> None:
     assert "Caused by: ValueError: one" in lines[:3]
     assert any(line.endswith("DuplicateError: two") for line in lines)
     assert "\tSQLSTATE 23505" in lines
-    assert lines[lines.index("\tSQLSTATE 23505") + 1] == "\tcaused by builtins.KeyError: 'three'"
+    assert lines[lines.index("\tSQLSTATE 23505") + 1] == "\tcaused by KeyError: 'three'"
 
 
 def test_a_huge_message_leaves_room_for_the_cause() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from penstock.java.text import java_text
+from penstock.java.text import java_class_name, java_text
 
 _UNSET = object()
 MAX_GROUP = 20
@@ -153,11 +153,19 @@ def _details(error: BaseException, depth: int) -> list[str]:
 
 
 def _said(error: BaseException) -> str:
-    name = getattr(error, "java_name", None) or f"{type(error).__module__}.{type(error).__qualname__}"
+    name, message = java_class_name(type(error)), message_of(error, MAX_DETAIL)
+    return f"{name}: {message}" if message else name
+
+
+def message_of(error: BaseException, max_length: int) -> str:
+    """Return the message of an error, also of one whose class, a plugin's perhaps, fails to make it.
+
+    The end of a message that is longer than ``max_length`` characters is left out.
+    """
     try:
         message = str(error)
     except Exception as failure:
-        message = f"(no message: its __str__ has raised {type(failure).__name__})"
-    if len(message) > MAX_DETAIL:
-        message = f"{message[:MAX_DETAIL]}... ({len(message) - MAX_DETAIL} more characters)"
-    return f"{name}: {message}" if message else name
+        return f"(no message: its __str__ has raised {type(failure).__name__})"
+    if len(message) <= max_length:
+        return message
+    return f"{message[:max_length]}... ({len(message) - max_length} more characters)"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import traceback
 
+from penstock.api import errors
 from penstock.api.errors import cause_of, details_of
 from penstock.java.text import java_class_name
 
@@ -57,17 +58,8 @@ def headline(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the message of an error, also of one whose class, a plugin's perhaps, fails to make it.
-
-    The end of a message that is longer than ``MAX_MESSAGE`` is left out: it would not pass the channel to the worker.
-    """
-    try:
-        message = str(error)
-    except Exception as failure:
-        return f"(no message: its __str__ has raised {type(failure).__name__})"
-    if len(message) <= MAX_MESSAGE:
-        return message
-    return f"{message[:MAX_MESSAGE]}... ({len(message) - MAX_MESSAGE} more characters)"
+    """Return the message of an error; a longer one than ``MAX_MESSAGE`` would not pass the channel to the worker."""
+    return errors.message_of(error, MAX_MESSAGE)
 
 
 def _of_file(error: OSError) -> str:
