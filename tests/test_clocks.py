@@ -12,7 +12,7 @@ TIME_OF_DAY = re.compile(
 
 USES = {
     "connectors/file_source.py": "timestamps of records",
-    "connectors/jdbc/dialects/databases.py": "the present offset of a zone, as a session of the database needs it",
+    "connectors/jdbc/dialects/mysql.py": "the present offset of a zone, as a session of the database needs it",
     "connectors/mirror/checkpoint/task.py": "timestamps of records",
     "connectors/mirror/heartbeat.py": "timestamps of records",
     "connectors/postgres/task.py": "timestamps in envelopes",

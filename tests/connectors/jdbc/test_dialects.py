@@ -17,7 +17,8 @@ from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, S
 from penstock.connectors.jdbc.connection import CONNECTION, Connection
 from penstock.connectors.jdbc.dialects import DIALECTS, dialect_of
 from penstock.connectors.jdbc.dialects.base import Dialect
-from penstock.connectors.jdbc.dialects.databases import MySql, Oracle, PostgreSql, Sqlite, SqlServer
+from penstock.connectors.jdbc.dialects.databases import Oracle, PostgreSql, Sqlite, SqlServer
+from penstock.connectors.jdbc.dialects.mysql import MySql
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.connectors.jdbc.source.definition import JDBC_SOURCE_CONFIG
 from penstock.connectors.jdbc.statements import LedgerStatements, statement_of

@@ -241,3 +241,8 @@ def tzinfo_of(zone: str) -> dt.tzinfo:
         offset = dt.timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
         return dt.timezone(offset if found[1] == "+" else -offset)
     return ZoneInfo(zone)
+
+
+def offset_of(zone: str) -> str | None:
+    """Return the offset of a zone that ``zone`` has returned; None of a region."""
+    return "+00:00" if zone == "UTC" else zone[3:] if re.match("GMT[+-]", zone) else None

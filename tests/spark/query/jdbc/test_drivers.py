@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.connectors.jdbc.dialects.databases import MySql, Oracle, PostgreSql
+from penstock.connectors.jdbc.dialects.databases import Oracle, PostgreSql
+from penstock.connectors.jdbc.dialects.mysql import MySql
 from penstock.embedded.jars import pinned
 from penstock.spark.query.jdbc.drivers import INSTALLABLE, driver_jars, missing_driver
 

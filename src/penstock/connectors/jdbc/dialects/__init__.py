@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from penstock.api.errors import ConfigError
 from penstock.connectors.jdbc.dialects.base import Dialect
-from penstock.connectors.jdbc.dialects.databases import Derby, Generic, MySql, Oracle, PostgreSql, Sqlite, SqlServer
+from penstock.connectors.jdbc.dialects.databases import Derby, Generic, Oracle, PostgreSql, Sqlite, SqlServer
+from penstock.connectors.jdbc.dialects.mysql import MySql
 
 DIALECTS: tuple[type[Dialect], ...] = (PostgreSql, MySql, Sqlite, Derby, SqlServer, Oracle)
 """Dialects of one kind of database each."""

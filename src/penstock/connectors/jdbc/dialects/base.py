@@ -93,7 +93,7 @@ class Dialect:
     instants: ClassVar[frozenset[str]] = frozenset()
     """The types, as the driver names them in lower case, whose values depend on the zone of the session."""
     load_zones: ClassVar[str] = ""
-    """What to do on a server that does not know a region."""
+    """The remedy for a server that does not know a region, as a part of a sentence."""
     folds_case: ClassVar[bool] = False
     """Whether columns whose names differ only in case, in quotes too, are one."""
     lock: ClassVar[str | None] = None
