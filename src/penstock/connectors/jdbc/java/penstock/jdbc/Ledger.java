@@ -7,40 +7,21 @@ import java.sql.SQLException;
 
 /** The table that says which batch was written last of each partition of a topic, and up to which offset. A
     transaction that writes rows changes it too, and fails if another one has done so meanwhile, or if a later run of the
-    connector has begun: a row without a partition has the generation of the last run. */
-public final class Ledger implements Serializable {
+    connector has begun: a row without a partition has the generation of the last run. {@code generation}: the name that
+    this run has claimed, unlike that of any other run. */
+public record Ledger(
+        String select,
+        String update,
+        String insert,
+        String fence,
+        String sink,
+        String epoch,
+        long batch,
+        String generation)
+        implements Serializable {
     static final String CONFLICT = "40001";
     private static final String GENERATION = "generation";
     private static final int NONE = -1;
-
-    private final String select;
-    private final String update;
-    private final String insert;
-    private final String fence;
-    private final String sink;
-    private final String epoch;
-    private final long batch;
-    private final String generation;
-
-    /** {@code generation}: the name that the run has claimed, unlike that of any other run. */
-    public Ledger(
-            String select,
-            String update,
-            String insert,
-            String fence,
-            String sink,
-            String epoch,
-            long batch,
-            String generation) {
-        this.select = select;
-        this.update = update;
-        this.insert = insert;
-        this.fence = fence;
-        this.sink = sink;
-        this.epoch = epoch;
-        this.batch = batch;
-        this.generation = generation;
-    }
 
     /** Called when a run begins to write: no transaction of an earlier one commits from now on. */
     void claim(Session session) throws SQLException {
