@@ -103,7 +103,7 @@ def test_a_sink_reads_no_internal_topic(kafka: Kafka, bootstrap: str, topic: str
 def test_an_equal_name_on_another_cluster_is_usable(kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path) -> None:
     other = InternalTopics({topic: "the worker's `config.storage.topic`"}, servers="worker:9092", cluster="another")
     with TaskRun(returning([topic]), bootstrap, {}, internal_topics=other):
-        eventually(lambda: kafka.values(topic) == [b"v"])
+        assert eventually(lambda: kafka.values(topic) == [b"v"])
     with TaskRun(Keeping, bootstrap, {"topics": topic}, internal_topics=other):
-        eventually(lambda: topic in Keeping.topics)
+        assert eventually(lambda: topic in Keeping.topics)
     Keeping.topics.clear()

@@ -39,7 +39,9 @@ def test_the_last_ids_of_a_task_are_kept(tmp_path: Path, kind: str) -> None:
     for n in range(MAX_IDS + 3):
         log.add("sink", 0, f"id-{n}")
         until(lambda n=n: f"id-{n}" in log.ids("sink", 0), "the id", SECONDS)
-    until(lambda: log.ids("sink", 0) == {f"id-{n}" for n in range(3, MAX_IDS + 3)}, "the last ids", SECONDS)
+    last = {f"id-{n}" for n in range(3, MAX_IDS + 3)}
+    until(lambda: log.ids("sink", 0) == last, "the last ids", SECONDS)
+    assert log.ids("sink", 0) == last
 
 
 def test_an_id_that_cannot_be_stored_is_no_failure_and_is_known_to_this_worker(

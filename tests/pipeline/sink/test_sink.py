@@ -100,7 +100,7 @@ def test_a_retriable_error_puts_the_same_records_again(kafka: Kafka, bootstrap: 
 
 
 class AwayError(Exception):
-    """As the error of a driver that only the plugin has."""
+    """An error like that of a driver which only the plugin has."""
 
     pgcode = "57P03"
 

@@ -99,7 +99,7 @@ def test_a_task_that_hangs_when_it_learns_of_a_commit_is_seen(
             return seen[-1:]
 
         try:
-            eventually(lambda: look() == [method])
+            assert eventually(lambda: look() == [method])
         finally:
             go.set()
 

@@ -209,7 +209,7 @@ class Kafka:
         answered(lambda: self.admin.delete_records([wanted], request_timeout=READ_SECONDS)[wanted].result())
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """What a consumer group has committed, by topic and partition; nothing if there is no such group."""
+        """Return the committed offsets of a group, by topic and partition; nothing if there is no such group."""
         with closing(self._offsets()) as offsets:
             found = offsets.committed(group, READ_SECONDS)
         return {(each.topic, each.partition): offset for each, (offset, _) in found.items()}

@@ -200,7 +200,7 @@ def test_a_text_that_is_too_long_is_refused_though_the_server_would_cut_it(
 
 
 def refusing(data: bytes) -> bytes:
-    """As a server that does not know this mode would understand the statement."""
+    """The server reads the statement like one that does not know this mode."""
     return data.replace(b"'STRICT_ALL_TABLES'", b"'STRICT_ALL_TABLEZ'")
 
 

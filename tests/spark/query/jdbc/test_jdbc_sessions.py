@@ -111,6 +111,7 @@ def test_rows_that_wait_for_a_lock_end_with_their_task(spark: Hosted, kafka: Kaf
             ends_in_time(one, server.sessions)
         one.start()
         one.written(10)
+    assert server.server.rows("SELECT count(*), count(DISTINCT id) FROM halted") == [["10", "10"]]
 
 
 def test_a_row_that_another_transaction_locks_ends_with_its_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
@@ -124,6 +125,7 @@ def test_a_row_that_another_transaction_locks_ends_with_its_task(spark: Hosted, 
         one.start()
         eventually(lambda: one.fine() and server.waiting("rowed"), SECONDS)
         ends_in_time(one, server.sessions)
+    assert server.server.rows("SELECT * FROM rowed") == []
 
 
 @pytest.fixture
@@ -196,6 +198,7 @@ def test_a_change_of_a_table_that_waits_ends_with_its_task(spark: Hosted, kafka:
             one.add([ID, NAME], {"id": 2, "name": "n"})
             eventually(lambda: one.fine() and server.waiting("widened"), SECONDS)
             ends_in_time(one, server.sessions)
+    assert server.server.rows("SELECT * FROM widened") == []
 
 
 SLOW = {"postgres": "SELECT 1 AS id FROM pg_sleep(3600)", "mariadb": "SELECT SLEEP(3600) AS id"}

@@ -297,7 +297,7 @@ def test_an_offset_is_used_only_with_the_file_of_sqlite_that_it_was_read_from(
 
 
 def test_a_file_of_sqlite_that_is_read_whole_may_be_replaced(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
-    """As by a nightly export: `bulk` has no offsets that belong to the old file."""
+    """A nightly export replaces the file: `bulk` has no offsets that belong to the old one."""
     file, other = tmp_path / "app.db", tmp_path / "other.db"
     execute(file, THINGS, things(1, 3))
     with JdbcSource(spark, kafka, f"jdbc:sqlite:{file}", mode="bulk") as one:
