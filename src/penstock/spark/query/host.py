@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_REPORTED_BY_TASKS = ("py4j.clientserver", "SQLQueryContextLogger")
-"""Loggers that get every exception of Py4J and PySpark before it is raised."""
+_REPORTED_BY_TASKS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Loggers that get exceptions of PySpark before they are raised, by arguments that no other class of loggers takes."""
 _CHOSEN = {
     "spark.sql.adaptive.enabled": "false",  # streams can't
     "spark.sql.session.timeZone": "UTC",
@@ -84,6 +84,8 @@ class Queries:
 
     def __init__(self, context: SparkContext, java_ended: Callable[[], str | None]) -> None:
         """``java_ended`` says how Spark's Java has ended; None if it has not."""
+        from pyspark.logger import PySparkLogger
+
         self._context, self._java_ended = context, java_ended
         self._lock = threading.Lock()
         self._session: SparkSession | None = None
@@ -94,8 +96,8 @@ class Queries:
         # The log lines of a query are in its worker's log, also those of threads that it starts.
         inherit_task()
         logging.getLogger("penstock").setLevel(logging.INFO)
-        for name in _REPORTED_BY_TASKS:
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+        for logger in (logging.getLogger("py4j.clientserver"), *map(PySparkLogger.getLogger, _REPORTED_BY_TASKS)):
+            logger.setLevel(logging.CRITICAL)
         for handler in logging.getLogger().handlers:
             handler.setLevel(logging.WARNING)
 
