@@ -39,7 +39,8 @@ class Faults:
         self._cluster, self._broker, self._connectors = cluster, broker, connectors
         self._of_origin = of_origin
         self._workers = [worker for worker in cluster.workers if worker not in spared]
-        self._counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+        """How many there were of each kind."""
         self._undoing: list[threading.Thread] = []
         self._ended = threading.Event()
         self.begun: list[float] = []
@@ -56,7 +57,7 @@ class Faults:
                 self._cluster.watch_doomed()
                 self.begun.append(time.time())
                 said = _KINDS[fault.kind](self, fault)
-                self._counts[fault.kind] += 1
+                self.counts[fault.kind] += 1
                 say(f"fault {number}: {said}")
         except BaseException:
             self._ended.set()
@@ -66,7 +67,7 @@ class Faults:
                 thread.join()
         if self.failure is not None:
             raise self.failure
-        return ", ".join(f"{count} {kind}" for kind, count in sorted(self._counts.items()))
+        return ", ".join(f"{count} {kind}" for kind, count in sorted(self.counts.items()))
 
     def _kill(self, fault: Fault) -> str:
         """A worker is started again at once; all below it are restarted by it."""

@@ -24,6 +24,7 @@ from soak import churning, killing, querying, sinking, streaming
 from soak import databases as of_databases
 from soak import tables as of_tables
 from soak import values as of_values
+from soak.kept import count, judged, read
 from soak.report import Clock, Outcome, show
 from soak.resources import MOST
 from support.postgres import binaries
@@ -64,11 +65,15 @@ Delay = Annotated[int, typer.Option(help="scheduled.rebalance.max.delay.ms of th
 
 @app.command()
 def churn(
-    minutes: float = 15.0,
+    number: Annotated[int, typer.Option("--number", help="How many faults, in all runs.")] = 300,
+    minutes: Annotated[float, typer.Option(help="How long this run may last.")] = 15.0,
+    kept: Annotated[Path, typer.Option(help="The file of results, which this run continues.")] = Path(
+        "build/soak.jsonl"
+    ),
     pace: Annotated[float, typer.Option(help="Seconds between two requests of one of three operators.")] = 2.0,
     seed: Seed = 0,
     kinds: Kinds = SOAKED,
-    between: Between = 20.0,
+    between: Between = 6.0,
     freeze: Freeze = 40.0,
     connectors: Annotated[int, typer.Option(help="How many the operators create, change and delete.")] = 30,
     workers: Annotated[int, typer.Option(help="How many workers.")] = 3,
@@ -90,18 +95,21 @@ def churn(
     descriptors. Two more connectors send numbers, as in ``kills``, and others have origins that are recreated, offsets
     that are altered, pauses, plugins that print without end, and a namesake in another cluster.
     """
-    plan = _plan(seed, max(1, round(minutes * 60 / between)), kinds, between, freeze, True)
-    wanted = churning.Soak(
-        plan=plan,
-        pace=pace,
-        connectors=connectors,
-        workers=workers,
-        exactly_once=exactly_once,
-        bound=bound,
-        most=growth,
-    )
-    with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
-        _end("Soak", churning.run(wanted, running, folder, Clock().say, faulty))
+    if (left := number - count(read(kept))) > 0:
+        plan = _plan(seed, min(left, max(1, round(minutes * 60 / between))), kinds, between, freeze, True)
+        wanted = churning.Soak(
+            plan=plan,
+            kept=kept,
+            pace=pace,
+            connectors=connectors,
+            workers=workers,
+            exactly_once=exactly_once,
+            bound=bound,
+            most=growth,
+        )
+        with _faulty_broker(bootstrap, plan) as (running, faulty), _folder(logs) as folder:
+            show("Soak", churning.run(wanted, running, folder, Clock().say, faulty))
+    _end(f"All runs in {kept}", judged(read(kept), number))
 
 
 @app.command()

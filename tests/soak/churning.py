@@ -27,6 +27,7 @@ from soak.churn import Operator, Wanted, beats_amiss, differences, milliseconds
 from soak.cluster import TO_SETTLE, WORKERS, Cluster
 from soak.counting import Counters
 from soak.failures import FailureWatch
+from soak.kept import SoakRun, add
 from soak.origins import Origins
 from soak.report import Clock, Outcome
 from soak.resources import MOST, Life, Resources, described, growth
@@ -41,10 +42,11 @@ LAST_WATCH = 6.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Soak:
     """``pace``: seconds between two things that one of three operators does. ``bound``: seconds; no counter that could
-    run may be silent for longer after a fault. ``most``: as in ``resources``.
+    run may be silent for longer after a fault. ``most``: as in ``resources``. ``kept``: the file for the result.
     """
 
     plan: Plan
+    kept: Path | None = None
     pace: float = 2.0
     connectors: int = CONNECTORS
     workers: int = WORKERS
@@ -85,7 +87,21 @@ def run(
         **judged.figures,
         **of_origins.figures,
     }
-    return Outcome(figures, [*course.violations, *judged.violations, *of_origins.violations, *cluster.survivors])
+    violations = [*course.violations, *judged.violations, *of_origins.violations, *cluster.survivors]
+    if soak.kept is not None:
+        result = SoakRun(
+            seed=soak.plan.seed,
+            exactly_once=soak.exactly_once,
+            seconds=round(clock.seconds),
+            faults=dict(faults.counts),
+            numbers=counters.sent,
+            lost=counters.lost,
+            doubled=counters.doubled,
+            stops=origins.stops,
+            violations=violations,
+        )
+        add(soak.kept, result)
+    return Outcome(figures, violations)
 
 
 @dataclass(slots=True)

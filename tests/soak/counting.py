@@ -27,7 +27,7 @@ TOPIC_PARTITIONS = 3
 
 
 class Counters:
-    """``topics``: by connector."""
+    """``topics``: by connector. ``sent``, ``lost`` and ``doubled``: numbers, as ``judge`` has found them."""
 
     def __init__(self, cluster: Cluster, bootstrap: str, exactly_once: bool) -> None:
         """``bootstrap`` leads to the broker directly, past what may be broken."""
@@ -38,6 +38,7 @@ class Counters:
         }
         self._cluster, self._bootstrap, self._exactly_once = cluster, bootstrap, exactly_once
         self._ends: dict[str, dict[int, int]] = {}
+        self.sent = self.lost = self.doubled = 0
 
     def begin(self) -> None:
         """Returns when all tasks run."""
@@ -77,12 +78,15 @@ class Counters:
         quiet = self._silences(watched, faults)
         wrong += [each.sentence() for each in quiet if each.length > bound]
         every = [tally for by_source in tallies.values() for tally in by_source.values()]
+        self.sent = sum(len(tally.counts) for tally in every)
+        self.lost = sum(tally.missing for tally in every)
+        self.doubled = sum(tally.repeated for tally in every)
         figures: dict[str, object] = {
             "not running after a fault": distribution(longest(quiet, len(faults.begun))),
             "the same, of several outages of the broker in all": in_all(quiet),
-            "numbers sent": sum(len(tally.counts) for tally in every),
-            "numbers lost": sum(tally.missing for tally in every),
-            "numbers that came more than once": sum(tally.repeated for tally in every),
+            "numbers sent": self.sent,
+            "numbers lost": self.lost,
+            "numbers that came more than once": self.doubled,
             "places out of order": sum(tally.disordered for tally in every),
         }
         return Outcome(figures, wrong)

@@ -471,11 +471,16 @@ def failed(cluster: Cluster, name: str) -> str:
     return "".join(task.get("trace", "") for task in tasks if task["state"] == "FAILED")
 
 
+def _says_why(said: str) -> bool:
+    """Return whether this is the message of a recreated origin."""
+    return any(message in said for message in MESSAGES)
+
+
 def restart_where_it_stopped(shared: Shared, cluster: Cluster, site: Site) -> None:
     """Wait until a connector says that its origin is another one, let it begin again, and set it back."""
     name = site.name
     said = until(lambda: failed(cluster, name), f"{name} says that its origin was recreated", FAILED_SECONDS)
-    assert any(message in said for message in MESSAGES), f"{name} has stopped, and says no more than: {said}"
+    assert _says_why(said), f"{name} has stopped, and says no more than: {said}"
     with shared.lock:
         shared.stops.append(said)
     cluster.request("PUT", f"/connectors/{name}/config", {**site.config(), CHANGED: "restart"})
@@ -508,10 +513,16 @@ class Origins:
     def names(self) -> set[str]:
         return {site.name for site in self._sites.values()}
 
+    @property
+    def stops(self) -> list[str]:
+        """The messages of connectors that stopped because their origin was recreated, a line each."""
+        with self._shared.lock:
+            return [next(line for line in said.splitlines() if _says_why(line)) for said in self._shared.stops]
+
     def expected(self, sentence: str) -> bool:
         """Whether a failure is one that a recreated origin must lead to."""
         sites = [self._sites[kind].name for kind in ("file", "topic", "slot") if kind in self._sites]
-        return sentence.startswith(tuple(sites)) and any(message in sentence for message in MESSAGES)
+        return sentence.startswith(tuple(sites)) and _says_why(sentence)
 
     def begin(self) -> None:
         """Returns when all run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from soak import databases
+from soak import databases, kept
 from soak.beats import Runs
 from soak.churn import Wanted, beats_amiss
 from soak.feeder import Feeder
@@ -267,3 +268,41 @@ def test_results_of_kills_of_databases_are_kept_and_summed(tmp_path: Path) -> No
     assert found.violations == []
     assert found.figures["kills"] == 5
     assert found.figures["rows of each database"] == 2000
+
+
+def soak_run(seed: int, faults: int, **changes: Any) -> kept.SoakRun:
+    given = {"exactly_once": True, "seconds": 60, "numbers": 100, "lost": 0, "doubled": 0, "stops": ["why"]}
+    return kept.SoakRun(seed=seed, faults={"kill": faults}, **given | changes)
+
+
+def test_faults_of_a_soak_are_counted_over_its_runs(tmp_path: Path) -> None:
+    file = tmp_path / "folder" / "soak.jsonl"
+    assert kept.read(file) == []
+    kept.add(file, soak_run(1, 2))
+    kept.add(file, soak_run(2, 3, exactly_once=False, doubled=7))
+    assert kept.count(kept.read(file)) == 5
+    assert kept.judged(kept.read(file), 6).violations == ["5 of 6 faults yet, run it again"]
+    enough = kept.judged(kept.read(file), 5)
+    assert enough.violations == []
+    assert enough.figures["faults, exactly once"] == "2: 2 kill"
+    assert enough.figures["numbers that came more than once, at least once"] == 7
+    assert enough.figures["stops with a sentence"] == 2
+
+
+def test_what_an_earlier_run_of_a_soak_has_found_stays_found(tmp_path: Path) -> None:
+    file = tmp_path / "soak.jsonl"
+    kept.add(file, soak_run(1, 2, violations=["a number is lost"]))
+    kept.add(file, soak_run(2, 2))
+    assert kept.judged(kept.read(file), 4).violations == ["seed 1: a number is lost"]
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_soak_with_enough_faults_shows_them_and_starts_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "soak.jsonl"
+    kept.add(file, soak_run(1, 4))
+    command = [sys.executable, "-m", "soak", "churn", "--number", "4", "--kept", str(file)]
+    found = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=found).stdout
+    assert "4: 4 kill" in shown
+    assert kept.count(kept.read(file)) == 4
