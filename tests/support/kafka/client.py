@@ -36,6 +36,9 @@ from support.waiting import pause, until
 
 READ_SECONDS = 900
 
+PATIENCE_SECONDS = 60
+"""How long a producer has to send its records before another is asked to."""
+
 T = TypeVar("T")
 
 
@@ -139,7 +142,20 @@ class Kafka:
         return set(answered(lambda: self.admin.list_topics(timeout=READ_SECONDS)).topics)
 
     def produce(self, topic: str, records: Iterable[Record | bytes | str | None]) -> None:
-        """Writes ``records``, bare values among them, and returns when the broker has them all."""
+        """Writes ``records``, bare values among them, and returns when the broker has them all.
+
+        A producer can lose its brokers for good when an answer names none of them, because they are all fenced
+        (librdkafka's issue 5301): another one sends what it has not sent after a while.
+        """
+        unsent = [record if isinstance(record, Record) else Record(record) for record in records]
+        began = time.monotonic()
+        while unsent:
+            waited = time.monotonic() - began
+            assert waited < READ_SECONDS, f"{len(unsent)} records not sent in {waited:.0f} s: {self._described(topic)}"
+            unsent = self._send(topic, unsent)
+
+    def _send(self, topic: str, records: list[Record]) -> list[Record]:
+        """Write ``records`` by one producer; return the ones that it has not tried to send in ``PATIENCE_SECONDS``."""
         settings = {
             "bootstrap.servers": self.bootstrap,
             "partitioner": "murmur2_random",
@@ -150,8 +166,15 @@ class Kafka:
         }
         producer = Producer(settings)
         failed: list[KafkaError] = []
-        for record in records:
-            record = record if isinstance(record, Record) else Record(record)
+        unsent: list[int] = []
+
+        def delivered(number: int, error: KafkaError | None) -> None:
+            if error is not None and error.code() == KafkaError._PURGE_QUEUE:
+                unsent.append(number)
+            elif error is not None:
+                failed.append(error)
+
+        for number, record in enumerate(records):
             producer.produce(
                 topic,
                 record.value,
@@ -159,10 +182,13 @@ class Kafka:
                 partition=record.partition,
                 headers=list(record.headers),
                 timestamp=record.timestamp,
-                on_delivery=lambda error, _: failed.append(error) if error else None,
+                on_delivery=lambda error, _, number=number: delivered(number, error),  # type: ignore[misc]
             )
+        if producer.flush(PATIENCE_SECONDS):
+            producer.purge(in_queue=True, in_flight=False)
         left = producer.flush(READ_SECONDS)
-        assert (left, failed) == (0, [])
+        assert (left, failed) == (0, []), f"{left} records left of {len(records)}: {self._described(topic)}"
+        return [records[number] for number in sorted(unsent)]
 
     def read_all(self, topic: str, isolation: str = "read_committed") -> list[Record]:
         """Every record of ``topic`` that a consumer with this isolation level sees now, partition by partition."""

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from faults.broker import FaultyBroker
 from support.kafka.client import Kafka, Record, answered
 
 
@@ -74,3 +77,28 @@ def test_a_topic_can_be_empty(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     assert topic in kafka.topics()
     assert kafka.read_all(topic) == []
+
+
+@pytest.mark.integration
+def test_what_a_producer_does_not_send_another_one_sends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("support.kafka.client.PATIENCE_SECONDS", 0.5)
+    with FaultyBroker(tmp_path) as broker:
+        kafka = Kafka(broker.bootstrap)
+        topic = kafka.create_topic(partitions=2)
+        given_up: list[int] = []
+        send = kafka._send
+
+        def counted(topic: str, records: list[Record]) -> list[Record]:
+            unsent = send(topic, records)
+            given_up.append(len(unsent))
+            if len(given_up) == 2:
+                broker.thaw()
+            return unsent
+
+        monkeypatch.setattr(kafka, "_send", counted)
+        values = [str(number).encode() for number in range(100)]
+        broker.freeze()
+        kafka.produce(topic, [Record(value, partition=number % 2) for number, value in enumerate(values)])
+        assert given_up[:2] == [100, 100]
+        assert given_up[-1] == 0
+        assert kafka.values(topic) == values[::2] + values[1::2]
