@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,10 +15,12 @@ from confluent_kafka import TopicPartition as ClientPartition
 from faults.broker import FaultyBroker
 from penstock.api.errors import RetriableError
 from penstock.api.kafka import KafkaRequestError
+from penstock.api.origin import IdentifiedDict
 from penstock.api.sink import TopicPartition
 from penstock.api.testing import MemoryOffsets, MemorySourceContext
 from penstock.connectors.mirror import MirrorCheckpointConnector
 from penstock.connectors.mirror.checkpoint import task as checkpoint_task
+from penstock.connectors.mirror.checkpoint.known import KnownCheckpoints
 from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask, is_news, to_commit
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync
@@ -71,6 +74,9 @@ class Target:
             raise KafkaRequestError("Timed out", "_TIMED_OUT", unreached=True)
         return self.groups[group] == "idle"
 
+    def topic_ids(self, topics: set[str], timeout: float) -> dict[str, str]:
+        return {}
+
     def commit(self, group: str, offsets: object) -> None:
         self.commits.append(group)
 
@@ -82,7 +88,8 @@ def test_nothing_is_committed_for_a_group_of_which_the_target_does_not_tell() ->
     task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
     task._target, task._timeout, task._idle = target, 1.0, {}
     task._groups = [*target.groups]
-    task._known = {group: {PARTITION: checkpoint(10, 5)} for group in target.groups}
+    task._checkpoints, task._identified = KnownCheckpoints("b"), True
+    task._checkpoints.known = {group: {PARTITION: checkpoint(10, 5)} for group in target.groups}
     task._look_for_idle()
     task._commit_groups()
     assert target.commits == ["new"]
@@ -90,6 +97,45 @@ def test_nothing_is_committed_for_a_group_of_which_the_target_does_not_tell() ->
     task._look_for_idle()
     task._commit_groups()
     assert target.commits == ["new", "away", "new"]
+
+
+def test_checkpoints_belong_to_the_mirrored_topics_that_they_were_written_for() -> None:
+    """Of those without an ID, of Java or an older version, it is taken that they belong to what is there now."""
+    other, gone = TopicPartition("a.u", 0), TopicPartition("a.v", 0)
+    ids = {"a.t": "1", "a.u": "1", "a.v": "1"}
+    target: Any = SimpleNamespace(topic_ids=lambda topics, timeout: {each: ids[each] for each in topics if each in ids})
+    kept = KnownCheckpoints("b")
+    kept.note([checkpoint(10, 5), Checkpoint("h", other, 7, 7, "")], {"a.t": "0", "a.u": None})
+    kept.note([Checkpoint("h", PARTITION, 9, 2, "")], {"a.t": "1"})
+    look = kept.look(target, ids, 1.0)
+    assert (look.ids, look.renewed) == (ids, {}), "a checkpoint of a.t was written for the new topic, after its syncs"
+    assert kept.known == {"g": {}, "h": {PARTITION: Checkpoint("h", PARTITION, 9, 2, ""), other: of_h(7)}}
+    ids |= {"a.t": "2", "a.u": "2"}
+    del ids["a.v"]
+    look = kept.look(target, {"a.t", "a.u", "a.v", "a.w"}, 1.0)
+    assert look.ids == {"a.t": "2", "a.u": "2", "a.w": None}, f"{gone.topic} is deleted, a.w was never there"
+    assert look.renewed == {"a.t": [Checkpoint("h", PARTITION, 9, 2, "")], "a.u": [of_h(7)]}
+    assert kept.known == {"g": {}, "h": {}}
+
+
+def of_h(offset: int) -> Checkpoint:
+    return Checkpoint("h", TopicPartition("a.u", 0), offset, offset, "")
+
+
+@pytest.mark.parametrize(
+    ("unreached", "usable"), [(True, {}), (False, {"a.t": None})], ids=["no answer", "brokers that do not tell"]
+)
+def test_checkpoints_wait_for_brokers_that_do_not_answer_but_not_for_rights(
+    unreached: bool, usable: dict[str, None]
+) -> None:
+    def refuse(topics: object, timeout: float) -> dict[str, str]:
+        raise KafkaRequestError("no", "_TIMED_OUT" if unreached else "TOPIC_AUTHORIZATION_FAILED", unreached=unreached)
+
+    kept = KnownCheckpoints("b")
+    kept.note([checkpoint(10, 5)], {"a.t": "0"})
+    target: Any = SimpleNamespace(topic_ids=refuse)
+    assert kept.look(target, {"a.t"}, 1.0).ids == usable
+    assert kept.known == {"g": {PARTITION: checkpoint(10, 5)}}
 
 
 def test_groups_that_are_not_known_yet_are_asked_for_again() -> None:
@@ -255,3 +301,89 @@ def test_without_its_topic_a_task_goes_on_with_what_comes_after_its_start(
     assert [Checkpoint.read(*row) for row in zip(batch.keys, batch.values, strict=True)] == [
         Checkpoint(group, TopicPartition(f"{source}.{topic}", 0), 5, 2, "")
     ]
+
+
+def mirrored(kafka: Kafka, bootstrap: str) -> tuple[dict[str, str], str, str, str]:
+    """A mirrored topic of 20 records, whose syncs lead up to offset 10, and a group that is at 10 on the source.
+
+    Returns the configuration of its task, the source's alias, the topic on the source, and the group.
+    """
+    source, target = aliases()
+    topic, group = kafka.create_topic(), f"g-{uuid.uuid4().hex}"
+    kafka.create_topic(f"{source}.{topic}")
+    kafka.produce(f"{source}.{topic}", map(str, range(20)))
+    kafka.create_topic(f"mm2-offset-syncs.{target}.internal")
+    sync(kafka, target, *(OffsetSync(TopicPartition(topic, 0), offset, offset) for offset in (5, 10)))
+    commit(kafka, group, topic, 10)
+    config = mirror_config(
+        bootstrap,
+        source,
+        target,
+        topics=topic,
+        emit_checkpoints_interval_seconds="1",
+        sync_group_offsets_enabled="true",
+        sync_group_offsets_interval_seconds="1",
+    )
+    return config | {"task.assigned.groups": group}, source, topic, group
+
+
+def mirror_again(kafka: Kafka, config: dict[str, str], topic: str) -> None:
+    """What a mirror does that continues with the records 20 to 29 in a mirrored topic that is empty now."""
+    kafka.produce(f"{config['source.cluster.alias']}.{topic}", map(str, range(20, 30)))
+    syncs = [OffsetSync(TopicPartition(topic, 0), 20 + number, number) for number in (0, 9)]
+    sync(kafka, config["target.cluster.alias"], *syncs)
+
+
+@pytest.mark.integration
+def test_no_group_is_committed_at_an_offset_of_a_mirrored_topic_that_was_deleted(
+    kafka: Kafka, bootstrap: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the syncs of the earlier topic it would be at 10 in the new one, and skip the records 20 to 29."""
+    config, source, topic, group = mirrored(kafka, bootstrap)
+    remote = f"{source}.{topic}"
+    with TaskRun(MirrorCheckpointTask, bootstrap, config):
+        eventually(lambda: committed(kafka, group, remote) == 10)
+        kafka.renew_topic(remote)
+        eventually(lambda: f"Topic {remote} of cluster {config['target.cluster.alias']} was deleted" in caplog.text)
+        assert committed(kafka, group, remote) is None, "the brokers have deleted it with the topic"
+        mirror_again(kafka, config, topic)
+        commit(kafka, group, topic, 29)
+        eventually(lambda: committed(kafka, group, remote) == 9)
+    found = [(each.upstream, each.downstream) for each in checkpoints(kafka, source)]
+    assert found[0] == (10, 10)
+    assert found[-1] == (29, 9)
+    assert all(downstream < 10 for _, downstream in found[1:])
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("mirrored_since", [False, True])
+def test_a_later_run_notices_that_a_mirrored_topic_was_created_again(
+    kafka: Kafka, bootstrap: str, mirrored_since: bool
+) -> None:
+    config, source, topic, group = mirrored(kafka, bootstrap)
+    remote = f"{source}.{topic}"
+    with TaskRun(MirrorCheckpointTask, bootstrap, config) as run:
+        eventually(lambda: committed(kafka, group, remote) == 10)
+        eventually(lambda: run.host.stored)
+    stored = list(zip(run.host.stored, run.host.identities, strict=True))
+    assert all(identity is not None for _, identity in stored)
+    kafka.renew_topic(remote)
+    if mirrored_since:
+        mirror_again(kafka, config, topic)
+        commit(kafka, group, topic, 29)
+    offsets = MemoryOffsets([(key, IdentifiedDict(value, identity)) for (key, value), identity in stored])
+    task: Any = MirrorCheckpointTask()
+    task.context = MemorySourceContext(config, offsets, kafka=ConnectorClients())
+    task.start(config)
+    try:
+        if not mirrored_since:
+            eventually(lambda: task.poll() is not None or remote in task._checkpoints._ids)
+            mirror_again(kafka, config, topic)
+            commit(kafka, group, topic, 29)
+        batch = eventually(task.poll)
+        assert [Checkpoint.read(*row) for row in zip(batch.keys, batch.values, strict=True)] == [
+            Checkpoint(group, TopicPartition(remote, 0), 29, 9, "")
+        ]
+        eventually(lambda: committed(kafka, group, remote) == 9)
+    finally:
+        task.stop()

@@ -53,3 +53,20 @@ def test_nothing_is_translated_before_all_was_read() -> None:
 def test_a_source_that_starts_over_invalidates_earlier_syncs() -> None:
     store = translation((100, 100), (3, 200))
     assert [store.downstream(PARTITION, offset) for offset in (2, 3, 100)] == [TOO_OLD, 200, 201]
+
+
+@pytest.mark.parametrize("at_end", [True, False], ids=["while it runs", "as it starts"])
+def test_a_mirrored_topic_that_starts_over_invalidates_earlier_syncs(at_end: bool) -> None:
+    store = translation((100, 100), (200, 200), at_end=at_end)
+    store.must_read_to_end = False
+    for upstream, downstream in ((201, 0), (300, 99)):
+        store.add(OffsetSync(PARTITION, upstream, downstream))
+    store.at_end = True
+    assert [store.downstream(PARTITION, offset) for offset in (150, 201, 250, 300)] == [TOO_OLD, 0, 1, 99]
+
+
+def test_syncs_of_one_partition_can_be_forgotten() -> None:
+    store, other = translation((100, 50)), TopicPartition("t", 1)
+    store.add(OffsetSync(other, 7, 7))
+    store.forget(lambda last: last.topic_partition == PARTITION)
+    assert (store.downstream(PARTITION, 100), store.downstream(other, 7)) == (None, 7)

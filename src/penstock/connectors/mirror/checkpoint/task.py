@@ -8,16 +8,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from penstock import KAFKA_VERSION
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import KafkaError
 from penstock.api.kafka import KafkaAdmin
+from penstock.api.origin import IdentifiedDict, identity_of
 from penstock.api.schema import BYTES
 from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceTask
 from penstock.connectors.mirror import cluster
+from penstock.connectors.mirror.checkpoint.known import Checkpoints, KnownCheckpoints
 from penstock.connectors.mirror.checkpoint.topic_reader import TopicReader
 from penstock.connectors.mirror.checkpoint.translation import OffsetTranslation
 from penstock.connectors.mirror.cluster import Committed
@@ -31,8 +34,8 @@ log = logging.getLogger(__name__)
 
 TOPIC_PATIENCE = 30.0
 """Seconds for the checkpoints topic to appear. Java: ``KafkaBasedLog.CREATE_TOPIC_TIMEOUT_NS``."""
-
-Checkpoints = dict[TopicPartition, Checkpoint]
+_TOPIC = "topic"
+"""The member of an offset's identity with the ID of the mirrored topic."""
 
 
 def is_news(checkpoint: Checkpoint, last: Checkpoint | None) -> bool:
@@ -82,8 +85,10 @@ class MirrorCheckpointTask(SourceTask):
         self._target = c.new_admin(kafka, "target", "checkpoint-target-admin", asks_groups=True)
         self._clients = [self._source, self._target]
         self._translation = OffsetTranslation()
-        self._known: dict[str, Checkpoints] = {}
+        self._checkpoints = KnownCheckpoints(c.target)
         self._loaded = False
+        self._identified = False
+        """Whether the IDs are known that checkpoints of an earlier run were written with."""
         self._idle: dict[str, Committed] = {}
         self._unanswered: set[str] = set()
         self._scheduler = Scheduler(f"MirrorCheckpointTask: {c.label}", c.admin_timeout)
@@ -128,7 +133,14 @@ class MirrorCheckpointTask(SourceTask):
     def _read_checkpoints(self) -> bool:
         c = self._config
         settings = c.consumer("target", "checkpoints-target-consumer")
-        reader = TopicReader(self.context.kafka, settings, c.checkpoints_topic, self._know, TOPIC_PATIENCE)
+        found: dict[tuple[str, TopicPartition], Checkpoint] = {}
+
+        def take(key: bytes | None, value: bytes | None) -> None:
+            checkpoint = Checkpoint.read(key, value)
+            if checkpoint.group in self._groups:
+                found[checkpoint.group, checkpoint.topic_partition] = checkpoint
+
+        reader = TopicReader(self.context.kafka, settings, c.checkpoints_topic, take, TOPIC_PATIENCE)
         self._readers.append(reader)
         try:
             if not self._stopping:
@@ -140,14 +152,9 @@ class MirrorCheckpointTask(SourceTask):
                 c.checkpoints_topic,
                 error,
             )
-            self._known.clear()
             return False
+        self._checkpoints.note(found.values(), {})
         return True
-
-    def _know(self, key: bytes | None, value: bytes | None) -> None:
-        checkpoint = Checkpoint.read(key, value)
-        if checkpoint.group in self._groups:
-            self._known.setdefault(checkpoint.group, {})[checkpoint.topic_partition] = checkpoint
 
     def _syncs_read(self) -> None:
         self._translation.at_end = True
@@ -169,15 +176,49 @@ class MirrorCheckpointTask(SourceTask):
         self._due = now + self._interval
         if self._stopping or not self._loaded:
             return None
-        found = [checkpoint for group in self._groups for checkpoint in self._of_group(group)]
-        return self._batch(found) if found else None
+        if not self._identified:
+            self._identify()
+        positions = {group: self._positions(group) for group in self._groups}
+        ids = self._look({place.topic for each in positions.values() for place in each})
+        found = [checkpoint for group in self._groups for checkpoint in self._of_group(group, positions[group], ids)]
+        self._checkpoints.note(found, ids)
+        return self._batch(found, ids) if found else None
 
     def idle(self) -> float:
         return max(self._due - time.monotonic(), 0.05)
 
-    def _of_group(self, group: str) -> list[Checkpoint]:
+    def _identify(self) -> None:
+        """Take the IDs that were stored with the checkpoints of an earlier run."""
+        known = [each for checkpoints in self._checkpoints.known.values() for each in checkpoints.values()]
+        stored = self.context.offset_reader.offsets([each.source_partition() for each in known])
+        for checkpoint, offset in zip(known, stored, strict=True):
+            id = (identity_of(offset) or {}).get(_TOPIC)
+            if isinstance(id, str):
+                self._checkpoints.note([checkpoint], {checkpoint.topic_partition.topic: id})
+        self._identified = True
+
+    def _look(self, topics: Iterable[str]) -> Mapping[str, str | None]:
+        """Return the topics for which there may be checkpoints now, with their IDs.
+
+        Those that were created again lose their offset syncs too, unless these went back since, to the new topic.
+        """
+        look = self._checkpoints.look(self._target, topics, self._timeout)
+        if look.renewed:
+            ahead: dict[TopicPartition, int] = {}
+            for each in (each for removed in look.renewed.values() for each in removed):
+                ahead[each.topic_partition] = max(each.downstream, ahead.get(each.topic_partition, 0))
+
+            def is_stale(last: OffsetSync) -> bool:
+                place = self._renamed(last.topic_partition)
+                return place.topic in look.renewed and ahead.get(place, 0) <= last.downstream + 1
+
+            self._translation.forget(is_stale)
+        return look.ids
+
+    def _positions(self, group: str) -> dict[TopicPartition, tuple[TopicPartition, int, str]]:
+        """The mirrored partitions of a group, each with its source partition, and the offset and metadata in it."""
         if self._stopping:
-            return []
+            return {}
         try:
             offsets = self._source.committed(group, self._timeout)
         except KafkaError as error:
@@ -187,19 +228,28 @@ class MirrorCheckpointTask(SourceTask):
                 self._config.source,
                 error,
             )
-            return []
-        known = self._known.setdefault(group, {})
+            return {}
+        return {
+            self._renamed(place): (place, upstream, metadata)
+            for place, (upstream, metadata) in offsets.items()
+            if self._topic_filter.should_replicate_topic(place.topic)
+        }
+
+    def _of_group(
+        self,
+        group: str,
+        positions: Mapping[TopicPartition, tuple[TopicPartition, int, str]],
+        ids: Mapping[str, str | None],
+    ) -> list[Checkpoint]:
+        known = self._checkpoints.known.get(group, {})
         news = []
-        for topic_partition, (upstream, metadata) in offsets.items():
-            if not self._topic_filter.should_replicate_topic(topic_partition.topic):
-                continue
-            downstream = self._translation.downstream(topic_partition, upstream)
+        for place, (source, upstream, metadata) in positions.items():
+            downstream = self._translation.downstream(source, upstream) if place.topic in ids else None
             if downstream is None or downstream < 0:
                 continue
-            checkpoint = Checkpoint(group, self._renamed(topic_partition), upstream, downstream, metadata)
-            if is_news(checkpoint, known.get(checkpoint.topic_partition)):
+            checkpoint = Checkpoint(group, place, upstream, downstream, metadata)
+            if is_news(checkpoint, known.get(place)):
                 news.append(checkpoint)
-        self._known[group] = known | {each.topic_partition: each for each in news}
         return news
 
     def _renamed(self, topic_partition: TopicPartition) -> TopicPartition:
@@ -209,7 +259,7 @@ class MirrorCheckpointTask(SourceTask):
             return TopicPartition(c.policy.original_topic(topic_partition.topic), topic_partition.partition)
         return TopicPartition(c.policy.format_remote_topic(c.source, topic_partition.topic), topic_partition.partition)
 
-    def _batch(self, checkpoints: list[Checkpoint]) -> Batch:
+    def _batch(self, checkpoints: list[Checkpoint], ids: Mapping[str, str | None]) -> Batch:
         n, now = len(checkpoints), int(time.time() * 1000)
         return Batch.of(
             self._config.checkpoints_topic,
@@ -219,7 +269,7 @@ class MirrorCheckpointTask(SourceTask):
             key_schema=BYTES,
             partitions=[0] * n,
             timestamps=[now] * n,
-            origin=SourceOrigin([each.source_partition() for each in checkpoints], [NO_OFFSET] * n),
+            origin=SourceOrigin([_identified(each, ids) for each in checkpoints], [NO_OFFSET] * n),
         )
 
     # -- offsets of groups on the target, on the scheduler's thread
@@ -244,10 +294,20 @@ class MirrorCheckpointTask(SourceTask):
                 )
 
     def _commit_groups(self) -> None:
-        for group, checkpoints in list(self._known.items()):
+        if not self._identified:
+            return
+        ids = self._look({place.topic for each in list(self._checkpoints.known.values()) for place in each})
+        for group, checkpoints in list(self._checkpoints.known.items()):
             if group in self._unanswered:
                 continue
-            offsets = to_commit(checkpoints, self._idle.get(group))
+            usable = {place: each for place, each in checkpoints.items() if place.topic in ids}
+            offsets = to_commit(usable, self._idle.get(group))
             if offsets:
                 cluster.commit(self._target, group, offsets)
         self._idle.clear()
+
+
+def _identified(checkpoint: Checkpoint, ids: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return the source partition of a checkpoint, with the ID of its topic if that is known."""
+    partition, id = checkpoint.source_partition(), ids.get(checkpoint.topic_partition.topic)
+    return partition if id is None else IdentifiedDict(partition, {_TOPIC: id})

@@ -7,6 +7,9 @@ so that the offset of a group that lags far behind is still translated to one no
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.records import OffsetSync
 
@@ -19,9 +22,10 @@ TOO_OLD = -1
 
 
 class OffsetTranslation:
-    """``add`` every sync in the order of the topic; one thread adds, any may translate."""
+    """``add`` every sync in the order of the topic. Any thread may call any method."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._syncs: dict[TopicPartition, list[OffsetSync]] = {}
         self.must_read_to_end = True
         """While the topic is read for the first time, only the last sync of a partition counts.
@@ -33,11 +37,26 @@ class OffsetTranslation:
         """Set by the reader when it has read all that was there at the start; nothing is translated before."""
 
     def add(self, sync: OffsetSync) -> None:
-        kept = self._syncs.get(sync.topic_partition)
-        if kept is None or (not self.at_end and self.must_read_to_end) or sync.upstream < kept[0].upstream:
-            self._syncs[sync.topic_partition] = [sync] * SYNCS  # nothing known before is of use
-        else:
-            self._syncs[sync.topic_partition] = _updated(kept, sync)
+        """Take the next sync. One that goes back on the target is of a topic that was created again there: for earlier
+        offsets Java still answers by the syncs of the topic that was deleted.
+        """
+        with self._lock:
+            kept = self._syncs.get(sync.topic_partition)
+            first_reading = not self.at_end and self.must_read_to_end
+            if (
+                kept is None
+                or first_reading
+                or sync.upstream < kept[0].upstream
+                or sync.downstream < kept[0].downstream
+            ):
+                self._syncs[sync.topic_partition] = [sync] * SYNCS  # nothing known before is of use
+            else:
+                self._syncs[sync.topic_partition] = _updated(kept, sync)
+
+    def forget(self, is_stale: Callable[[OffsetSync], bool]) -> None:
+        """Forget the partitions with a last sync of which this is true."""
+        with self._lock:
+            self._syncs = {place: kept for place, kept in self._syncs.items() if not is_stale(kept[0])}
 
     def downstream(self, topic_partition: TopicPartition, upstream: int) -> int | None:
         """The offset of the mirrored partition from which nothing is missed; None if that is not known (yet)."""
