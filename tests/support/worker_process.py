@@ -69,6 +69,8 @@ class WorkerProcess:
             "value.converter": "org.apache.kafka.connect.json.JsonConverter",
             **{f"{kind}.storage.topic": f"{self.name}-{kind}" for kind in ("config", "offset", "status")},
             **{f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")},
+            # A shared broker has those of all workers; 25 and 5 by default.
+            **{f"{kind}.storage.partitions": "2" for kind in ("offset", "status")},
             "offset.flush.interval.ms": "500",
             "exactly.once.source.support": "enabled",
             # A member hears of a rebalance with a heartbeat; 3 s by default.
