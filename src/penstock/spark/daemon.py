@@ -245,6 +245,7 @@ def threads() -> int:
 
 
 def main() -> None:
+    gc.disable()  # what is imported stays, and looking through it again and again takes a tenth of the time
     # Threads of a linear algebra library, should a plugin import one, would not survive the fork.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     prefer_installed_pyspark()
@@ -255,6 +256,7 @@ def main() -> None:
         import_more()
     open_libraries()
     keep_shared()
+    gc.enable()
     # Batches are lists of many young objects without cycles: with Python's own 700 the collector costs a third.
     gc.set_threshold(100_000, 50, 100)
     report_exit_statuses()
