@@ -33,6 +33,7 @@ USES = {
     "pipeline/telemetry/spans.py": "times of spans",
     "spark/query/sink/batches.py": "a metric: the age of a record",
     "spark/query/sink/retries.py": "shown in the status",
+    "spark/query/trigger_clock.py": "whether it was set back: Spark waits by it",
     "spark/run/task_link.py": "shown by REST",
     "spark/tls.py": "the validity of a certificate",
     "wire/lines.py": "the time of a line of the log",

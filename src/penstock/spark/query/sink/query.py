@@ -22,6 +22,7 @@ from penstock.spark.query.progress_report import BatchTimes
 from penstock.spark.query.sink.batches import Batches, QueryInput, QueryReport, SinkWriter
 from penstock.spark.query.sink.progress import Partition, Span
 from penstock.spark.query.sink.topics import from_json
+from penstock.spark.query.trigger_clock import TriggerClock
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -184,9 +185,12 @@ class SinkQuery:
         return self._query
 
     def _attend(self, query: StreamingQuery, partitions: list[Partition]) -> None:
-        look = time.monotonic() + self._age()
+        look, clock = time.monotonic() + self._age(), TriggerClock(self._input.pace.interval)
         while not (self._control.stopping or self._control.pausing):
             now = time.monotonic()
+            if (back := clock.set_back()) > 0:
+                log.warning("The time of day was set back by %.0f s; the query of %s starts again", back, self._name)
+                return
             self._report.metrics.tick(now)
             self.renew()
             if self._failure is not None:

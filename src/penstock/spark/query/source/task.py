@@ -32,7 +32,7 @@ from penstock.hosts.errors import HostLost
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.source.task import SourceContext, run_source_task
-from penstock.pipeline.task import TaskHost, TaskSpec
+from penstock.pipeline.task import TaskFencedError, TaskHost, TaskSpec
 from penstock.pipeline.topics import TopicReporter
 from penstock.spark.query.dataframes import DriverContext, full_text, root_cause
 from penstock.spark.query.kafka_topics import read_settings
@@ -51,6 +51,7 @@ from penstock.spark.query.source.transfer import BatchEnd, ToTask, Transfer
 from penstock.spark.query.source.transport import LOOK_SECONDS
 from penstock.spark.query.sql.select import SqlSelect
 from penstock.spark.query.table_files import NAMING_FILES, files_of_stream
+from penstock.spark.query.trigger_clock import TriggerClock
 from penstock.spark.task import named
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ class QuerySource(SourceTask, RuntimeHooks):
                 .foreachBatch(self._batch)
                 .start()
             )
+            self._clock = TriggerClock(self._shape.interval)
             with self._changed:
                 self._query = query
                 self._changed.notify_all()
@@ -233,6 +235,8 @@ class QuerySource(SourceTask, RuntimeHooks):
         if not self._query.isActive and self._failure is None and not self._stopped:
             error = self._query.exception()
             raise ConnectError("The query has ended" + ("" if error is None else f": {root_cause(error)}"))
+        if (back := self._clock.set_back()) > 0:
+            raise TaskFencedError(f"The time of day was set back by {back:.0f} s, and Spark would wait for as long")
 
     def _shaped(self, frame: DataFrame) -> DataFrame:
         return frame if self._select is None else self._select.of(frame)
