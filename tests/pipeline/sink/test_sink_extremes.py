@@ -97,6 +97,26 @@ def test_a_topic_that_is_deleted_and_created_again(kafka: Kafka, bootstrap: str)
     assert values(task) == ["a", "b", "c", "d"], "each once, and no failure"
 
 
+def test_a_topic_that_is_created_again_while_its_sink_is_stopped_is_read_from_its_beginning(
+    kafka: Kafka, bootstrap: str
+) -> None:
+    """The brokers delete the offsets of a group with their topic: none is used in the new one, also if it has more
+    records by then.
+    """
+    topic, name, before, after = kafka.create_topic(), new_name(), recording(), recording()
+    kafka.produce(topic, ["a", "b", "c"])
+    with TaskRun(before, bootstrap, {"topics": topic}, connector=name):
+        eventually(lambda: kafka.committed(f"connect-{name}") == {(topic, 0): 3})
+    kafka.renew_topic(topic)
+    eventually(lambda: kafka.committed(f"connect-{name}") == {})
+    new = [f"new{number}" for number in range(10)]
+    kafka.produce(topic, new)
+    with TaskRun(after, bootstrap, {"topics": topic}, connector=name):
+        eventually(lambda: len(values(after)) >= 10)
+        eventually(lambda: kafka.committed(f"connect-{name}") == {(topic, 0): 10})
+    assert values(after) == new
+
+
 def test_offsets_out_of_range(kafka: Kafka, bootstrap: str) -> None:
     topic, task, name = kafka.create_topic(), recording(), new_name()
     kafka.produce(topic, ["a", "b"])
