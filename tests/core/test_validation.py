@@ -172,6 +172,30 @@ def test_values_are_shown_as_given() -> None:
     assert (shown["topic"], shown["name"]) == ("${file:/secrets:topic}", "n")
 
 
+class Telling(FileSource):
+    """Its errors repeat a part of a value."""
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        value = ConfigValue("topic", config["topic"], [config["topic"].upper()])
+        value.add_error(f"No topic begins with {config['topic'][:5]}")
+        value.add_error(f"{config['topic']} is no topic")
+        return [value]
+
+
+def test_errors_and_recommendations_show_no_part_of_the_value_of_a_config_provider() -> None:
+    raw = {**SOURCE, "topic": "${file:/secrets:topic}"}
+    infos = validate_connector(CATALOG, {**SOURCE, "topic": "s3cr3t-w0rd"}, Telling, WORKER, raw)
+    (shown,) = (info.value for info in infos.configs if info.value and info.value.name == "topic" and info.value.errors)
+    assert shown.value == "${file:/secrets:topic}"
+    assert shown.recommended_values == ()
+    assert shown.errors == (
+        "Invalid value for configuration 'topic': the value resolved from the config provider reference failed "
+        "validation",
+        "${file:/secrets:topic} is no topic",
+    )
+    assert "s3cr" not in str(infos.to_json())
+
+
 # -- exactly once
 
 REQUIRED = {**SOURCE, "exactly.once.support": "required"}

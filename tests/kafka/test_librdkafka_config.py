@@ -222,3 +222,25 @@ def test_a_setting_of_java_without_a_counterpart_is_ignored_with_a_warning(caplo
     assert caplog.messages == [
         "The setting `transaction.two.phase.commit.enable` has no effect here: librdkafka has no setting like it"
     ]
+
+
+def test_partitions_by_racks_are_refused_and_named() -> None:
+    assert "client.rack" not in producer_config({"client.rack": "a", "partitioner.rack.aware": "false"})
+    with pytest.raises(ConfigError, match=r"^Invalid value true for configuration partitioner\.rack\.aware: "):
+        producer_config({"client.rack": "a", "partitioner.rack.aware": "true"})
+
+
+@pytest.mark.parametrize("made", [producer_config, consumer_config, admin_config])
+def test_settings_of_clients_of_kafka_4_4_are_known(
+    made: Callable[[dict[str, str]], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    new = {
+        "bootstrap.resolve.timeout.ms": "1000",
+        "metadata.cluster.check.enable": "true",
+        "sasl.oauthbearer.allow.unverified.audience": "true",
+    }
+    with caplog.at_level(logging.WARNING):
+        assert made(new) == made({})
+    assert "is not known" not in caplog.text
+    with pytest.raises(ConfigError, match=r"^Invalid value -1 for configuration bootstrap\.resolve\.timeout\.ms"):
+        made({"bootstrap.resolve.timeout.ms": "-1"})

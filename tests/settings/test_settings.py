@@ -241,3 +241,34 @@ def test_stalled_tasks() -> None:
     for name, wrong in zip(names, ("999", "kill", "perhaps"), strict=True):
         with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
             WorkerSettings.distributed_of({**BASE, name: wrong})
+
+
+def test_settings_of_kafka_4_4_that_connect_ignores_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        distributed(
+            bootstrap__resolve__timeout__ms="5000",
+            metadata__cluster__check__enable="false",
+            sasl__oauthbearer__allow__unverified__issuer="true",
+            connections__max__idle__ms="59999",
+        )
+    assert [record.getMessage() for record in caplog.records] == [
+        "`metadata.cluster.check.enable=false` has no effect: Penstock's Kafka clients have nothing like it",
+        "`sasl.oauthbearer.allow.unverified.issuer=true` has no effect: tokens are checked by brokers",
+        "The value 5000 for the bootstrap.resolve.timeout.ms property will be ignored as Kafka Connect does not "
+        "support asynchronous bootstrap resolution. The value 0 will be used instead.",
+        "Configuration 'connections.max.idle.ms' with value '59999' is lower than configuration 'rebalance.timeout.ms' "
+        "with value '60000'. This may cause the connection to the group coordinator to be closed during an ongoing "
+        "rebalance, which can prolong or disrupt group rejoin.",
+    ]
+
+
+@pytest.mark.parametrize("idle", ["60000", "-1"])
+def test_connections_that_outlast_a_rebalance_are_not_warned_of(idle: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        distributed(connections__max__idle__ms=idle)
+    assert not caplog.records
+
+
+def test_a_time_to_resolve_names_is_checked() -> None:
+    with pytest.raises(ConfigError, match=r"bootstrap\.resolve\.timeout\.ms: Value must be at least 0"):
+        distributed(bootstrap__resolve__timeout__ms="-1")

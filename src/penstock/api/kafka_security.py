@@ -186,6 +186,12 @@ sasl.oauthbearer.expected.audience LIST HIGH ""
     For whom a token has to be, one of these, separated by commas. No effect here, where brokers check that.
 sasl.oauthbearer.expected.issuer STRING HIGH
     Who has to have issued a token. No effect here, where brokers check that.
+sasl.oauthbearer.allow.unverified.audience BOOLEAN MEDIUM false
+    Whether Java accepts tokens for anybody, where it checks tokens itself (Kafka 4.4). No effect here, where brokers
+    check that.
+sasl.oauthbearer.allow.unverified.issuer BOOLEAN MEDIUM false
+    Whether Java accepts tokens of any issuer, where it checks tokens itself (Kafka 4.4). No effect here, where brokers
+    check that.
 sasl.oauthbearer.header.urlencode BOOLEAN LOW false
     Whether the client's name and secret are URL-encoded in the request to the token endpoint. No effect here.
 """

@@ -164,6 +164,12 @@ def _reset_check(name: str, value: Any) -> None:
         raise ConfigError(name, value, problem)
 
 
+def _not_rack_aware(value: bool) -> None:
+    if value:
+        why = "Partitions can't be chosen by the racks of their leaders here; leave this setting out"
+        raise ConfigError("partitioner.rack.aware", value, why)
+
+
 _NO_INTERCEPTORS = "Interceptors are Java classes and can't be run here; leave this setting out"
 
 # Settings of Java that make no difference here: classes that are always the same, Java's own metrics, tuning of Java's
@@ -182,6 +188,7 @@ _UNUSED = dict.fromkeys(
 
 COMMON: dict[str, Counterpart] = {
     **_UNUSED,
+    "bootstrap.resolve.timeout.ms": Counterpart(check=at_least(0)),
     "bootstrap.servers": same("bootstrap.servers", convert=lambda value: ",".join(map(address, value))),
     "client.id": same("client.id", convert=lambda value: value or None),
     "client.dns.lookup": same(
@@ -228,6 +235,8 @@ PRODUCER: dict[str, Counterpart] = {
     "partitioner.class": same("partitioner", convert=_partitioner),
     "partitioner.adaptive.partitioning.enable": NO_EFFECT,
     "partitioner.availability.timeout.ms": NO_EFFECT,
+    "client.rack": Counterpart(ignored="a producer uses it only for partitioner.rack.aware, which is refused"),
+    "partitioner.rack.aware": Counterpart(convert=_not_rack_aware, to=("partitioner",)),
     "partitioner.ignore.keys": same("partitioner", convert=lambda ignore: "random" if ignore else None),
     "request.timeout.ms": number("request.timeout.ms", "socket.timeout.ms", low=10, high=300_000),
     "retries": number("retries"),

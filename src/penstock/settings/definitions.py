@@ -1,7 +1,7 @@
 """The settings of a worker: Java's names, types and defaults, and Penstock's own.
 
-Java: ``WorkerConfig``, ``DistributedConfig``, ``StandaloneConfig`` and ``RestServerConfig`` of 4.3.1. The tables are
-lines of name, type, importance and default, as in ``core/config/clients``.
+Java: ``WorkerConfig``, ``DistributedConfig``, ``StandaloneConfig`` and ``RestServerConfig`` of 4.3.1, with the settings
+that 4.4.0 has added. The tables are lines of name, type, importance and default, as in ``core/config/clients``.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ connections.max.idle.ms LONG MEDIUM 540000
 worker.sync.timeout.ms INT MEDIUM 3000
 worker.unsync.backoff.ms INT MEDIUM 300000
 inter.worker.key.size INT LOW
+internal.topics.automatic.creation.enable BOOLEAN MEDIUM true
+metadata.cluster.check.enable BOOLEAN LOW true
 """
 _AT_LEAST_ZERO = """
 request.timeout.ms INT MEDIUM 40000
@@ -74,6 +76,7 @@ socket.connection.setup.timeout.max.ms LONG LOW 30000
 retry.backoff.ms LONG LOW 100
 retry.backoff.max.ms LONG LOW 1000
 metadata.recovery.rebootstrap.trigger.ms LONG LOW 300000
+bootstrap.resolve.timeout.ms LONG LOW 0
 """
 _OWN = """
 java.security.auth.login.config STRING LOW

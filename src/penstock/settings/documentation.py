@@ -106,6 +106,12 @@ DOCUMENTATION = {
     "with `bootstrap.servers`, `none` waits.",
     "metadata.recovery.rebootstrap.trigger.ms": f"{_CLIENTS}: after this time without a response they start again with "
     "`bootstrap.servers`.",
+    "bootstrap.resolve.timeout.ms": "Without effect, as in Java: names of `bootstrap.servers` are always looked up "
+    "when a client is made.",
+    "metadata.cluster.check.enable": "Without effect: Penstock's Kafka clients have nothing like it.",
+    "internal.topics.automatic.creation.enable": "Whether internal topics that are missing are created: those for "
+    "offsets, configurations, statuses and the history, and offsets topics of connectors. If not, a worker or a "
+    "connector whose topic is missing fails and names it; without its topic the history is kept in memory.",
     "group.id": "The name of the cluster: workers with the same one share connectors and tasks.",
     "offset.storage.topic": "The topic in which source offsets are kept.",
     "config.storage.topic": "The topic in which configurations of connectors and tasks are kept; one partition.",

@@ -135,6 +135,7 @@ class WorkerSettings:
         else:
             exactly_once = ExactlyOnceSource(values["exactly.once.source.support"].lower())
         _check_alias(config, values, exactly_once)
+        _warn_of_clients(values)
         return cls(
             **_common(config, values),
             client_id=values["client.id"],
@@ -217,6 +218,26 @@ def _check_alias(config: Mapping[str, str], values: Mapping[str, Any], exactly_o
     if alias in config and values[alias] is not (exactly_once is ExactlyOnceSource.ENABLED):
         raise ConfigError(
             f"`{alias}={config[alias]}` contradicts `{shipped}={config[shipped]}`; one of the two is enough"
+        )
+
+
+def _warn_of_clients(values: Mapping[str, Any]) -> None:
+    """Java 4.4: ``DistributedConfig.postProcessParsedConfig``."""
+    timeout = values["bootstrap.resolve.timeout.ms"]
+    if timeout:
+        log.warning(
+            "The value %d for the bootstrap.resolve.timeout.ms property will be ignored as Kafka Connect does not "
+            "support asynchronous bootstrap resolution. The value 0 will be used instead.",
+            timeout,
+        )
+    idle, rebalance = values["connections.max.idle.ms"], values["rebalance.timeout.ms"]
+    if 0 <= idle < rebalance:
+        log.warning(
+            "Configuration 'connections.max.idle.ms' with value '%d' is lower than configuration "
+            "'rebalance.timeout.ms' with value '%d'. This may cause the connection to the group coordinator to be "
+            "closed during an ongoing rebalance, which can prolong or disrupt group rejoin.",
+            idle,
+            rebalance,
         )
 
 

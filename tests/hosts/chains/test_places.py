@@ -67,6 +67,7 @@ POOL: dict[str, dict[str, str]] = {
     "flatten": {"type": TRANSFORMS + "Flatten$Value", "delimiter": "_"},
     "hoist": {"type": TRANSFORMS + "HoistField$Value", "field": "line"},
     "key": {"type": TRANSFORMS + "ValueToKey", "fields": "id,price"},
+    "nested": {"type": TRANSFORMS + "ValueToKey", "fields": "inner.a,id", "field.syntax.version": "V2"},
     "router": {"type": TRANSFORMS + "RegexRouter", "regex": "(.*)s", "replacement": "$1-x"},
     "stamps": {"type": TRANSFORMS + "TimestampRouter"},
     "time": {"type": TRANSFORMS + "TimestampConverter$Value", "field": "at", "target.type": "unix"},

@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from confluent_kafka.admin import OffsetSpec
 
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.kafka import TopicSpec
-from penstock.kafka.admin import offsets_at
+from penstock.kafka.admin import offsets_at, partition_counts
 from penstock.kafka.client_settings import internal
 from penstock.kafka.clients import init_transactions, new_admin, new_producer
 from penstock.kafka.log.outages import Outage, Outages
@@ -21,6 +22,8 @@ from penstock.kafka.log.reader import LogClients, LogReader, LogRecord
 from penstock.kafka.log.topic import LogTopic
 from penstock.kafka.log.topic_log import TopicLog
 from penstock.kafka.log.writer import LogClosedError
+from penstock.kafka.offsets.topic import ensure_own_topic
+from penstock.kafka.storage.stores import internal_topic
 from support.kafka.client import Kafka, Record
 from support.kafka.golden import golden
 from support.waiting import Inbox, answer
@@ -117,6 +120,49 @@ def test_a_config_topic_of_several_partitions_is_refused_with_javas_words(kafka:
         f"Topic '{name}' supplied via the 'config.storage.topic' property is required to have a single partition in "
         "order to guarantee consistency of connector configurations, but found 2 partitions."
     )
+
+
+def test_a_topic_that_may_not_be_created_is_named_with_javas_words(kafka: Kafka):
+    """Kafka 4.4: ``internal.topics.automatic.creation.enable``."""
+    missing, failed = f"{kafka.create_topic()}-log", Inbox()
+    log = TopicLog(replace(log_topic(missing), created=False), clients(kafka), Inbox(), on_failed=failed)
+    log.start()
+    error = failed.next()
+    log.close()
+    assert isinstance(error, ConnectError)
+    assert str(error) == (
+        f"Topic '{missing}' specified via the 'config.storage.topic' property is missing. The config "
+        "'internal.topics.automatic.creation.enable' is set to 'false', so automatic creation of internal topics is "
+        "disabled. Either enable automatic creation or create the topics manually."
+    )
+    assert not partition_counts(new_admin({"bootstrap.servers": kafka.bootstrap}), [missing])
+    there = kafka.create_topic(config=COMPACT)
+    with opened(replace(log_topic(there), created=False), clients(kafka)) as (log, records):
+        answer(log.append, [(b"k", b"v")])
+        assert [r.value for r in records.records(1)] == [b"v"]
+    wrong = kafka.create_topic(config={"cleanup.policy": "delete"})
+    admin = new_admin({"bootstrap.servers": kafka.bootstrap})
+    with pytest.raises(ConfigError, match=r"required to have 'cleanup\.policy=compact'"):
+        replace(log_topic(wrong), created=False).ensure(admin, "User:ANONYMOUS")
+
+
+def test_all_internal_topics_follow_the_setting_that_creates_them(kafka: Kafka):
+    worker = {
+        "bootstrap.servers": kafka.bootstrap,
+        "group.id": "g",
+        "offset.storage.topic": f"{kafka.create_topic()}-offsets",
+        "internal.topics.automatic.creation.enable": "false",
+    }
+    assert not internal_topic(worker, "offset", "x", partitions=1).created
+    own = f"{kafka.create_topic()}-own"
+    with pytest.raises(
+        ConnectError, match=f"^Topic '{own}' specified via the 'offsets.storage.topic' property is miss"
+    ):
+        ensure_own_topic(worker, {"name": "c", "offsets.storage.topic": own})
+    ensure_own_topic({**worker, "internal.topics.automatic.creation.enable": "true"}, {"name": "c"})
+    created = {**worker, "internal.topics.automatic.creation.enable": "true", "offset.storage.replication.factor": "1"}
+    ensure_own_topic(created, {"name": "c", "offsets.storage.topic": own})
+    assert partition_counts(new_admin({"bootstrap.servers": kafka.bootstrap}), [own]) == {own: 25}
 
 
 def test_settings_that_the_broker_does_not_take_are_refused(kafka: Kafka):

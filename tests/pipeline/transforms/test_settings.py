@@ -1,4 +1,7 @@
-"""The settings of every transform and predicate, as Java Connect 4.3.1 lists them; documentation is our own."""
+"""The settings of every transform and predicate, as Java Connect 4.3.1 lists them (``ValueToKey``: 4.4.0).
+
+Documentation is our own.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
-from penstock.api.errors import DataError, SchemaBuilderError
+from penstock.api.errors import ConfigError, DataError, SchemaBuilderError
 from penstock.api.schema import (
     FLOAT64,
     INT8,
@@ -241,6 +241,38 @@ def test_value_to_key():
     assert batch.keys == [{"note": "x", "id": 1}, {"note": None, "id": 2}]
     with pytest.raises(DataError, match=r"^Field does not exist: nope$"):
         applied(transforms.ValueToKey(), Batch.of("t", ORDERS, value_schema=ORDER), fields="nope")
+
+
+def test_value_to_key_of_nested_fields():
+    config = {"fields": "o.`a.b`,id", "field.syntax.version": "v2"}
+    values = [{"o": {"a.b": 1}, "id": 7}, {"o": None, "id": 8}]
+    maps = applied(transforms.ValueToKey(), Batch.of("t", values), **config)
+    assert maps.keys == [{"o.`a.b`": 1, "id": 7}, {"o.`a.b`": None, "id": 8}]
+    inner = struct(("a.b", OPTIONAL_INT64), optional=True)
+    batch = Batch.of("t", values, value_schema=struct(("o", inner), ("id", INT64)))
+    structs = applied(transforms.ValueToKey(), batch, **config)
+    assert structs.key_schemas == [struct(("o.`a.b`", OPTIONAL_INT64), ("id", INT64))] * 2
+    assert structs.keys == maps.keys
+    columns = Table.of({"o": [each["o"] for each in values], "id": [7, 8]})
+    assert applied(transforms.ValueToKey(), Batch.of("t", columns), **config).keys == maps.keys
+    whole = {"fields": "o.a", "field.syntax.version": "V1"}
+    assert applied(transforms.ValueToKey(), Batch.of("t", [{"o.a": 3}]), **whole).keys == [{"o.a": 3}]
+
+
+def test_value_to_key_of_nested_fields_that_do_not_exist():
+    nested = {"field.syntax.version": "V2"}
+    schema = struct(("o", struct(("a", INT64), optional=True)), ("id", INT64))
+    batch = Batch.of("t", [{"o": None, "id": 1}], value_schema=schema)
+    with pytest.raises(DataError, match=r"^Field does not exist: o\.b$"):
+        applied(transforms.ValueToKey(), batch, fields="o.b", **nested)
+    with pytest.raises(DataError, match=r"^Cannot look up fields on non-struct type$"):
+        applied(transforms.ValueToKey(), batch, fields="id.b", **nested)
+    with pytest.raises(DataError, match=r'^Invalid value: null used for required field: "o\.a", schema type: INT64$'):
+        applied(transforms.ValueToKey(), batch, fields="o.a", **nested)
+    with pytest.raises(DataError, match=r"^Only Map objects supported in absence of schema for \[nested field access"):
+        applied(transforms.ValueToKey(), Batch.of("t", [{"o": 1}]), fields="o.b", **nested)
+    with pytest.raises(ConfigError, match=r"^Incomplete backtick pair in path: \[`o\.b\]"):
+        applied(transforms.ValueToKey(), batch, fields="`o.b", **nested)
 
 
 def test_name_and_version_of_a_schema():

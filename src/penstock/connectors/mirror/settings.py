@@ -174,6 +174,8 @@ _WITHOUT_EFFECT = {
 
 def _security(config: ConfigDef) -> ConfigDef:
     for name, key in SECURITY_SETTINGS.keys.items():
+        if name.startswith("sasl.oauthbearer.allow.unverified."):  # of Kafka 4.4
+            continue
         if name == "security.providers":  # which these connectors do not have, but this one, in its place
             define_table(config, _PROVIDERS, checks=_CHECKS)
         else:

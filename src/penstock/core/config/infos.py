@@ -20,6 +20,16 @@ and their number.
 """
 
 
+MIN_PART = 4
+"""Characters of a value that remain in an error which is therefore not shown: half of the value, but from ``MIN_PART``
+to ``MIN_LENGTH``, since shorter ones may be in any text.
+"""
+FAILED_VALIDATION = (
+    "Invalid value for configuration '{}': the value resolved from the config provider reference failed validation"
+)
+"""Kafka 4.4's sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigValueInfo:
     """Value of one setting, as text."""
@@ -67,10 +77,17 @@ class ConfigInfo:
         """
         if self.value is None:
             return self
-        name, value = self.value.name, self.value.value
+        name = self.value.name
         own = _pairs(resolved[name], given[name]) if name in given else []
         errors = tuple(_replaced(error, [*own, *others]) for error in self.value.errors)
-        return replace(self, value=replace(self.value, value=given.get(name, value), errors=errors))
+        if name not in given:
+            return replace(self, value=replace(self.value, errors=errors))
+        parts = _parts(resolved[name] or "", f"{name} {given[name]}") if errors else set()
+        errors = tuple(
+            FAILED_VALIDATION.format(name) if any(part in error for part in parts) else error for error in errors
+        )
+        shown = replace(self.value, value=given[name], recommended_values=(), errors=errors)
+        return replace(self, value=shown)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -139,6 +156,13 @@ class ConfigInfos:
 def _pairs(value: str | None, shown: str | None) -> list[tuple[str, str]]:
     """Pair a value, with and without the blanks around it, with what is shown in its place."""
     return [(each, shown or "") for each in (value or "", (value or "").strip(BLANKS)) if each]
+
+
+def _parts(value: str, shown: str) -> set[str]:
+    """Return the parts of a value, but for those of a text that may be shown."""
+    size = min(max(len(value.strip(BLANKS)) // 2, MIN_PART), MIN_LENGTH)
+    parts = {value[start : start + size] for start in range(len(value) - size + 1)}
+    return {part for part in parts if part not in shown}
 
 
 def _replaced(error: str, pairs: Iterable[tuple[str, str]]) -> str:

@@ -174,7 +174,8 @@ class TopicLog:
             looked = time.monotonic()
             while not self._closing.is_set():
                 if not reader.turn() or self._gone:
-                    log.error("Topic `%s` with the %s was deleted; recreating it", self.name, self.topic.purpose)
+                    then = "; recreating it" if self.topic.created else ""
+                    log.error("Topic `%s` with the %s was deleted%s", self.name, self.topic.purpose, then)
                     return True
                 self._admin.poll(0)
                 if self._outage.present:

@@ -138,7 +138,7 @@ def ensure_own_topic(worker: Settings, connector: Settings) -> None:
 
 def _own_topic(worker: Settings, topic: str) -> LogTopic:
     shared = internal_topic(worker, "offset", _PURPOSE, partitions=25)
-    return LogTopic(spec=replace(shared.spec, name=topic), setting="offsets.storage.topic", purpose=_PURPOSE)
+    return replace(shared, spec=replace(shared.spec, name=topic), setting="offsets.storage.topic")
 
 
 def _client_id(connector: Settings) -> str:

@@ -101,6 +101,8 @@ _OF_ASSERTIONS = (
 )
 # A user who sets these wants something that does not happen.
 _IGNORED = (
+    "sasl.oauthbearer.allow.unverified.audience",
+    "sasl.oauthbearer.allow.unverified.issuer",
     "sasl.oauthbearer.expected.audience",
     "sasl.oauthbearer.expected.issuer",
     "sasl.oauthbearer.header.urlencode",

@@ -15,7 +15,7 @@ from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.log.outages import Outages
 from penstock.kafka.log.progress import OnDone
 from penstock.kafka.log.reader import LogClients, LogRecord
-from penstock.kafka.log.topic import LogTopic
+from penstock.kafka.log.topic import LogTopic, creates_internal_topics
 from penstock.kafka.log.topic_log import TopicLog
 from penstock.kafka.storage.stores import internal_topic
 
@@ -99,6 +99,7 @@ class HistoryStore:
             purpose="history of connectors",
             single_partition=True,
             compacted=False,
+            created=creates_internal_topics(worker),
         )
         self._on_entries = on_entries
         self._log = TopicLog(

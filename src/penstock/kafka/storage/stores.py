@@ -26,7 +26,7 @@ from penstock.kafka.log.outages import Outages
 from penstock.kafka.log.privileged_writer import PrivilegedWriter
 from penstock.kafka.log.progress import Ends, OnDone
 from penstock.kafka.log.reader import LogClients, LogRecord
-from penstock.kafka.log.topic import LogTopic
+from penstock.kafka.log.topic import LogTopic, creates_internal_topics
 from penstock.kafka.log.topic_log import TopicLog
 from penstock.kafka.log.writer import Pair
 from penstock.kafka.storage import config_records, status_records
@@ -210,6 +210,7 @@ def internal_topic(worker: Settings, kind: str, purpose: str, partitions: int) -
         setting=f"{prefix}topic",
         purpose=purpose,
         single_partition=kind == "config",
+        created=creates_internal_topics(worker),
     )
 
 

@@ -10,12 +10,11 @@ from penstock.api.columns import Table
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.schema import Field, Schema
 from penstock.pipeline.transforms.column import Changed, ColumnTransform, OnKey, OnValue, replace_null_setting
-from penstock.pipeline.transforms.field_path import field_at, parse_path, syntax_setting
+from penstock.pipeline.transforms.field_path import NESTED_ACCESS, field_at, get, parse_path, syntax_setting
 from penstock.pipeline.transforms.plans import Plans
 from penstock.pipeline.transforms.structs import IllegalArgumentError, require_maps, require_structs
 
 PURPOSE = "field extraction"
-ON_THE_WAY = "nested field access"
 
 
 class ExtractField(ColumnTransform):
@@ -37,14 +36,14 @@ class ExtractField(ColumnTransform):
         if schema is None:
             require_maps(values, PURPOSE, null=True)
             for step in self._path[:-1]:
-                values = _get(values, step)
-                require_maps(values, ON_THE_WAY, null=True)
-            return None, _get(values, self._path[-1])
+                values = get(values, step)
+                require_maps(values, NESTED_ACCESS, null=True)
+            return None, get(values, self._path[-1])
         require_structs(schema, values, PURPOSE, null=True)
         *way, last = self._fields[schema]
         for field in way:
-            values = _get(values, field.name, field.schema.default)
-        return last.schema, _get(values, last.name, last.schema.default if self._replace_null else None)
+            values = get(values, field.name, field.schema.default)
+        return last.schema, get(values, last.name, last.schema.default if self._replace_null else None)
 
     def change_table(self, schema: Schema | None, table: Table, batch: Batch) -> Changed | None:
         name = self._path[0]
@@ -63,14 +62,6 @@ class ExtractField(ColumnTransform):
         if len(found) < len(way):
             raise IllegalArgumentError(f"Unknown field: {self._text}")
         return found
-
-
-def _get(values: list[Any], name: str, default: Any = None) -> list[Any]:
-    """One field of every struct or map; null of a null."""
-    found = [None if value is None else value.get(name) for value in values]
-    if default is None:
-        return found
-    return [default if item is None and value is not None else item for item, value in zip(found, values, strict=True)]
 
 
 class ExtractFieldKey(OnKey, ExtractField):

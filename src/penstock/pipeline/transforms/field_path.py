@@ -7,12 +7,16 @@ Java: ``SingleFieldPath`` and ``FieldSyntaxVersion``.
 
 from __future__ import annotations
 
+from typing import Any
+
 from penstock.api.config import ConfigDef, ConfigType, Importance
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.schema import Field, Schema, SchemaType
 from penstock.api.validators import CaseInsensitiveValidString
 
 Path = tuple[str, ...]
+NESTED_ACCESS = "nested field access"
+"""Purpose that errors of a step on the way to a field name."""
 
 
 def syntax_setting(definition: ConfigDef) -> ConfigDef:
@@ -86,3 +90,11 @@ def field_at(schema: Schema, path: Path) -> Field | None:
         if found is None:
             return None
     return found
+
+
+def get(values: list[Any], name: str, default: Any = None) -> list[Any]:
+    """Return one field of each struct or map: null for null, and ``default`` for a null in the field."""
+    found = [None if value is None else value.get(name) for value in values]
+    if default is None:
+        return found
+    return [default if item is None and value is not None else item for item, value in zip(found, values, strict=True)]

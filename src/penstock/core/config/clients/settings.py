@@ -51,6 +51,12 @@ metadata.recovery.strategy STRING LOW rebootstrap
     `none` keeps trying those it knows.
 metadata.recovery.rebootstrap.trigger.ms LONG LOW 300000
     Milliseconds without an answer about the cluster after which a client starts over with `bootstrap.servers`.
+metadata.cluster.check.enable BOOLEAN LOW true
+    Whether Java's clients of Kafka 4.4 tell a broker which one they expect, so that it can refuse a connection that was
+    led to it by mistake. No effect here: librdkafka has nothing like it.
+bootstrap.resolve.timeout.ms LONG HIGH 0
+    Milliseconds for which Java's clients of Kafka 4.4 look up the names of `bootstrap.servers` in the background. No
+    effect: Connect always looks them up when it makes a client.
 config.providers LIST LOW ""
     Names of config providers for Java's clients. No effect on clients here: the worker resolves references before it
     hands settings to clients.
@@ -127,6 +133,11 @@ key.serializer CLASS HIGH !
 value.serializer CLASS HIGH !
     A Java class that makes bytes of values. No effect: the connector's `value.converter` does that.
 connections.max.idle.ms LONG MEDIUM 540000
+client.rack STRING LOW ""
+    Where the producer is, for `partitioner.rack.aware` (KIP-1123), which can't be used here. No effect.
+partitioner.rack.aware BOOLEAN LOW false
+    Whether records without a key go to partitions whose leaders are in the rack `client.rack` (KIP-1123). `true` is
+    refused: librdkafka does not know the racks of leaders.
 partitioner.class CLASS MEDIUM
     The Java class that chooses partitions. Only Kafka's own are accepted: without one, records with the same key go to
     the partition that Java sends them to; `RoundRobinPartitioner` is at random here.

@@ -36,6 +36,8 @@ from penstock.hosts.jvm.tasks.task_jvm import TaskJvm
 from penstock.java.text import java_class_name
 
 KAFKAS_OWN = "org.apache.kafka.connect."
+_SETTINGS_OF_NEWER_KAFKA = {f"{KAFKAS_OWN}transforms.ValueToKey": "field.syntax.version"}
+"""Settings of Kafka's own classes, by class, that Kafka 4.4 has added and the class path of the JVM lacks."""
 _NEEDED: dict[Part, tuple[str, ...]] = {
     "key": ("topics", "headers", "key"),
     "value": ("topics", "headers", "value"),
@@ -243,9 +245,15 @@ def java_step(plugin: Any, kind: str, config: Mapping[str, str], is_key: bool = 
         return lambda: plugin.step
     name = java_class_name(type(plugin))
     jvm = TaskJvm.present()
-    if jvm is None or not name.startswith(KAFKAS_OWN):
+    if jvm is None or not name.startswith(KAFKAS_OWN) or _needs_newer_kafka(name, config):
         return None
     return cache(lambda: JavaStep(jvm, kind, name, config, is_key=is_key))
+
+
+def _needs_newer_kafka(name: str, config: Mapping[str, str]) -> bool:
+    """Return whether this configuration has a setting that Kafka's class in the JVM would ignore."""
+    setting = _SETTINGS_OF_NEWER_KAFKA.get(name)
+    return setting is not None and config.get(setting, "V1").strip().upper() != "V1"
 
 
 def only_java(plugin: Any) -> bool:
