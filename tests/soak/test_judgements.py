@@ -10,15 +10,17 @@ import threading
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from faults.plan import Fault, Plan
 from soak import databases, kept
 from soak.beats import Runs
 from soak.churn import Wanted, beats_amiss
 from soak.feeder import Feeder
-from soak.origins import jumps
+from soak.origins import CHANGED, Origins, Shared, jumps, restart_where_it_stopped
 from soak.progress import ProgressWatch
 from soak.resources import MOST, Life, Resources, Sample, described, growth
 from soak.tally import Tally, amiss
@@ -306,3 +308,69 @@ def test_a_soak_with_enough_faults_shows_them_and_starts_nothing(tmp_path: Path)
     shown = subprocess.run(command, capture_output=True, text=True, check=True, env=found).stdout
     assert "4: 4 kill" in shown
     assert kept.count(kept.read(file)) == 4
+
+
+class Asked:
+    """A cluster with one connector, which has stopped, and whose position changes at the third look after it was fed.
+
+    ``asked``: what was asked for, in order.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.looks = 0
+        self.fed = False
+
+    def request(self, method: str, path: str, body: Any = None) -> Any:
+        if method == "PUT":
+            self.asked.append(body.get(CHANGED, "as before"))
+        if path.endswith("/offsets"):
+            self.looks += self.fed
+            self.asked.append(f"position {self.looks > 2}")
+        found = {
+            "connector": {"state": "RUNNING"},
+            "tasks": [{"state": "RUNNING" if self.asked else "FAILED", "trace": f"Set {CHANGED}=restart"}],
+            "offsets": [{"offset": {"position": 7 if self.looks > 2 else 3}}],
+        }
+        return SimpleNamespace(json=lambda: found)
+
+
+class Fed:
+    name = "fed"
+    lock = threading.Lock()
+
+    def __init__(self, cluster: Asked) -> None:
+        self.cluster = cluster
+
+    def config(self) -> dict[str, str]:
+        return {}
+
+    def feed(self) -> None:
+        self.cluster.fed = True
+
+    def missing(self) -> int:
+        return 0
+
+    def hit(self, fault: Fault, cluster: Asked) -> None:
+        cluster.asked.append("hit")
+        raise AssertionError("not within 300 s: all of it")
+
+
+def test_a_connector_that_has_begun_again_is_set_back_when_its_new_position_is_committed(tmp_path: Path) -> None:
+    """Lost before that, it would begin again at the position in the old origin, and stop once more."""
+    cluster: Any = Asked()
+    shared = Shared("", tmp_path, exactly_once=False)
+    restart_where_it_stopped(shared, cluster, Fed(cluster))  # type: ignore[arg-type]
+    looks = [f"position {number > 3}" for number in range(1, 5)]
+    assert cluster.asked == ["restart", *looks, "as before"]
+    assert shared.stops == [f"Set {CHANGED}=restart"]
+
+
+def test_a_fault_that_does_not_end_well_is_a_violation_and_no_other_of_its_kind_waits(tmp_path: Path) -> None:
+    cluster: Any = Asked()
+    origins = Origins(cluster, "", tmp_path, Plan(seed=1, number=1), exactly_once=True)
+    origins._sites = {"file": Fed(cluster)}  # type: ignore[dict-item]
+    for _ in range(2):
+        origins.hit(Fault("file", 0.0, 0.0, "worker", 0.0))
+    assert cluster.asked == ["hit"]
+    assert origins._unfinished["file"].startswith("fed: not within 300 s: all of it, status: {")
