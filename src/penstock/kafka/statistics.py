@@ -1,6 +1,11 @@
 """Statistics that librdkafka reports every few seconds: connections, bytes, and records by topic and partition.
 
 The text arrives in a callback and is parsed when the task reports, not before.
+
+The statistics also tell that a client is lost: since 2.12, librdkafka removes brokers that an answer does not name. If
+all brokers are fenced, as while a cluster starts, a client that has just connected may remove its last one without
+adding ``bootstrap.servers`` again (its issue 5301; seen with 2.16). Such a client connects to nothing any more and
+reports no error. Its owner replaces it.
 """
 
 from __future__ import annotations
@@ -12,6 +17,8 @@ from typing import Any
 from weakref import WeakSet
 
 STATISTICS_MS = 5000
+LOST_REPORTS = 3
+"""The number of reports in a row without a broker after which a client is lost; one may come while it adds them."""
 _INTERNAL = -1
 """librdkafka's partition of records that have none yet."""
 
@@ -25,9 +32,18 @@ class ClientStatistics:
     kind: str
     client_id: str
     text: str = field(default="{}", repr=False)
+    _without_brokers: int = field(default=0, repr=False)
+    """The number of the last reports in a row that name no broker, but perhaps the coordinator of a group."""
 
     def __call__(self, text: str) -> None:
         self.text = text
+        known = '"source":"learned"' in text or '"source":"configured"' in text
+        self._without_brokers = 0 if known else self._without_brokers + 1
+
+    @property
+    def lost(self) -> bool:
+        """Whether the client knows no broker, and never will: only another client can continue."""
+        return self._without_brokers >= LOST_REPORTS
 
     def settings(self, every_ms: int = STATISTICS_MS) -> dict[str, Any]:
         """Return librdkafka's settings for the client."""
@@ -41,11 +57,11 @@ OWN: WeakSet[ClientStatistics] = WeakSet()
 """Statistics of the worker's own clients."""
 
 
-def own(kind: str, client_id: str) -> dict[str, Any]:
-    """Settings of librdkafka for a client of the worker's own; its statistics are in OWN as long as it lives."""
+def own(kind: str, client_id: str) -> ClientStatistics:
+    """Make statistics for a client of the worker's own; they are in OWN as long as it lives."""
     statistics = ClientStatistics(kind, client_id)
     OWN.add(statistics)
-    return statistics.settings()
+    return statistics
 
 
 @dataclass(frozen=True, slots=True)

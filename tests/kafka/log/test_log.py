@@ -26,7 +26,8 @@ from penstock.kafka.offsets.topic import ensure_own_topic
 from penstock.kafka.storage.stores import internal_topic
 from support.kafka.client import Kafka, Record
 from support.kafka.golden import golden
-from support.waiting import Inbox, answer
+from support.kafka.lost import reporting_no_broker
+from support.waiting import SECONDS, Inbox, answer, until
 
 pytestmark = pytest.mark.integration
 
@@ -316,3 +317,27 @@ def test_closing_the_log_fails_waiting_reads(kafka: Kafka):
     assert isinstance(done.next(), LogClosedError)
     log.append([(b"k", b"v")], done)
     assert isinstance(done.next(), LogClosedError)
+
+
+def test_a_producer_that_has_lost_its_brokers_is_replaced(kafka: Kafka) -> None:
+    with opened(log_topic(f"{kafka.create_topic()}-log"), clients(kafka)) as (log, records):
+        writer = log._writer
+        answer(log.append, [(b"a", b"1")])
+        lost = writer._producer
+        until(
+            reporting_no_broker(lambda: writer._producer is not lost, writer._statistics), "another producer", SECONDS
+        )
+        answer(log.append, [(b"a", b"2")])
+        assert [r.value for r in records.records(2)] == [b"1", b"2"]
+
+
+def test_an_admin_client_that_has_lost_its_brokers_is_replaced() -> None:
+    nowhere = internal({"bootstrap.servers": "127.0.0.1:1"}, "admin", "log-test")
+    log = TopicLog(log_topic("t"), LogClients(consumer=nowhere, producer=nowhere, admin=nowhere), Inbox())
+    log.start()
+    try:
+        until(lambda: log._outage.present, "an outage", SECONDS)
+        lost = log._admin
+        until(reporting_no_broker(lambda: log._admin is not lost, log._statistics), "another client", SECONDS)
+    finally:
+        log.close()

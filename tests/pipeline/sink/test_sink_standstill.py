@@ -14,10 +14,12 @@ from confluent_kafka import TopicPartition as ClientPartition
 from faults.broker import FaultyBroker
 from penstock.api.record import SinkRecord
 from penstock.kafka.clients import init_transactions, new_producer
-from penstock.pipeline.sink.standstill import StandstillError
+from penstock.pipeline.sink.standstill import PartitionWatch, StandstillError
 from support.kafka.client import Kafka, Record
+from support.kafka.lost import CONSUMER, reporting_no_broker
 from support.tasks.recording_sink import RecordingSink, recording, values
 from support.tasks.runs import TaskRun, eventually
+from support.waiting import SECONDS, until
 
 pytestmark = pytest.mark.integration
 
@@ -130,3 +132,27 @@ def test_all_records_come_though_the_broker_is_frozen(
                 time.sleep(3)
                 broker.thaw()
     assert SOUGHT not in caplog.text
+
+
+def test_a_consumer_that_has_lost_its_brokers_ends_the_run(
+    kafka: Kafka, bootstrap: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[PartitionWatch] = []
+    begin = PartitionWatch.__init__
+
+    def noted(self: PartitionWatch, *given: Any) -> None:
+        begin(self, *given)
+        made.append(self)
+
+    monkeypatch.setattr(PartitionWatch, "__init__", noted)
+    topic, task = kafka.create_topic(), obeying()
+    run = TaskRun(task, bootstrap, {"topics": topic, **QUICK})
+    kafka.produce(topic, ["1"])
+    eventually(lambda: values(task) == ["1"])
+    ended = reporting_no_broker(lambda: not run.thread.is_alive(), made[0]._statistics, CONSUMER)
+    until(ended, "the end of the run", SECONDS)
+    assert isinstance(run.error, StandstillError)
+    assert "knows no broker any more" in str(run.error)
+    with TaskRun(task, bootstrap, {"topics": topic, **QUICK}, connector=run.connector):
+        kafka.produce(topic, ["2"])
+        eventually(lambda: "2" in values(task))

@@ -12,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import ConnectError, DataError
 from penstock.core.model.tasks import TaskId
+from penstock.kafka.statistics import LOST_REPORTS
 from penstock.pipeline.broker_errors import unsent
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings
 from penstock.pipeline.metrics import Metrics
@@ -20,6 +21,7 @@ from penstock.pipeline.source.sending.sender import MAX_BLOCK, LossPolicy, Reque
 from penstock.pipeline.source.sending.topic_limits import MissingPartitions, TopicLimits
 from penstock.pipeline.task import TaskControl, TaskFencedError
 from penstock.pipeline.trace import trace
+from support.kafka.lost import PRODUCER as LOST
 from support.tasks.runs import MemoryHost
 from support.waiting import SECONDS, until
 
@@ -180,3 +182,14 @@ def test_brokers_that_do_not_answer_are_not_asked_for_each_new_topic() -> None:
     missing = MissingPartitions(producer, MAX_BLOCK, nobody)
     assert all(missing.has(f"t{number}", 0) for number in range(1000))
     assert asked == ["t0"]
+
+
+def test_a_producer_that_has_lost_its_brokers_ends_the_run() -> None:
+    sender = sending()
+    sender.send(Batch.of("t", [b"1"]))
+    for _ in range(LOST_REPORTS):
+        sender.check()
+        sender.on_statistics(LOST)
+    with pytest.raises(TaskFencedError, match="knows no broker any more"):
+        sender.check()
+    sender.close()

@@ -9,6 +9,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.core.model.tasks import TaskId
+from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import ErrorHandler, ErrorSettings, Step
 from penstock.pipeline.metrics import Metrics
@@ -46,7 +47,10 @@ def sink_loop(
     handler = ErrorHandler(settings, metrics, lambda seconds: False)
     runtime = TaskRuntime(TaskId("c", 0), TaskControl(), MemoryHost(), metrics, handler)
     member = MemberReport(client, {}, runtime.host.group_member)
-    subscription, watch = Subscription({"topics": "t"}, {}, 1.0), PartitionWatch(client, 1.0)
+    subscription, watch = (
+        Subscription({"topics": "t"}, {}, 1.0),
+        PartitionWatch(client, ClientStatistics("consumer", "c"), 1.0),
+    )
     consumer = GroupConsumer(client, subscription, 10, "earliest", cooperative, watch, member)
     task.context = context = SinkContext({}, None)
     parts = SinkSteps(list(steps), OriginalRecords(), queue, LocalPuts(task))

@@ -138,7 +138,7 @@ class LogReader:
             "fetch.error.backoff.ms": 50,
             "error_cb": self._outage.heard,
             "log_level": SILENT,
-            **own("consumer", self._clients.consumer.get("client.id", "")),
+            **own("consumer", self._clients.consumer.get("client.id", "")).settings(),
         }
         if self._clients.transactions or self._clients.read_committed:
             native["fetch.wait.max.ms"] = 50

@@ -153,6 +153,8 @@ class TopicLog:
                 self.partitions = self.topic.ensure(self._admin, self._principal)
             except (TopicTimeoutError, KafkaException) as e:
                 self._admin.poll(0)
+                if self._statistics.lost:
+                    self._admin = self._new_admin()
                 attempt = self._outage.pause(attempt, sentence(e), report=True)
                 continue
             if self.partitions:
@@ -204,8 +206,8 @@ class TopicLog:
             raise
 
     def _new_admin(self) -> AdminClient:
-        told = own("admin-client", self.clients.admin.get("client.id", ""))
-        return new_admin(self.clients.admin, error_cb=self._outage.heard, **told)
+        self._statistics = own("admin-client", self.clients.admin.get("client.id", ""))
+        return new_admin(self.clients.admin, error_cb=self._outage.heard, **self._statistics.settings())
 
     def _caught_up(self, error: Exception | None) -> None:
         if error is None:

@@ -5,6 +5,7 @@ Records may be appended before the topic exists or the brokers are there; they a
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,7 +18,9 @@ from penstock.kafka.clients import SILENT, new_producer
 from penstock.kafka.log.progress import Ends
 from penstock.kafka.security.authorization import missing_right
 from penstock.kafka.security.settings import Security
-from penstock.kafka.statistics import own
+from penstock.kafka.statistics import ClientStatistics, own
+
+log = logging.getLogger(__name__)
 
 Headers = list[tuple[str, str | bytes | None]]
 Pair = tuple[bytes, bytes | None] | tuple[bytes, bytes | None, Headers]
@@ -67,6 +70,7 @@ class LogWriter:
         self._sent = threading.Event()
         """Set when something is on its way, or the log closes."""
         self._producer: Producer | None = None
+        self._statistics: ClientStatistics
         self._early: list[tuple[Sequence[Pair], OnWritten]] = []
         self._thread = threading.Thread(target=self._run, name=f"log-{topic}-acks", daemon=True)
 
@@ -77,8 +81,7 @@ class LogWriter:
         """The topic exists: send what has been appended, and what follows. Does nothing if it is open already."""
         if self._producer is not None:
             return
-        told = own("producer", self._settings.get("client.id", ""))
-        producer = new_producer(self._settings, **{"linger.ms": 0, "log_level": SILENT}, **told)
+        producer = self._new_producer()
         while self._producer is None:
             with self._lock:
                 early, self._early = self._early, []
@@ -87,6 +90,11 @@ class LogWriter:
             for records, on_written in early:
                 self._produce(producer, records, on_written)
         self._opened.set()
+
+    def _new_producer(self) -> Producer:
+        self._statistics = own("producer", self._settings.get("client.id", ""))
+        native = {"linger.ms": 0, "log_level": SILENT, **self._statistics.settings()}
+        return new_producer(self._settings, **native)
 
     def append(self, records: Sequence[Pair], on_written: OnWritten) -> None:
         """Written when all replicas in sync have all of the records."""
@@ -161,7 +169,18 @@ class LogWriter:
                 self._sent.wait(_IDLE)
                 self._sent.clear()
                 producer.poll(0)
+            if self._statistics.lost:
+                producer = self._replace(producer)
         producer.flush(_FLUSH)
+
+    def _replace(self, lost: Producer) -> Producer:
+        """Use another producer from now on; the records that the lost one has kept fail."""
+        log.warning("The producer of topic `%s` knows no broker any more; replacing it by a new one", self._topic)
+        with self._lock:
+            self._producer = producer = self._new_producer()
+        lost.purge()
+        lost.flush(_FLUSH)
+        return producer
 
 
 def headers_of(given: Sequence[Any]) -> Headers | None:

@@ -1,7 +1,8 @@
 """Detection of a sink's consumer that delivers nothing of a partition although the brokers have more of it.
 
 librdkafka was seen to stop with one of several partitions after its leader had come back with another epoch. Such a
-partition is sought to its position; if that does not help, the task is lost, and its next run has a new consumer.
+partition is sought to its position; if that does not help, the task is lost, and its next run has a new consumer. So it
+is when the consumer has lost all its brokers (``penstock.kafka.statistics``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.sink import TopicPartition
 from penstock.kafka.standstill import Standstill
+from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.sink.partitions import at_offsets, names
 from penstock.pipeline.task import TaskFencedError
 
@@ -38,13 +40,15 @@ class PartitionWatch:
     The loop calls ``look`` at intervals when the consumer has no more records to deliver.
     """
 
-    def __init__(self, consumer: Consumer, wait: float) -> None:
-        """``wait``: seconds that a broker may wait for more records before it answers a fetch."""
+    def __init__(self, consumer: Consumer, statistics: ClientStatistics, wait: float) -> None:
+        """``statistics``: the consumer's; ``wait``: seconds that a broker may wait for more records before it answers
+        a fetch.
+        """
         self.ends: dict[TopicPartition, int] = {}
         """The end of each partition, as the consumer has last found it behind records that are not delivered: markers
         of transactions, and aborted records.
         """
-        self._consumer = consumer
+        self._consumer, self._statistics = consumer, statistics
         self._standstill = Standstill[TopicPartition](wait + PATIENCE_SECONDS)
         self._before: Mapping[TopicPartition, int] = {}
         self._sought = set[TopicPartition]()
@@ -56,6 +60,8 @@ class PartitionWatch:
 
     def look(self, positions: Mapping[TopicPartition, int], now: float) -> None:
         """Seek partitions that stand still; ``positions``: of those that are fetched. Raises StandstillError."""
+        if self._statistics.lost:
+            raise StandstillError("The consumer knows no broker any more")
         reached = {p: max(at, self.ends.get(p, at)) for p, at in positions.items()}
         idle = {p: at for p, at in reached.items() if self._before.get(p) == at}
         self._before = reached

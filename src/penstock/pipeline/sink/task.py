@@ -163,6 +163,6 @@ def _consumer(
         max_poll_records(spec.worker_config, connector) or MAX_RECORDS,
         str(native["auto.offset.reset"]),
         cooperative or native.get("group.protocol") == "consumer",
-        PartitionWatch(client, native.get("fetch.wait.max.ms", 500) / 1000),
+        PartitionWatch(client, statistics, native.get("fetch.wait.max.ms", 500) / 1000),
         MemberReport(client, native, host.group_member),
     )

@@ -27,6 +27,7 @@ from penstock.pipeline.errors import PipelineStage, RecordFailure
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.source.sending.arguments import arguments_of
 from penstock.pipeline.source.sending.topic_limits import MAX_BLOCK, MissingPartitions, TopicLimits, serialized_sizes
+from penstock.pipeline.task import TaskFencedError
 from penstock.values.repeated import distinct, only_nulls
 
 log = logging.getLogger(__name__)
@@ -335,7 +336,10 @@ class Sender:
 
     def on_statistics(self, statistics: str) -> None:
         """Keep statistics; called by the producer, every ``STATISTICS_SECONDS`` where ``in_flight`` is used."""
-        self.statistics.text, self._statistics_at = statistics, time.monotonic()
+        self.statistics(statistics)
+        self._statistics_at = time.monotonic()
+        if self.statistics.lost and self._failure is None:
+            self._failure = TaskFencedError("The producer knows no broker any more")
 
     def in_flight(self) -> set[str]:
         """The topics with records in flight that were sent before this call. May wait for librdkafka's statistics."""
