@@ -14,7 +14,7 @@ from penstock.api.record import Header
 from penstock.api.schema import BYTES
 from penstock.api.sink import TopicPartition
 from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS
-from penstock.kafka.connector_clients import ConnectorConsumer
+from penstock.kafka.connector_consumer import ConnectorConsumer
 from penstock.kafka.headers import headers_of
 from penstock.kafka.topic_guard import guard_of
 from penstock.pipeline.sink.fetch import raw_batch
@@ -91,7 +91,7 @@ def test_a_sink_gets_a_record_with_such_a_name(consumer: ck.Consumer) -> None:
 
 
 def test_a_connectors_consumer_gets_a_record_with_such_a_name(consumer: ck.Consumer) -> None:
-    client = ConnectorConsumer(consumer, guard_of(NO_INTERNAL_TOPICS, {}))
+    client = ConnectorConsumer(lambda **_: consumer, guard_of(NO_INTERNAL_TOPICS, {}))
     client.assign({TopicPartition("t", 0): 0})
     found: list[Any] = []
     while len(found) < len(RECORDS):

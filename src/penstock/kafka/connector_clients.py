@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, ConsumerGroupState, KafkaException, Message, Producer
+from confluent_kafka import ConsumerGroupState, KafkaException, Producer
 from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -27,22 +25,17 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from kafka import errors as group_errors
 from penstock.api.errors import KafkaError
-from penstock.api.kafka import KafkaRecords, KafkaRequestError, Outcome, TopicAcl, TopicSetting, TopicSpec
-from penstock.api.record import Header
-from penstock.api.schema import BYTES, OPTIONAL_BYTES
-from penstock.api.sink import OffsetAndMetadata, TopicPartition
+from penstock.api.kafka import KafkaRequestError, Outcome, TopicAcl, TopicSetting, TopicSpec
+from penstock.api.sink import TopicPartition
 from penstock.core.config.internal_topics import InternalTopics
-from penstock.kafka.admin import answer, create_topic, is_unreached, sentence, topic_ids
+from penstock.kafka.admin import answer, create_topic, topic_ids
 from penstock.kafka.clients import AT_GROUPS, check_resolvable, new_admin, new_consumer, new_producer
-from penstock.kafka.headers import headers_of
+from penstock.kafka.connector_consumer import ConnectorConsumer, asking, failure, request_error
 from penstock.kafka.offsets.groups import GroupOffsets
 from penstock.kafka.topic_guard import TopicGuard, guard_of
 
 T = TypeVar("T")
-
-"""The ID that brokers report that know no IDs of topics."""
 
 _ANY_ACL_OF_TOPICS = AclBindingFilter(
     ResourceType.TOPIC,
@@ -55,128 +48,12 @@ _ANY_ACL_OF_TOPICS = AclBindingFilter(
 )
 
 
-def _failed(error: BrokerError) -> KafkaRequestError:
-    return KafkaRequestError(str(error.str()), str(error.name()), unreached=is_unreached(KafkaException(error)))
-
-
-def _failure(error: KafkaException) -> KafkaRequestError:
-    if error.args and isinstance(error.args[0], BrokerError):
-        return _failed(error.args[0])
-    return KafkaRequestError(sentence(error), "_FAIL")
-
-
-@contextmanager
-def _asking() -> Iterator[None]:
-    """Turns the errors of both clients into KafkaRequestError."""
-    try:
-        yield
-    except KafkaException as error:
-        raise _failure(error) from error
-    except group_errors.KafkaError as error:
-        code = str(getattr(error, "message", type(error).__name__))
-        raise KafkaRequestError(str(error), code, unreached=bool(error.retriable)) from error
-
-
 def _outcome(future: Future[Any], timeout: float) -> Outcome:
     try:
         answer(future, timeout)
     except KafkaException as error:
-        return _failure(error)
+        return failure(error)
     return None
-
-
-class ConnectorConsumer:
-    """``KafkaConsumer`` of librdkafka."""
-
-    def __init__(self, consumer: Consumer, guard: TopicGuard) -> None:
-        self._consumer, self._guard = consumer, guard
-        self._assigned: list[TopicPartition] = []
-
-    def assign(self, positions: Mapping[TopicPartition, int]) -> None:
-        self._guard.check_read({each.topic for each in positions})
-        self._assigned = list(positions)
-        with _asking():
-            self._consumer.assign([_client_partition(each, offset) for each, offset in positions.items()])
-
-    def fetch(self, max_records: int, seconds: float) -> KafkaRecords | None:
-        with _asking():
-            first = self._consumer.poll(seconds)
-            if first is None:
-                return None
-            messages = [first, *self._consumer.consume(max_records - 1, 0)] if max_records > 1 else [first]
-        ended: list[TopicPartition] = []
-        errors: list[tuple[str, KafkaRequestError]] = []
-        if any(list(map(Message.error, messages))):
-            messages = [each for each in messages if not _noted(each, ended, errors)]
-        headers: list[Any] = headers_of(messages)
-        topics: list[Any] = list(map(Message.topic, messages))
-        partitions: list[Any] = list(map(Message.partition, messages))
-        last: Iterable[Message] = messages[-1:]
-        if len(self._assigned) > 1:
-            last = dict(zip(zip(topics, partitions, strict=True), messages, strict=True)).values()
-        return KafkaRecords(
-            topics,
-            partitions,
-            list(map(Message.offset, messages)),  # type: ignore[arg-type]
-            [time for _, time in map(Message.timestamp, messages)],
-            list(map(Message.key, messages)),
-            list(map(Message.value, messages)),
-            list(map(_headers, headers)) if headers.count(None) < len(headers) else None,
-            tuple(ended),
-            tuple(errors),
-            {(each.topic() or "", each.partition() or 0): each.leader_epoch() for each in last},
-        )
-
-    def positions(self) -> dict[TopicPartition, int | None]:
-        with _asking():
-            found = self._consumer.position([ClientPartition(*each) for each in self._assigned])
-        return {
-            partition: each.offset if each.offset >= 0 else None
-            for partition, each in zip(self._assigned, found, strict=True)
-        }
-
-    def ends(self) -> dict[TopicPartition, int | None]:
-        with _asking():
-            found = [
-                self._consumer.get_watermark_offsets(ClientPartition(*each), cached=True)[1] for each in self._assigned
-            ]
-        return {each: end if end >= 0 else None for each, end in zip(self._assigned, found, strict=True)}
-
-    def check_topic(self, topic: str, timeout: float) -> None:
-        with _asking():
-            found = self._consumer.list_topics(topic, timeout).topics.get(topic)
-        if found is None:
-            raise KafkaRequestError("it does not exist", "UNKNOWN_TOPIC_OR_PART")
-        if found.error:
-            raise _failed(found.error)
-
-    def close(self) -> None:
-        self._consumer.close()
-
-
-def _client_partition(partition: TopicPartition, offset: int) -> ClientPartition:
-    if isinstance(offset, OffsetAndMetadata) and offset.leader_epoch is not None:
-        return ClientPartition(*partition, offset, leader_epoch=offset.leader_epoch)
-    return ClientPartition(*partition, offset)
-
-
-def _noted(message: Message, ended: list[TopicPartition], errors: list[tuple[str, KafkaRequestError]]) -> bool:
-    """Note what is no record; return whether the message is none."""
-    error = message.error()
-    if error is None:
-        return False
-    topic = message.topic() or ""
-    if error.code() == BrokerError._PARTITION_EOF:
-        ended.append(TopicPartition(topic, message.partition() or 0))
-    else:
-        errors.append((topic, _failed(error)))
-    return True
-
-
-def _headers(pairs: list[tuple[str, bytes | None]] | None) -> tuple[Header, ...]:
-    if not pairs:
-        return ()
-    return tuple([Header(name, OPTIONAL_BYTES if value is None else BYTES, value) for name, value in pairs])
 
 
 class ConnectorProducer:
@@ -195,14 +72,14 @@ class ConnectorProducer:
         on_delivery: Callable[[KafkaError | None], None],
     ) -> None:
         def delivered(error: BrokerError | None, _: object) -> None:
-            on_delivery(None if error is None else _failed(error))
+            on_delivery(None if error is None else request_error(error))
 
         with self._lock:
             self._guard.check_written((topic,))
         try:
             self._producer.produce(topic, value, key, partition=partition, on_delivery=delivered)
         except KafkaException as error:
-            on_delivery(_failure(error))
+            on_delivery(failure(error))
         except BufferError as error:
             on_delivery(KafkaRequestError(str(error), "_QUEUE_FULL", unreached=True))
 
@@ -229,12 +106,12 @@ class ConnectorAdmin:
         return self._admin
 
     def partition_counts(self, timeout: float) -> dict[str, int]:
-        with _asking():
+        with asking():
             topics = self._client.list_topics(timeout=timeout).topics
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str]:
-        with _asking():
+        with asking():
             return topic_ids(self._client, topics, timeout)
 
     def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
@@ -265,7 +142,7 @@ class ConnectorAdmin:
         resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
         if not resources:
             return {}
-        with _asking():
+        with asking():
             asked = self._client.describe_configs(resources, request_timeout=timeout)
             return {
                 resource.name: [_setting(each) for each in answer(future, timeout).values()]
@@ -287,7 +164,7 @@ class ConnectorAdmin:
         return {resource.name: _outcome(future, timeout) for resource, future in asked.items()}
 
     def topic_acls(self, timeout: float) -> list[TopicAcl]:
-        with _asking():
+        with asking():
             found = answer(self._client.describe_acls(_ANY_ACL_OF_TOPICS, request_timeout=timeout), timeout)
         return [
             TopicAcl(
@@ -321,7 +198,7 @@ class ConnectorAdmin:
         return {bindings[binding]: _outcome(future, timeout) for binding, future in asked.items()}
 
     def groups(self, timeout: float) -> list[str]:
-        with _asking():
+        with asking():
             found = answer(self._client.list_consumer_groups(request_timeout=timeout), timeout)
             if found.errors and not found.valid:  # no broker has answered
                 raise KafkaException(found.errors[0])
@@ -329,7 +206,7 @@ class ConnectorAdmin:
 
     def is_idle(self, group: str, timeout: float) -> bool:
         try:
-            with _asking():
+            with asking():
                 asked = self._client.describe_consumer_groups([group], request_timeout=timeout)
                 description = answer(asked[group], timeout)
         except KafkaRequestError as error:
@@ -341,11 +218,11 @@ class ConnectorAdmin:
         return bool(description.state == ConsumerGroupState.EMPTY)
 
     def committed(self, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
-        with _asking():
+        with asking():
             return self._offsets.committed(group, timeout)
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
-        with _asking():
+        with asking():
             self._offsets.commit(group, offsets)
 
     def close(self) -> None:
@@ -388,8 +265,8 @@ class ConnectorClients:
 
     def consumer(self, settings: Mapping[str, str], *, reports_ends: bool = False) -> ConnectorConsumer:
         named = {"group.id": settings.get("client.id") or "unused", **settings}  # never used, but required
-        consumer = new_consumer(named, **{"enable.partition.eof": reports_ends})
-        return ConnectorConsumer(consumer, self._guard(settings))
+        native = {"enable.partition.eof": reports_ends}
+        return ConnectorConsumer(lambda **more: new_consumer(named, **native, **more), self._guard(settings))
 
     def producer(self, settings: Mapping[str, str]) -> ConnectorProducer:
         return ConnectorProducer(new_producer(settings), self._guard(settings))
