@@ -19,6 +19,10 @@ from support.worker_process import QUICK_JAVA
 
 FOLDER = Path(__file__).parents[3] / "build"
 EXECUTORS_JAVA = "spark.executor.extraJavaOptions"
+FEW_COLLECTIONS = "-XX:NewSize=40m -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=240m"
+"""Options with which Java's small heap, its growing number of classes and the code that it compiles cause fewer
+collections, which take a tenth of the processor time of a Spark that runs a few short queries.
+"""
 END_SECONDS = 900
 
 
@@ -34,10 +38,10 @@ def java_options() -> str:
     try:
         there = archive()
         if there.exists() and there.stat().st_size > 0:
-            return f"{QUICK_JAVA} {class_data.using(there)}".replace('"', "")
+            return f"{QUICK_JAVA} {FEW_COLLECTIONS} {class_data.using(there)}".replace('"', "")
     except EmbeddedError:
         pass  # tests that need a Java fail with its words
-    return QUICK_JAVA
+    return f"{QUICK_JAVA} {FEW_COLLECTIONS}"
 
 
 def make(archive: Path) -> None:
