@@ -169,6 +169,9 @@ class KafkaAdmin(Protocol):
     def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str]:
         """Return the IDs of topics (KIP-516), without those that do not exist or whose brokers know no IDs."""
 
+    def ends(self, partitions: Iterable[TopicPartition], timeout: float) -> dict[TopicPartition, int]:
+        """Return the offsets after the last records of partitions, without those that do not exist."""
+
     def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
         """Return the topics that connectors may read, or write; those left out are logged, once."""
 

@@ -228,11 +228,28 @@ def topic_ids(admin: AdminClient, topics: Iterable[str], timeout: float = TIMEOU
         try:
             id = str(answer(future, timeout).topic_id)
         except KafkaException as error:
-            if code_of(error) not in (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC):
+            if code_of(error) not in _UNKNOWN:
                 raise
             continue
         if id != _NO_ID:
             found[name] = id
+    return found
+
+
+def ends(admin: AdminClient, partitions: Iterable[tuple[str, int]], timeout: float) -> dict[tuple[str, int], int]:
+    """The offsets after the last records of those of the partitions that exist. Raises KafkaException."""
+    asked = {TopicPartition(*each): OffsetSpec.latest() for each in partitions}
+    found = {}
+    for where, future in admin.list_offsets(asked, request_timeout=timeout).items() if asked else ():
+        try:
+            offset = answer(future, timeout).offset
+        except KafkaException as error:
+            if code_of(error) not in _UNKNOWN:
+                raise
+            continue
+        if offset < 0:  # without an error, while the leader can't be reached
+            raise KafkaException(BrokerError(BrokerError._TIMED_OUT, f"The end of {where.topic} is not known"))
+        found[where.topic, where.partition] = offset
     return found
 
 

@@ -29,7 +29,7 @@ from penstock.api.errors import KafkaError
 from penstock.api.kafka import KafkaRequestError, Outcome, TopicAcl, TopicSetting, TopicSpec
 from penstock.api.sink import TopicPartition
 from penstock.core.config.internal_topics import InternalTopics
-from penstock.kafka.admin import answer, create_topic, topic_ids
+from penstock.kafka.admin import answer, create_topic, ends, topic_ids
 from penstock.kafka.clients import AT_GROUPS, check_resolvable, new_admin, new_consumer, new_producer
 from penstock.kafka.connector_consumer import ConnectorConsumer, asking, failure, request_error
 from penstock.kafka.offsets.groups import GroupOffsets
@@ -113,6 +113,10 @@ class ConnectorAdmin:
     def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str]:
         with asking():
             return topic_ids(self._client, topics, timeout)
+
+    def ends(self, partitions: Iterable[TopicPartition], timeout: float) -> dict[TopicPartition, int]:
+        with asking():
+            return {TopicPartition(*place): end for place, end in ends(self._client, partitions, timeout).items()}
 
     def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
         with self._lock:

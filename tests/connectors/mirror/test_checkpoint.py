@@ -22,6 +22,7 @@ from penstock.connectors.mirror import MirrorCheckpointConnector
 from penstock.connectors.mirror.checkpoint import task as checkpoint_task
 from penstock.connectors.mirror.checkpoint.known import KnownCheckpoints
 from penstock.connectors.mirror.checkpoint.task import MirrorCheckpointTask, is_news, to_commit
+from penstock.connectors.mirror.checkpoint.translation import OffsetTranslation
 from penstock.connectors.mirror.config import MirrorConfig
 from penstock.connectors.mirror.records import Checkpoint, OffsetSync
 from penstock.connectors.mirror.settings import CHECKPOINT_SETTINGS
@@ -67,6 +68,8 @@ class Target:
 
     def __init__(self, **groups: str) -> None:
         self.groups = groups
+        self.end = 5
+        self.ids: dict[str, str] = {}
         self.commits: list[str] = []
 
     def is_idle(self, group: str, timeout: float) -> bool:
@@ -75,7 +78,10 @@ class Target:
         return self.groups[group] == "idle"
 
     def topic_ids(self, topics: set[str], timeout: float) -> dict[str, str]:
-        return {}
+        return self.ids
+
+    def ends(self, partitions: set[TopicPartition], timeout: float) -> dict[TopicPartition, int]:
+        return dict.fromkeys(partitions, self.end)
 
     def commit(self, group: str, offsets: object) -> None:
         self.commits.append(group)
@@ -97,6 +103,51 @@ def test_nothing_is_committed_for_a_group_of_which_the_target_does_not_tell() ->
     task._look_for_idle()
     task._commit_groups()
     assert target.commits == ["new", "away", "new"]
+    target.end = 4
+    task._look_for_idle()
+    task._commit_groups()
+    assert target.commits == ["new", "away", "new"], "5 is beyond the end, so it is an offset of another topic"
+
+
+def test_a_group_goes_back_from_the_offset_that_it_was_committed_at_while_its_topic_was_created_again() -> None:
+    target = Target(g="idle")
+    task: Any = MirrorCheckpointTask()
+    task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
+    task._target, task._timeout, task._checkpoints, task._identified = target, 1.0, KnownCheckpoints("b"), True
+    task._translation = OffsetTranslation()
+    task._unanswered, target.ids = set(), {"a.t": "1"}
+    task._checkpoints.note([checkpoint(10, 5)], {"a.t": "0"})
+    task._look(target.ids)
+    task._checkpoints.note([checkpoint(11, 3)], target.ids)
+    for offset in (6, 5, 5):
+        task._idle = {"g": {PARTITION: (offset, "")}}
+        task._commit_groups()
+    assert target.commits == ["g"], "6 is where a consumer has come to, 5 that of the earlier topic, the first time"
+
+
+@pytest.mark.parametrize(
+    ("syncs", "downstream"),
+    [
+        ([(5, 5), (10, 10)], None),  # of the earlier topic, which the checkpoint is by
+        ([(5, 5), (10, 10), (20, 0), (29, 9)], 9),  # 10 is before the first of the new topic
+        ([(5, 0), (10, 3)], 4),  # the topic is mirrored again from an earlier record
+    ],
+)
+def test_syncs_of_a_topic_that_was_created_again_are_told_from_those_of_the_earlier_one(
+    syncs: list[tuple[int, int]], downstream: int | None
+) -> None:
+    task: Any = MirrorCheckpointTask()
+    task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
+    task._target, task._timeout, task._checkpoints = Target(), 1.0, KnownCheckpoints("b")
+    task._translation = OffsetTranslation()
+    task._translation.must_read_to_end = False
+    for each in syncs:
+        task._translation.add(OffsetSync(TopicPartition("t", 0), *each))
+    task._translation.at_end = True
+    task._checkpoints.note([checkpoint(10, 10)], {"a.t": "0"})
+    task._target.ids = {"a.t": "1"}
+    task._look({"a.t"})
+    assert task._translation.downstream(TopicPartition("t", 0), 29) == downstream
 
 
 def test_checkpoints_belong_to_the_mirrored_topics_that_they_were_written_for() -> None:
@@ -113,9 +164,13 @@ def test_checkpoints_belong_to_the_mirrored_topics_that_they_were_written_for() 
     ids |= {"a.t": "2", "a.u": "2"}
     del ids["a.v"]
     look = kept.look(target, {"a.t", "a.u", "a.v", "a.w"}, 1.0)
-    assert look.ids == {"a.t": "2", "a.u": "2", "a.w": None}, f"{gone.topic} is deleted, a.w was never there"
+    assert look.ids == {"a.t": "2", "a.u": "2", "a.w": ""}, f"{gone.topic} is deleted, a.w was never there"
     assert look.renewed == {"a.t": [Checkpoint("h", PARTITION, 9, 2, "")], "a.u": [of_h(7)]}
     assert kept.known == {"g": {}, "h": {}}
+    early = Checkpoint("h", TopicPartition("a.w", 0), 3, 3, "")
+    kept.note([early], look.ids)
+    ids["a.w"] = "1"
+    assert kept.look(target, {"a.w"}, 1.0).renewed == {"a.w": [early]}, "there was no topic for which it was written"
 
 
 def of_h(offset: int) -> Checkpoint:
@@ -180,6 +235,15 @@ def test_groups_are_looked_at_again_when_all_connections_were_lost(tmp_path: Pat
             assert not task._unanswered
             assert task._idle["g"][topic, 0][0] == offset
         task._target.close()
+
+
+@pytest.mark.integration
+def test_partitions_that_do_not_exist_have_no_end(kafka: Kafka, bootstrap: str) -> None:
+    topic, admin = kafka.create_topic(), ConnectorClients().admin({"bootstrap.servers": bootstrap})
+    kafka.produce(topic, ["a", "b"])
+    asked = [TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition(f"{topic}-missing", 0)]
+    assert admin.ends(asked, 900.0) == {asked[0]: 2}
+    assert admin.ends([], 900.0) == {}
 
 
 def checkpoints(kafka: Kafka, source: str) -> list[Checkpoint]:
@@ -344,8 +408,9 @@ def test_no_group_is_committed_at_an_offset_of_a_mirrored_topic_that_was_deleted
     with TaskRun(MirrorCheckpointTask, bootstrap, config):
         eventually(lambda: committed(kafka, group, remote) == 10)
         kafka.renew_topic(remote)
-        eventually(lambda: f"Topic {remote} of cluster {config['target.cluster.alias']} was deleted" in caplog.text)
-        assert committed(kafka, group, remote) is None, "the brokers have deleted it with the topic"
+        eventually(
+            lambda: f"Topic {remote} of cluster {config['target.cluster.alias']} was created later" in caplog.text
+        )
         mirror_again(kafka, config, topic)
         commit(kafka, group, topic, 29)
         eventually(lambda: committed(kafka, group, remote) == 9)
@@ -380,6 +445,31 @@ def test_a_later_run_notices_that_a_mirrored_topic_was_created_again(
             eventually(lambda: task.poll() is not None or remote in task._checkpoints._ids)
             mirror_again(kafka, config, topic)
             commit(kafka, group, topic, 29)
+        batch = eventually(task.poll)
+        assert [Checkpoint.read(*row) for row in zip(batch.keys, batch.values, strict=True)] == [
+            Checkpoint(group, TopicPartition(remote, 0), 29, 9, "")
+        ]
+        eventually(lambda: committed(kafka, group, remote) == 9)
+    finally:
+        task.stop()
+
+
+@pytest.mark.integration
+def test_syncs_of_another_target_cluster_lead_nowhere(kafka: Kafka, bootstrap: str) -> None:
+    """One that has taken the place of the cluster for which the syncs on the source cluster were written."""
+    config, source, topic, group = mirrored(kafka, bootstrap)
+    remote = f"{source}.{topic}"
+    kafka.renew_topic(remote)
+    task: Any = MirrorCheckpointTask()
+    task.context = MemorySourceContext(config, MemoryOffsets(), kafka=ConnectorClients())
+    task.start(config)
+    try:
+        eventually(lambda: task._loaded and task._translation.at_end)
+        task._due = 0.0
+        assert task.poll() is None
+        assert committed(kafka, group, remote) is None
+        mirror_again(kafka, config, topic)
+        commit(kafka, group, topic, 29)
         batch = eventually(task.poll)
         assert [Checkpoint.read(*row) for row in zip(batch.keys, batch.values, strict=True)] == [
             Checkpoint(group, TopicPartition(remote, 0), 29, 9, "")

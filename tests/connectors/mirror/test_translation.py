@@ -68,5 +68,5 @@ def test_a_mirrored_topic_that_starts_over_invalidates_earlier_syncs(at_end: boo
 def test_syncs_of_one_partition_can_be_forgotten() -> None:
     store, other = translation((100, 50)), TopicPartition("t", 1)
     store.add(OffsetSync(other, 7, 7))
-    store.forget(lambda last: last.topic_partition == PARTITION)
+    store.forget(lambda oldest, last: last.topic_partition == PARTITION)
     assert (store.downstream(PARTITION, 100), store.downstream(other, 7)) == (None, 7)

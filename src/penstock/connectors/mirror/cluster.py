@@ -61,8 +61,10 @@ def grant(admin: KafkaAdmin, acls: Sequence[TopicAcl], timeout: float) -> None:
         _done(outcome, "Could not sync ACL of topic %s: %s", acl.topic)
 
 
-def commit(target: KafkaAdmin, group: str, offsets: Committed) -> None:
-    """Commit offsets for a group; logged if the group has members, which would not see it, or for another reason."""
+def commit(target: KafkaAdmin, group: str, offsets: Committed) -> bool:
+    """Commit offsets for a group, and return whether that was done; it is logged if not, as when the group has members,
+    which would not see it.
+    """
     try:
         target.commit(group, offsets)
     except KafkaRequestError as error:
@@ -74,6 +76,8 @@ def commit(target: KafkaAdmin, group: str, offsets: Committed) -> None:
             )
         else:
             log.error("Unable to sync offsets for consumer group %s: %s", group, error)
+        return False
+    return True
 
 
 def _done(outcome: Outcome, problem: str, name: str, expected: str | None = None) -> bool:

@@ -8,25 +8,32 @@ before it, as with Java's MirrorCheckpointTask.
 from __future__ import annotations
 
 import logging
+import math
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from penstock.api.errors import KafkaError
 from penstock.api.kafka import KafkaAdmin, KafkaRequestError
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.records import Checkpoint
 
+T = TypeVar("T")
+
 log = logging.getLogger(__name__)
 
 Checkpoints = dict[TopicPartition, Checkpoint]
+NONE_YET = ""
+"""In place of the ID of a topic that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicLook:
     """An answer of the target cluster about its topics.
 
-    ``ids``: those for which there may be checkpoints now, with their IDs; None where the brokers do not tell it.
+    ``ids``: those for which there may be checkpoints now, with their IDs; NONE_YET for one that was never there, None
+    where the brokers do not tell it.
     ``renewed``: those that were created again, with the checkpoints that were removed for it.
     """
 
@@ -40,6 +47,10 @@ class KnownCheckpoints:
     def __init__(self, cluster: str) -> None:
         self.known: dict[str, Checkpoints] = {}
         """The last checkpoints by group. The dictionary of a group is replaced, never changed."""
+        self.stale: dict[tuple[str, TopicPartition], int] = {}
+        """Offsets of removed checkpoints, which groups may have been committed at while their topic was created again;
+        a group goes back from such an offset.
+        """
         self._cluster = cluster
         self._written: dict[tuple[str, TopicPartition], str] = {}
         """The IDs that checkpoints were written with."""
@@ -61,7 +72,8 @@ class KnownCheckpoints:
                 self.known[group] = self.known.get(group, {}) | found
 
     def look(self, admin: KafkaAdmin, topics: Iterable[str], timeout: float) -> TopicLook:
-        """Ask for the IDs of these topics, and remove the checkpoints of earlier topics of their names.
+        """Ask for the IDs of these topics, and remove the checkpoints of earlier topics of their names, or from before
+        there was one.
 
         There may be no checkpoints of a deleted topic until it is there again, and none at all while the brokers do not
         answer.
@@ -70,18 +82,37 @@ class KnownCheckpoints:
         if self._refused or not topics:
             return TopicLook(dict.fromkeys(topics))
         with self._lock:  # an older answer must not be taken after a newer one
-            try:
-                found = admin.topic_ids(topics, timeout)
-            except KafkaError as error:
-                if isinstance(error, KafkaRequestError) and not error.unreached:
-                    self._refused = True
-                    log.warning("The IDs of the topics of %s can't be compared: %s", self._cluster, error)
-                    return TopicLook(dict.fromkeys(topics))
-                log.warning("The topics of %s can't be asked for; trying again: %s", self._cluster, error)
-                return TopicLook({})
+            found = self._ask(lambda: admin.topic_ids(topics, timeout))
+            if found is None:
+                return TopicLook(dict.fromkeys(topics) if self._refused else {})
             renewed = self._take(found)
-            ids = {topic: found.get(topic) for topic in topics if topic in found or topic not in self._ids}
+            ids = {each: found.get(each, NONE_YET) for each in topics if each in found or each not in self._ids}
         return TopicLook(ids, renewed)
+
+    def ends(
+        self, admin: KafkaAdmin, places: Collection[TopicPartition], timeout: float
+    ) -> Mapping[TopicPartition, float]:
+        """Return the offsets after the last records of mirrored partitions; infinity for one that does not exist, or
+        where the brokers do not tell it. None at all are returned while the brokers do not answer.
+        """
+        if self._refused:
+            return dict.fromkeys(places, math.inf)
+        found = self._ask(lambda: admin.ends(places, timeout))
+        if found is None:
+            return dict.fromkeys(places, math.inf) if self._refused else {}
+        return {place: found.get(place, math.inf) for place in places}
+
+    def _ask(self, ask: Callable[[], T]) -> T | None:
+        """Return what the brokers tell; None if they do not answer, or do not tell such things at all."""
+        try:
+            return ask()
+        except KafkaError as error:
+            if isinstance(error, KafkaRequestError) and not error.unreached:
+                self._refused = True
+                log.warning("The topics of %s can't be compared: %s", self._cluster, error)
+            else:
+                log.warning("The topics of %s can't be asked for; trying again: %s", self._cluster, error)
+            return None
 
     def _take(self, found: Mapping[str, str]) -> dict[str, list[Checkpoint]]:
         """Take IDs of topics; remove the checkpoints of earlier ones. Returns those whose offset syncs may be of an
@@ -103,12 +134,13 @@ class KnownCheckpoints:
                         of_new.add(place.topic)
                 else:
                     renewed.setdefault(place.topic, []).append(checkpoint)
+                    self.stale[group, place] = checkpoint.downstream
                     del self._written[group, place]
             self.known[group] = left
         for topic, removed in renewed.items():
             log.warning(
-                "Topic %s of cluster %s was deleted and created again: its ID is %s. %d checkpoints of the earlier "
-                "topic are dropped; groups get new ones by the offset syncs of the new topic.",
+                "Topic %s of cluster %s was created later than its checkpoints and offset syncs: its ID is %s. %d "
+                "checkpoints are dropped; groups get new ones by the offset syncs that come now.",
                 *(topic, self._cluster, found[topic], len(removed)),
             )
         # Before the first look of a run, what was written for the new topic says that its syncs are there.

@@ -181,6 +181,8 @@ class MirrorCheckpointTask(SourceTask):
         positions = {group: self._positions(group) for group in self._groups}
         ids = self._look({place.topic for each in positions.values() for place in each})
         found = [checkpoint for group in self._groups for checkpoint in self._of_group(group, positions[group], ids)]
+        reached = self._reached({(each.group, each.topic_partition): each.downstream for each in found})
+        found = [each for each in found if (each.group, each.topic_partition) in reached]
         self._checkpoints.note(found, ids)
         return self._batch(found, ids) if found else None
 
@@ -204,13 +206,17 @@ class MirrorCheckpointTask(SourceTask):
         """
         look = self._checkpoints.look(self._target, topics, self._timeout)
         if look.renewed:
-            ahead: dict[TopicPartition, int] = {}
-            for each in (each for removed in look.renewed.values() for each in removed):
-                ahead[each.topic_partition] = max(each.downstream, ahead.get(each.topic_partition, 0))
+            removed: dict[TopicPartition, list[Checkpoint]] = {}
+            for each in (each for checkpoints in look.renewed.values() for each in checkpoints):
+                removed.setdefault(each.topic_partition, []).append(each)
 
-            def is_stale(last: OffsetSync) -> bool:
+            def is_stale(oldest: OffsetSync, last: OffsetSync) -> bool:
                 place = self._renamed(last.topic_partition)
-                return place.topic in look.renewed and ahead.get(place, 0) <= last.downstream + 1
+                # What these syncs can't have led to was by those of the earlier topic, which they have replaced.
+                return place.topic in look.renewed and not any(
+                    each.downstream > last.downstream + 1 or each.upstream < oldest.upstream
+                    for each in removed.get(place, ())
+                )
 
             self._translation.forget(is_stale)
         return look.ids
@@ -251,6 +257,17 @@ class MirrorCheckpointTask(SourceTask):
             if is_news(checkpoint, known.get(place)):
                 news.append(checkpoint)
         return news
+
+    def _reached(self, offsets: Mapping[tuple[str, TopicPartition], int]) -> set[tuple[str, TopicPartition]]:
+        """Return the groups and mirrored partitions whose offset is not beyond the partition's end.
+
+        An offset beyond it is by a sync for another topic, as when another target cluster took the place of one whose
+        syncs are on the source cluster.
+        """
+        if not offsets:
+            return set()
+        ends = self._checkpoints.ends(self._target, {place for _, place in offsets}, self._timeout)
+        return {(group, place) for (group, place), offset in offsets.items() if offset <= ends.get(place, -1)}
 
     def _renamed(self, topic_partition: TopicPartition) -> TopicPartition:
         """The partition on the target: a topic that once came from there has its own name again."""
@@ -301,13 +318,19 @@ class MirrorCheckpointTask(SourceTask):
             if group in self._unanswered:
                 continue
             usable = {place: each for place, each in checkpoints.items() if place.topic in ids}
-            offsets = to_commit(usable, self._idle.get(group))
-            if offsets:
-                cluster.commit(self._target, group, offsets)
+            stale, on_target = self._checkpoints.stale, self._idle.get(group)
+            if stale and on_target is not None:
+                on_target = {place: each for place, each in on_target.items() if stale.get((group, place)) != each[0]}
+            offsets = to_commit(usable, on_target)
+            reached = self._reached({(group, place): offset for place, (offset, _) in offsets.items()})
+            offsets = {place: each for place, each in offsets.items() if (group, place) in reached}
+            if offsets and cluster.commit(self._target, group, offsets):
+                for place in offsets:
+                    stale.pop((group, place), None)
         self._idle.clear()
 
 
 def _identified(checkpoint: Checkpoint, ids: Mapping[str, str | None]) -> dict[str, Any]:
     """Return the source partition of a checkpoint, with the ID of its topic if that is known."""
     partition, id = checkpoint.source_partition(), ids.get(checkpoint.topic_partition.topic)
-    return partition if id is None else IdentifiedDict(partition, {_TOPIC: id})
+    return IdentifiedDict(partition, {_TOPIC: id}) if id else partition

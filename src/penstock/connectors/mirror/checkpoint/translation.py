@@ -53,10 +53,10 @@ class OffsetTranslation:
             else:
                 self._syncs[sync.topic_partition] = _updated(kept, sync)
 
-    def forget(self, is_stale: Callable[[OffsetSync], bool]) -> None:
-        """Forget the partitions with a last sync of which this is true."""
+    def forget(self, is_stale: Callable[[OffsetSync, OffsetSync], bool]) -> None:
+        """Forget the partitions with an oldest and a last sync of which this is true."""
         with self._lock:
-            self._syncs = {place: kept for place, kept in self._syncs.items() if not is_stale(kept[0])}
+            self._syncs = {place: kept for place, kept in self._syncs.items() if not is_stale(kept[-1], kept[0])}
 
     def downstream(self, topic_partition: TopicPartition, upstream: int) -> int | None:
         """The offset of the mirrored partition from which nothing is missed; None if that is not known (yet)."""
