@@ -183,3 +183,22 @@ def test_each_location_has_a_finding_and_is_announced(host: Path, tmp_path: Path
     assert "org.apache.kafka.Gone0 (in com.x.B); " in differs.says
     assert differs.says.endswith("; and 2 more")
     assert said == [f"Reading the classes of {good} (1 of 2)", f"Reading the classes of {bad} (2 of 2)"]
+
+
+def test_classes_that_loaders_find_under_another_name_are_not_missing(tmp_path: Path) -> None:
+    older, newer = (f"org/apache/kafka/common/utils/{package}LogContext" for package in ("", "internals/"))
+    log = ("logger", f"(L{older};Ljava/lang/String;)V")
+    kafka = jar(tmp_path / "kafka.jar", made(older, members=(log,)), made(f"{older}$Nested"))
+    user = made(
+        "a/B",
+        classes=(newer, f"{newer}$Nested", "org/apache/kafka/common/utils/internals/Nowhere"),
+        calls=(
+            (newer, "logger", f"(L{newer};Ljava/lang/String;)V"),
+            (newer, "none", "()V"),
+        ),
+    )
+    with JarClasses([kafka]) as host:
+        assert missing([jar(tmp_path / "plugin.jar", user)], host) == {
+            "org.apache.kafka.common.utils.internals.Nowhere": {"a.B"},
+            "org.apache.kafka.common.utils.LogContext.none()": {"a.B"},
+        }

@@ -3,7 +3,7 @@
 The small ones are compiled from ``java/``, a folder each: ``conduct`` (connectors that do as their configuration says:
 throw, exit, hang, leak threads …), ``chain`` (a transform, a predicate, a converter), ``everything`` (all of Connect's
 types), ``defined`` (settings of all sorts), ``library1`` and ``library2`` (a library and a transform, each in two
-versions), ``bundled`` (a converter with the name of Kafka's own).
+versions), ``bundled`` (a converter with the name of Kafka's own), ``newer`` (a source for Kafka 4.4).
 """
 
 from __future__ import annotations
@@ -57,11 +57,14 @@ MANIFESTS = {
 """What plugins lack whose classes are found by a scan alone, as ``connect-plugin-path.sh sync-manifests`` adds it."""
 
 
-def plugin_path(folder: Path, *names: str) -> str:
-    """A value for ``plugin.path``: ``folder``, with these plugins in it. Skips the test if one can't be had."""
+def plugin_path(folder: Path, *names: str, compiled_against: list[Path] | None = None) -> str:
+    """A value for ``plugin.path``: ``folder``, with these plugins in it. Skips the test if one can't be had.
+
+    The small ones are compiled against the host's jars of Kafka, or ``compiled_against``.
+    """
     for name in names:
         try:
-            found = REAL[name]() if name in REAL else jars("connect")
+            found = REAL[name]() if name in REAL else compiled_against or jars("connect")
         except EmbeddedError as error:
             missing(f"no jars for this test: {error}")
         if name not in REAL:

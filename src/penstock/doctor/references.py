@@ -17,6 +17,7 @@ from pathlib import Path
 
 from penstock.doctor.class_files import ClassFile, ClassFileError, MemberReference
 from penstock.doctor.findings import Finding, Section, Verdict
+from penstock.hosts.jvm.build import SOURCES
 from penstock.hosts.jvm.plugins.locations import java_files
 
 KAFKA = "org/apache/kafka/"
@@ -31,6 +32,8 @@ _OF_PLUGINS = re.compile(
     r"|common/config/provider/(?!ConfigProvider$))"
 )
 """Kafka's classes that a plugin may bring though the host has them (Java: ``PluginUtils.shouldLoadInIsolation``)."""
+
+_MOVED = SOURCES / "penstock" / "host" / "plugins" / "moved-classes.txt"
 
 
 class JarClasses:
@@ -93,9 +96,34 @@ _OF_OBJECT = frozenset(
 )
 
 
+class MovedNames:
+    """Names that loaders of plugins replace, since the host has the classes under others; ``MovedClasses.java``."""
+
+    def __init__(self, host: JarClasses) -> None:
+        self._names: dict[str, str] = {}
+        for line in _MOVED.read_text("utf-8").splitlines():
+            if line and not line.startswith("#"):
+                older, sign, newer = line.split(" ")
+                if newer in host and older not in host:
+                    self._names[older] = newer
+                elif older in host and newer not in host and sign == "=":
+                    self._names[newer] = older
+
+    def here(self, name: str) -> str:
+        """Return the name that the class has in the host."""
+        outer, dollar, nested = name.partition("$")
+        return self._names.get(name) or f"{self._names.get(outer, outer)}{dollar}{nested}"
+
+    def reference_here(self, reference: MemberReference) -> MemberReference:
+        """Return a reference with the names that its classes have in the host."""
+        descriptor = re.sub(r"(?<=L)org/apache/kafka/[^;]+", lambda found: self.here(found[0]), reference.descriptor)
+        return MemberReference(self.here(reference.owner), reference.name, descriptor)
+
+
 def missing(files: Iterable[Path], host: JarClasses) -> dict[str, set[str]]:
     """Return what the classes in these jars and class files refer to and ``host`` lacks, with the classes that do."""
     files = list(files)
+    moved = MovedNames(host)
     brought = {name for name in _names(files) if _OF_PLUGINS.match(name) or name not in host}
     found: dict[str, set[str]] = defaultdict(set)
     for user, content in _classes(files):
@@ -103,15 +131,15 @@ def missing(files: Iterable[Path], host: JarClasses) -> dict[str, set[str]]:
             continue
         try:
             read = ClassFile(content)
-            named = {each for each in read.classes() if each.startswith(KAFKA) and each not in brought}
-            members = [each for each in read.references() if each.owner in named and each.owner in host]
+            named = {moved.here(each) for each in read.classes() if each.startswith(KAFKA) and each not in brought}
+            members = [moved.reference_here(each) for each in read.references() if each.owner not in brought]
         except ClassFileError:
             continue
         for name in named:
             if name not in host:
                 found[_dotted(name)].add(_dotted(user))
         for each in members:
-            if not host.has(each):
+            if each.owner in named and each.owner in host and not host.has(each):
                 found[f"{_dotted(each.owner)}.{each.name}{_arguments(each.descriptor)}"].add(_dotted(user))
     return found
 

@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,15 @@ SCAN_SECONDS = 900.0
 _SAFE = "/:@!$&'()*+,;=~"
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _DISCOVERY = SOURCES / "penstock" / "host" / "plugins"
-_SOURCES = ("Definitions.java", "Discovery.java", "NewerClasses.java", "ProblemLog.java")
+_SOURCES = (
+    "Definitions.java",
+    "Discovery.java",
+    "MovedClasses.java",
+    "NewerClasses.java",
+    "ProblemLog.java",
+    "RewritingLoader.java",
+    "moved-classes.txt",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +127,16 @@ def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue 
     plugins: list[JavaPlugin] = []
     problems: list[str] = []
     newer: list[NewerClass] = []
+    moved: set[Path] = set()
     for location, file in files.items():
         if file.is_file():
             found = orjson.loads(file.read_bytes())
             plugins += [_plugin(each, location) for each in found["plugins"]]
             problems += [each.replace(found["location"], str(location)) for each in found["problems"]]
             newer += [_newer(each, found["location"], location) for each in found["newer"]]
-    return Catalogue(tuple(plugins), tuple(problems), _for_loaders(plugins), tuple(newer))
+            if found["moved"]:
+                moved.add(location)
+    return Catalogue(tuple(plugins), tuple(problems), _for_loaders(plugins, moved), tuple(newer))
 
 
 def _kept(text: str) -> Path:
@@ -168,12 +179,15 @@ def _plugin(document: dict[str, Any], location: Path) -> JavaPlugin:
     )
 
 
-def _for_loaders(plugins: Sequence[JavaPlugin]) -> Path:
+def _for_loaders(plugins: Sequence[JavaPlugin], moved: Collection[Path]) -> Path:
     locations: dict[Path, list[dict[str, Any]]] = {}
     for each in plugins:
         shown = {"class": each.name, "version": each.version, "kinds": each.kinds("hybrid_warn")}
         locations.setdefault(each.location, []).append(shown)
-    content = [{"location": str(location), "plugins": found} for location, found in locations.items()]
+    content = [
+        {"location": str(location), "plugins": found, "moved": location in moved}
+        for location, found in locations.items()
+    ]
     file = _kept(f"loaders {orjson.dumps(content).decode()}")
     if not file.is_file():
         write_json(file, content)

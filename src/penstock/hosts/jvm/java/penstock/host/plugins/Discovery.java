@@ -12,7 +12,6 @@ import java.util.TreeMap;
 import org.apache.kafka.connect.runtime.isolation.PluginDesc;
 import org.apache.kafka.connect.runtime.isolation.PluginScanResult;
 import org.apache.kafka.connect.runtime.isolation.PluginSource;
-import org.apache.kafka.connect.runtime.isolation.PluginUtils;
 import org.apache.kafka.connect.runtime.isolation.Plugins;
 import org.apache.kafka.connect.runtime.isolation.ReflectionScanner;
 import org.apache.kafka.connect.runtime.isolation.ServiceLoaderScanner;
@@ -24,6 +23,7 @@ import org.apache.kafka.connect.runtime.isolation.ServiceLoaderScanner;
 public final class Discovery {
     private static final ObjectMapper JSON = new ObjectMapper();
     private final Plugins host = PluginLoaders.withoutPlugins();
+    private final MovedClasses moved = new MovedClasses(Discovery.class.getClassLoader());
 
     private Discovery() {
     }
@@ -34,11 +34,10 @@ public final class Discovery {
         ArrayNode found = JSON.createArrayNode();
         for (String location : List.of(words).subList(1, words.length)) {
             ObjectNode node = found.addObject().put("location", location);
-            ArrayNode plugins = node.putArray("plugins");
-            ArrayNode newer = node.putArray("newer");
+            node.put("moved", false);
             problems.take();
             try {
-                discovery.scan(Path.of(location), plugins, newer, problems);
+                discovery.scan(Path.of(location), node, problems);
             } catch (Throwable error) {
                 problems.add(location + " can't be scanned: " + error);
             }
@@ -48,9 +47,14 @@ public final class Discovery {
         Runtime.getRuntime().halt(0); // whatever threads the plugins' constructors have left
     }
 
-    private void scan(Path location, ArrayNode plugins, ArrayNode newer, ProblemLog problems) throws Exception {
-        PluginSource source =
-            PluginUtils.isolatedPluginSource(location, host.delegatingLoader(), PluginLoaders.FACTORY);
+    private void scan(Path location, ObjectNode node, ProblemLog problems) throws Exception {
+        ArrayNode plugins = node.putArray("plugins");
+        ArrayNode newer = node.putArray("newer");
+        PluginSource source = PluginLoaders.source(location, host.delegatingLoader(), false);
+        if (RewritingLoader.isNeeded(source.urls(), moved)) {
+            node.put("moved", true);
+            source = PluginLoaders.source(location, host.delegatingLoader(), true);
+        }
         Map<String, ObjectNode> found = new TreeMap<>();
         PluginScanResult listed = new ServiceLoaderScanner().discoverPlugins(Set.of(source));
         // Both ways see the same classes; what prevents one is reported once.

@@ -10,6 +10,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.connect.runtime.isolation.ClassLoaderFactory;
+import org.apache.kafka.connect.runtime.isolation.PluginClassLoaderFactory;
 import org.apache.kafka.connect.runtime.isolation.PluginDesc;
 import org.apache.kafka.connect.runtime.isolation.PluginScanResult;
 import org.apache.kafka.connect.runtime.isolation.PluginSource;
@@ -23,10 +24,10 @@ import org.apache.logging.log4j.core.config.Configurator;
  * Java Connect's {@link Plugins} of what discovery has found: nothing is scanned again.
  *
  * <p>The catalogue is JSON, an array of locations: {@code [{"location": "/plugins/debezium", "plugins":
- * [{"class": "io.debezium...", "version": "3.7.0.Final", "kinds": ["source"]}]}]}.
+ * [{"class": "io.debezium...", "version": "3.7.0.Final", "kinds": ["source"]}], "moved": false}]}.
  */
 public final class PluginLoaders {
-    static final ClassLoaderFactory FACTORY = new ClassLoaderFactory();
+    private static final ClassLoaderFactory FACTORY = new ClassLoaderFactory();
     private static final Map<String, ClassLoader> BY_LOCATION = new ConcurrentHashMap<>();
 
     private PluginLoaders() {
@@ -48,7 +49,7 @@ public final class PluginLoaders {
         }
         for (JsonNode location : new ObjectMapper().readTree(catalogue.toFile())) {
             Path path = Path.of(location.get("location").asText());
-            PluginSource source = PluginUtils.isolatedPluginSource(path, plugins.delegatingLoader(), FACTORY);
+            PluginSource source = source(path, plugins.delegatingLoader(), location.path("moved").asBoolean());
             BY_LOCATION.put(path.toString(), source.loader());
             for (JsonNode plugin : location.get("plugins")) {
                 add(plugin, source.loader(), found);
@@ -69,6 +70,16 @@ public final class PluginLoaders {
         found.get(PluginType.TRANSFORMATION).addAll(plugins.transformations());
         found.get(PluginType.PREDICATE).addAll(plugins.predicates());
         found.get(PluginType.CONNECTOR_CLIENT_CONFIG_OVERRIDE_POLICY).addAll(plugins.connectorClientConfigPolicies());
+    }
+
+    /** Open a location; {@code moved}: whether names in its classes have to be replaced ({@link RewritingLoader}). */
+    static PluginSource source(Path location, ClassLoader parent, boolean moved) throws IOException {
+        if (!moved) {
+            return PluginUtils.isolatedPluginSource(location, parent, FACTORY);
+        }
+        MovedClasses names = new MovedClasses(PluginLoaders.class.getClassLoader());
+        PluginClassLoaderFactory rewriting = (url, urls, above) -> new RewritingLoader(url, urls, above, names);
+        return PluginUtils.isolatedPluginSource(location, parent, rewriting);
     }
 
     /** The loader of a location of the catalogue; null for any other. */

@@ -1,0 +1,151 @@
+"""Jars that were built for a Kafka in which classes have other names than in that of the host."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hosts.plugins import HERE, plugin_path
+from penstock.api.batch import Batch
+from penstock.embedded import jars as embedded_jars
+from penstock.embedded.home import EmbeddedError
+from penstock.embedded.jars import Jar, jars, pinned
+from penstock.hosts.jvm.build import SOURCES
+from penstock.hosts.jvm.plugins import catalogue
+from penstock.hosts.jvm.plugins.catalogue import find
+from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
+from penstock.hosts.jvm.tasks.steps import JavaTransformation
+from penstock.hosts.jvm.tasks.task_jvm import task_jvm
+from support.jars import listed, require
+from support.kafka.client import Kafka
+from support.machine import missing
+from support.tasks.runs import STRING, TaskRun, eventually
+from support.worker_process import QUICK_JAVA
+
+pytestmark = pytest.mark.integration
+
+NEWER = HERE / "jars" / "connect-4.4.jars"
+VALUES = ["a+b", "42", "[newer]", "newer-1", "10", "1", "Exit", "ShellCommandExecutor"]
+NEWER_SOURCE = {"connector.class": "penstock.tests.newer.NewerSource", "task.class": "penstock.tests.newer.NewerTask"}
+FILE_SOURCE = {
+    "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+    "task.class": "org.apache.kafka.connect.file.FileStreamSourceTask",
+}
+
+
+@pytest.fixture(scope="module")
+def newer_kafka() -> list[Path]:
+    require(NEWER)
+    return listed(NEWER)
+
+
+@pytest.fixture
+def newer_host(newer_kafka: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """JVMs here have the class path of Java Connect 4.4.0."""
+    rows = [line.split() for line in NEWER.read_text().splitlines() if not line.startswith("#")]
+    newer = {row[1].rpartition(":")[0]: Jar(row[0], *row[1].split(":")) for row in rows}
+
+    def chosen(name: str) -> list[Jar]:
+        found = pinned(name)
+        return [newer.get(f"{jar.group}:{jar.artifact}", jar) for jar in found] if name == "connect" else found
+
+    monkeypatch.setattr(embedded_jars, "pinned", chosen)
+    monkeypatch.setattr(catalogue, "pinned", chosen)
+    assert newer_kafka[0].name in [jar.name for jar in jars("connect")]
+
+
+def newer_plugin(folder: Path, newer_kafka: list[Path]) -> str:
+    """A plugin path with a connector that was compiled against Kafka 4.4.0."""
+    return plugin_path(folder, "newer", compiled_against=[*newer_kafka, *jars("connect")])
+
+
+def run(bootstrap: str, path: str, config: dict[str, str]) -> TaskRun:
+    worker = {"penstock.java.opts": f"{QUICK_JAVA} -Xmx128m", "key.converter": STRING, "value.converter": STRING}
+    return TaskRun(JavaSourceTask, bootstrap, config, worker, plugin_path=(path,))
+
+
+def versions(path: str) -> dict[str, str]:
+    found = find((path,), None)
+    assert found is not None
+    assert found.problems == ()
+    return {each.name: each.version for each in found.plugins}
+
+
+def test_a_connector_built_for_a_newer_kafka_moves_records(
+    newer_kafka: list[Path], kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path
+) -> None:
+    path = newer_plugin(tmp_path, newer_kafka)
+    assert versions(path) == {"penstock.tests.newer.NewerSource": "on 4.3.1"}
+    with run(bootstrap, path, {**NEWER_SOURCE, "topic": topic}):
+        eventually(lambda: len(kafka.values(topic)) == len(VALUES))
+    assert [value.decode() for value in kafka.values(topic)] == VALUES
+
+
+def test_a_connector_built_for_this_kafka_is_left_as_it_is(
+    newer_host: None, newer_kafka: list[Path], kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path
+) -> None:
+    path = newer_plugin(tmp_path, newer_kafka)
+    assert versions(path) == {"penstock.tests.newer.NewerSource": "on 4.4.0"}
+    with run(bootstrap, path, {**NEWER_SOURCE, "topic": topic}):
+        eventually(lambda: len(kafka.values(topic)) == len(VALUES))
+    assert [value.decode() for value in kafka.values(topic)] == VALUES
+
+
+def test_transforms_of_a_newer_kafka_run(newer_kafka: list[Path], tmp_path: Path) -> None:
+    folder = tmp_path / "plugins" / "transforms"
+    folder.mkdir(parents=True)
+    for each in newer_kafka:
+        if each.name.startswith(("connect-transforms", "connect-json")):
+            (folder / each.name).symlink_to(each)
+    path = str(folder.parent)
+    name = "org.apache.kafka.connect.transforms.ValueToKey"
+    found = versions(path)
+    assert {found[name], found["org.apache.kafka.connect.json.JsonConverter"]} == {"4.4.0"}
+
+    class ValueToKey(JavaTransformation):
+        java_name = name
+        java_location = str(folder)
+
+    class Run:
+        connector, task, plugin_path = "moved", 0, (path,)
+        config: dict[str, str] = {}
+        connector_config: dict[str, str] = {}
+        worker_config = {"penstock.java.opts": f"{QUICK_JAVA} -Xmx128m"}
+
+    with task_jvm(Run()):
+        step = ValueToKey()
+        step.configure({"fields": "o.n", "field.syntax.version": "V2"})
+        assert step.apply_batch(Batch.of("t", [{"o": {"n": 7}}])).keys == [{"o.n": 7}]
+
+
+@pytest.mark.parametrize("plugin", ["connect-file", "connect-mirror", "debezium-jdbc", "debezium-postgres", "iceberg"])
+def test_jars_built_for_an_older_kafka_are_found_on_a_newer_one(newer_host: None, plugin: str, tmp_path: Path) -> None:
+    assert versions(plugin_path(tmp_path, plugin))
+
+
+def test_a_connector_built_for_an_older_kafka_moves_records_on_a_newer_one(
+    newer_host: None, kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path
+) -> None:
+    path = plugin_path(tmp_path / "plugins", "connect-file")
+    assert set(versions(path).values()) == {"4.4.0"}  # its version is that of the host's AppInfoParser
+    (tmp_path / "in").write_text("one\ntwo\n")
+    with run(bootstrap, path, {**FILE_SOURCE, "file": str(tmp_path / "in"), "topic": topic}):
+        eventually(lambda: len(kafka.values(topic)) == 2)
+    assert kafka.values(topic) == [b"one", b"two"]
+
+
+def test_the_list_is_what_the_script_writes(newer_kafka: list[Path]) -> None:
+    script: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "moved_classes.py"))
+    try:
+        older = next(jar for jar in jars("connect") if jar.name.startswith("kafka-clients"))
+    except EmbeddedError as error:
+        missing(f"no jars for this test: {error}")
+    newer = next(jar for jar in newer_kafka if jar.name.startswith("kafka-clients"))
+    lines, gone = script["moved"](script["classes"](older), script["classes"](newer))
+    kept = (SOURCES / "penstock" / "host" / "plugins" / "moved-classes.txt").read_text().splitlines()
+    assert sorted(lines) == [line for line in kept if not line.startswith("#")]
+    assert len(lines) + len(gone) == 64
+    assert "org/apache/kafka/common/utils/CollectionUtils" in gone
