@@ -18,7 +18,11 @@ def judge_class(catalog: Catalog, subject: str, name: str, version: str = "") ->
         return Finding(Verdict.REFUSED, subject, f"{problem}; penstock.java.home chooses another Java")
     found = catalog.load_any(name)
     if found is not None:
-        where = "built in, or a Python package" if found.location == "classpath" else f"from {found.location}"
+        where = (
+            "built in, a Python package, or on the class path"
+            if found.location == "classpath"
+            else f"from {found.location}"
+        )
         return Finding(Verdict.WORKS, subject, f"{found.java_name}: {where}")
     if is_built_in(name):
         return Finding(Verdict.WORKS, subject, f"{name}: built in")

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from penstock.embedded.home import EmbeddedError, folder, home, writing
@@ -29,13 +29,42 @@ SOURCES = Path(__file__).parent / "java"
 
 
 def class_path() -> list[Path]:
-    """Return the class path of a host's JVM, that of Java Connect and the host's jar, fetched and compiled if needed.
+    """Return the class path of a host's JVM: ``kafka_class_path`` and, behind it, ``user_class_path``.
 
-    Plugins see all of it, as in Java Connect, and nothing of Spark's. ``embedded/pinned/connect.jars`` pins the list.
-    Raises EmbeddedError.
+    Plugins see all of it, as in Java Connect, and nothing of Spark's. Raises EmbeddedError.
+    """
+    return [*kafka_class_path(), *user_class_path()]
+
+
+def kafka_class_path() -> list[Path]:
+    """Return the class path of Java Connect, and before it the host's jar, fetched and compiled if needed.
+
+    ``embedded/pinned/connect.jars`` pins the list. Raises EmbeddedError.
     """
     connect = jars("connect")
     return [host_jar(connect), *connect]
+
+
+def user_class_path(environment: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return the jars and folders that the variable ``CLASSPATH`` names and that exist, as Java reads it.
+
+    An entry that ends in ``/*`` stands for the jars of a folder.
+    """
+    found: dict[Path, None] = {}
+    for entry in filter(None, environment.get("CLASSPATH", "").split(os.pathsep)):
+        path = Path(entry).absolute()
+        if path.name == "*":
+            found |= dict.fromkeys(each for each in _listed(path.parent) if each.suffix in (".jar", ".JAR"))
+        elif os.path.exists(path):
+            found[path] = None
+    return list(found)
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def host_jar(class_path: Sequence[Path]) -> Path:

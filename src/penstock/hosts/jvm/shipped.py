@@ -15,7 +15,7 @@ from pathlib import Path
 
 from penstock.embedded.home import folder, home, writing
 from penstock.embedded.jars import lock
-from penstock.hosts.jvm.build import class_path
+from penstock.hosts.jvm.build import kafka_class_path
 from penstock.hosts.jvm.plugins.locations import Checksums, java_files, java_locations
 
 SHIP = "penstock.java.ship"
@@ -39,7 +39,7 @@ def pack(plugin_path: Iterable[str]) -> list[Path]:
         packed.append(_archive(name, {str(file.relative_to(location.parent)): file for file in java_files(location)}))
     checksums.keep()
     if packed:
-        files = {str(file.relative_to(home())): file for file in class_path()}
+        files = {str(file.relative_to(home())): file for file in kafka_class_path()}
         packed.append(_archive(f"{_CLASS_PATH}{_digest(' '.join(sorted(files)))}.zip", files))
     return packed
 

@@ -24,13 +24,15 @@ from penstock.api.processes import child_environment
 from penstock.embedded.home import EmbeddedError, folder, home
 from penstock.embedded.jars import lock, pinned
 from penstock.embedded.java import bundled_version, chosen, is_bundled, java
-from penstock.hosts.jvm.build import SOURCES, class_path
+from penstock.hosts.jvm.build import SOURCES, class_path, user_class_path
 from penstock.hosts.jvm.messages.base import PluginReference
 from penstock.hosts.jvm.plugins.locations import Checksums, java_locations, write_json
 
 log = logging.getLogger(__name__)
 
 SCAN_SECONDS = 900.0
+CLASS_PATH = Path("classpath")
+"""Location of plugins on the class path, which ``user_class_path`` names. All others are absolute."""
 _SAFE = "/:@!$&'()*+,;=~"
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _DISCOVERY = SOURCES / "penstock" / "host" / "plugins"
@@ -100,18 +102,22 @@ class Catalogue:
 
 
 def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue | None:
-    """Find the Java plugins in these folders; return None, at no cost, if there are no readable jars.
+    """Find the Java plugins in these folders and on the class path; return None, at no cost, if there are no readable
+    jars.
 
     Starts a JVM only if locations have changed since they were scanned. Raises EmbeddedError.
     """
     locations = java_locations(plugin_path)
+    if of_user := user_class_path():
+        locations.append(CLASS_PATH)
     if not locations:
         return None
     checksums, salt = Checksums(), _salt(java_home)
     files: dict[Path, Path] = {}
     for each in locations:
         try:
-            files[each] = _kept(f"{salt} {checksums.of(each)}")
+            parts = of_user if each == CLASS_PATH else [each]
+            files[each] = _kept(" ".join([salt, *map(checksums.of, parts)]))
         except OSError as error:
             log.error(
                 "The plugins of %s can't be used, since %s can't be read: %s", each, error.filename, error.strerror
@@ -159,6 +165,8 @@ def _salt(java_home: str | None) -> str:
 
 def url_of(location: Path) -> str:
     """Return a location as Java prints it."""
+    if location == CLASS_PATH:
+        return str(location)
     return f"file:{quote(str(location), safe=_SAFE)}{'/' if location.is_dir() else ''}"
 
 
@@ -227,6 +235,7 @@ def _run(executable: Path, jars: Sequence[Path], locations: list[Path]) -> tuple
         command = [
             str(executable),
             *_JVM_OPTIONS,
+            f"-Dpenstock.class.path={os.pathsep.join(map(str, user_class_path()))}",
             "-cp",
             os.pathsep.join(map(str, jars)),
             "penstock.host.plugins.Discovery",

@@ -28,6 +28,7 @@ import org.apache.logging.log4j.core.config.Configurator;
  */
 public final class PluginLoaders {
     private static final ClassLoaderFactory FACTORY = new ClassLoaderFactory();
+    private static final Path CLASS_PATH = Path.of("classpath");
     private static final Map<String, ClassLoader> BY_LOCATION = new ConcurrentHashMap<>();
 
     private PluginLoaders() {
@@ -49,7 +50,9 @@ public final class PluginLoaders {
         }
         for (JsonNode location : new ObjectMapper().readTree(catalogue.toFile())) {
             Path path = Path.of(location.get("location").asText());
-            PluginSource source = source(path, plugins.delegatingLoader(), location.path("moved").asBoolean());
+            PluginSource source = isClassPath(path)
+                ? PluginUtils.classpathPluginSource(PluginLoaders.class.getClassLoader())
+                : source(path, plugins.delegatingLoader(), location.path("moved").asBoolean());
             BY_LOCATION.put(path.toString(), source.loader());
             for (JsonNode plugin : location.get("plugins")) {
                 add(plugin, source.loader(), found);
@@ -70,6 +73,11 @@ public final class PluginLoaders {
         found.get(PluginType.TRANSFORMATION).addAll(plugins.transformations());
         found.get(PluginType.PREDICATE).addAll(plugins.predicates());
         found.get(PluginType.CONNECTOR_CLIENT_CONFIG_OVERRIDE_POLICY).addAll(plugins.connectorClientConfigPolicies());
+    }
+
+    /** Whether this is the location of plugins on the class path, whose loader is that of the host. */
+    static boolean isClassPath(Path location) {
+        return location.equals(CLASS_PATH);
     }
 
     /** Open a location; {@code moved}: whether names in its classes have to be replaced ({@link RewritingLoader}). */

@@ -1,10 +1,12 @@
 package penstock.host.plugins;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.lang.reflect.InvocationTargetException;
 import java.util.Map;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.metrics.Monitorable;
 import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
+import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.runtime.isolation.PluginUtils;
 import org.apache.kafka.connect.runtime.isolation.Plugins;
 import org.apache.maven.artifact.versioning.VersionRange;
@@ -23,10 +25,24 @@ public final class PluginObjects {
         Plugins plugins = Host.plugins();
         String name = plugin.get("class").asText();
         ClassLoader from = PluginLoaders.at(Json.text(plugin.get("location")));
+        if (from == PluginObjects.class.getClassLoader()) {
+            return onClassPath(name, plugins);
+        }
         Class<?> found = plugins.pluginLoader(name, null, from).loadClass(name);
         JdbcDrivers.register(found.getClassLoader());
         Thread.currentThread().setContextClassLoader(found.getClassLoader());
         return plugins.newPlugin(name, null, from);
+    }
+
+    private static Object onClassPath(String name, Plugins plugins) throws ClassNotFoundException {
+        Class<?> found = Class.forName(name, true, PluginObjects.class.getClassLoader());
+        Thread.currentThread().setContextClassLoader(plugins.delegatingLoader());
+        try {
+            return found.getDeclaredConstructor().newInstance();
+        } catch (Throwable error) {
+            Throwable cause = error instanceof InvocationTargetException ? error.getCause() : error;
+            throw new ConnectException("Instantiation error", cause);
+        }
     }
 
     /** Give a plugin of the worker's, which may need metrics to work, some that are not shown. */
