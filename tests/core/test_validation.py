@@ -196,6 +196,19 @@ def test_errors_and_recommendations_show_no_part_of_the_value_of_a_config_provid
     assert "s3cr" not in str(infos.to_json())
 
 
+def test_a_connector_that_is_validated_gets_no_config_providers_of_its_own() -> None:
+    given: dict[str, str] = {}
+
+    class Asked(FileSource):
+        def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+            given.update(config)
+            return []
+
+    own = {"config.providers": "f", "config.providers.f.class": "x.FileConfigProvider", "config.providersx": "kept"}
+    validate_connector(CATALOG, {**SOURCE, **own}, Asked, WORKER)
+    assert given == {**SOURCE, "config.providersx": "kept"}
+
+
 # -- exactly once
 
 REQUIRED = {**SOURCE, "exactly.once.support": "required"}

@@ -196,7 +196,8 @@ def validate_connector(
     for key, problem in refused.items():
         values.setdefault(key, ConfigValue(key, props[key])).add_error(problem)
     with asking():
-        by_connector = validated(connector.validate(cast(Mapping[str, str], props)))  # nulls included, as in Java
+        shown = cast(Mapping[str, str], _without_providers(props))  # nulls included, as in Java
+        by_connector = validated(connector.validate(shown))
     infos = connector_infos(
         name,
         {**config.keys, **own.keys},
@@ -207,6 +208,15 @@ def validate_connector(
     warnings = tuple(each.sentence for key, each in unknown.items() if key not in refused)
     infos = replace(infos.plus([*overrides, *converters]), warnings=warnings)
     return infos if raw is None else infos.as_given(props, raw)
+
+
+def _without_providers(props: Props) -> Props:
+    """Return a configuration without config providers of its own, which Java's ``AbstractConfig`` would make and ask.
+
+    They would read files for whoever validates it. Java 4.4: ``AbstractHerder.removeCustomConfigProviders``.
+    """
+    named = "config.providers"
+    return {key: value for key, value in props.items() if key != named and not key.startswith(f"{named}.")}
 
 
 def _converter_infos(

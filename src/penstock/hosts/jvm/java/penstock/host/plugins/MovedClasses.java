@@ -67,7 +67,8 @@ final class MovedClasses {
 
     /** The class file with names replaced; the same array if it has none of them, or is damaged. */
     byte[] rewritten(byte[] file) {
-        if (!new String(file, StandardCharsets.ISO_8859_1).contains("org")) {
+        String all = new String(file, StandardCharsets.ISO_8859_1);
+        if (!all.contains(KAFKA) && !all.contains(KAFKA_IN_TEXTS)) {
             return file;
         }
         try {
