@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from hosts.plugins import HERE
+from penstock.embedded.jars import jars
 from penstock.hosts.jvm.build import class_path, kafka_class_path, user_class_path
 from penstock.hosts.jvm.plugins import catalogue
 from penstock.hosts.jvm.plugins.catalogue import find
@@ -24,29 +25,29 @@ TOOLS = "org.apache.kafka.connect.tools."
 
 
 @pytest.fixture
-def on_class_path(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Kafka's test plugins are in ``CLASSPATH``."""
+def on_class_path(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Kafka's test plugins are in ``CLASSPATH``, with what they need of its broker."""
     require(JARS)
-    (jar,) = listed(JARS)
-    monkeypatch.setenv("CLASSPATH", str(jar))
-    return jar
+    found = [*listed(JARS), *(jar for jar in jars("kafka") if jar.name.startswith("kafka-server-common-"))]
+    monkeypatch.setenv("CLASSPATH", os.pathsep.join(map(str, found)))
+    return found
 
 
 def test_the_variable_is_read_as_java_reads_it(tmp_path: Path) -> None:
-    jars = [tmp_path / "lib" / name for name in ("a.jar", "b.jar", "c.txt")]
+    files = [tmp_path / "lib" / name for name in ("a.jar", "b.jar", "c.txt")]
     (tmp_path / "lib").mkdir()
-    for each in jars:
+    for each in files:
         each.write_bytes(b"")
-    entries = (jars[1], "", tmp_path / "none.jar", tmp_path / "lib" / "*", tmp_path / "gone" / "*", tmp_path / "lib")
+    entries = (files[1], "", tmp_path / "none.jar", tmp_path / "lib" / "*", tmp_path / "gone" / "*", tmp_path / "lib")
     variable = os.pathsep.join(map(str, entries))
-    assert user_class_path({"CLASSPATH": variable}) == [jars[1], jars[0], tmp_path / "lib"]
+    assert user_class_path({"CLASSPATH": variable}) == [files[1], files[0], tmp_path / "lib"]
     assert user_class_path({}) == []
 
 
 def test_its_plugins_are_found_once_and_those_of_kafka_are_not_among_them(
-    on_class_path: Path, monkeypatch: pytest.MonkeyPatch
+    on_class_path: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert class_path() == [*kafka_class_path(), on_class_path]
+    assert class_path() == [*kafka_class_path(), *on_class_path]
     found = find(())
     assert found is not None
     names = ("MockSink", "MockSource", "SchemaSource", "VerifiableSink", "VerifiableSource")
@@ -64,7 +65,7 @@ def test_its_plugins_are_found_once_and_those_of_kafka_are_not_among_them(
 
 
 def test_a_connector_on_the_class_path_moves_records(
-    on_class_path: Path, kafka: Kafka, bootstrap: str, tmp_path: Path
+    on_class_path: list[Path], kafka: Kafka, bootstrap: str, tmp_path: Path
 ) -> None:
     topic = kafka.create_topic()
     settings = {"penstock.java.opts": f"{QUICK_JAVA} -Xmx256m", **PLAIN}
