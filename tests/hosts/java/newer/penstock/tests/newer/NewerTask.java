@@ -28,8 +28,8 @@ public class NewerTask extends SourceTask {
     /** A subclass of a moved class, with a nested one of it in its signatures. */
     static class Counted extends ImplicitLinkedHashCollection<Counted.Item> {
         static class Item implements ImplicitLinkedHashCollection.Element {
-            private int before;
-            private int after;
+            private int before = ImplicitLinkedHashCollection.INVALID_INDEX;
+            private int after = ImplicitLinkedHashCollection.INVALID_INDEX;
 
             @Override
             public int prev() {
