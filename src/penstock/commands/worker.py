@@ -30,8 +30,8 @@ def standalone(
 
 
 def _imported() -> Callable[..., None]:
-    """Import what a worker needs, without collections of garbage: they would take an eighth of the time, and
-    nothing of it goes away. Later collections leave it out.
+    """Import what a worker needs, without collections of garbage: they would take an eighth of the time and
+    free nothing. Later collections leave out what was imported.
     """
     gc.disable()
     from penstock.worker.process import run

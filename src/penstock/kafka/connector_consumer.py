@@ -50,7 +50,7 @@ def asking() -> Iterator[None]:
 
 
 class ConnectorConsumer:
-    """``KafkaConsumer`` of librdkafka; it uses another client of it when one has lost its brokers."""
+    """``KafkaConsumer`` of librdkafka; a client that has lost its brokers is replaced."""
 
     def __init__(self, make: Callable[..., Consumer], guard: TopicGuard) -> None:
         """``make`` gets settings of librdkafka, for statistics."""
@@ -59,8 +59,9 @@ class ConnectorConsumer:
         self._use_another()
 
     def _use_another(self) -> None:
-        self._statistics = ClientStatistics("consumer", "")
-        self._consumer = self._make(**self._statistics.settings(STATISTICS_MS))
+        statistics = ClientStatistics("consumer", "")
+        self._consumer = self._make(**statistics.settings(STATISTICS_MS))
+        self._statistics = statistics
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         self._guard.check_read({each.topic for each in positions})
@@ -100,10 +101,11 @@ class ConnectorConsumer:
         )
 
     def _begin_again(self) -> None:
-        log.warning("A connector's consumer knows no broker any more; replacing it by a new one")
+        log.warning("A connector's consumer has lost all its brokers; replacing it by a new one")
         reached = {each: at for each, at in self.positions().items() if at is not None}
-        self._consumer.close()
+        lost = self._consumer
         self._use_another()
+        lost.close()
         self.assign({**self._assigned, **reached})
 
     def positions(self) -> dict[TopicPartition, int | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -13,7 +12,6 @@ from penstock.pipeline.source import offset_log
 from penstock.pipeline.source.offset_log import OffsetCopies, TopicOffsetLog
 from penstock.pipeline.source.offsets import SourceOffset
 from support.kafka.client import Kafka
-from support.kafka.lost import lose
 from support.waiting import SECONDS, until
 
 
@@ -58,10 +56,10 @@ def test_the_producer_of_offsets_is_closed_while_there_are_none(kafka: Kafka, mo
     topic, copies = kafka.create_topic(), kafka.create_topic()
     made = 0
 
-    def make(**native: Any) -> Producer:
+    def make() -> Producer:
         nonlocal made
         made += 1
-        return new_producer({"bootstrap.servers": kafka.bootstrap}, **native)
+        return new_producer({"bootstrap.servers": kafka.bootstrap})
 
     copied = OffsetCopies(make, copies)
     log = TopicOffsetLog(make, topic, copied)
@@ -81,22 +79,3 @@ def test_the_producer_of_offsets_is_closed_while_there_are_none(kafka: Kafka, mo
     assert made == 4
     for each in (topic, copies):
         assert [record.value for record in kafka.read_all(each)] == [b"1", b"2", b"3"]
-
-
-@pytest.mark.integration
-def test_a_producer_that_has_lost_its_brokers_is_replaced(kafka: Kafka) -> None:
-    topic = kafka.create_topic()
-    made: list[Producer] = []
-
-    def make(**native: Any) -> Producer:
-        made.append(new_producer({"bootstrap.servers": kafka.bootstrap}, **native))
-        return made[-1]
-
-    log = TopicOffsetLog(make, topic, OffsetCopies(make, None))
-    log.write([offset(1)], SECONDS)
-    lose(log._statistics)
-    for position in (2, 3):
-        log.write([offset(position)], SECONDS)
-    log.close()
-    assert len(made) == 2
-    assert kafka.values(topic) == [b"1", b"2", b"3"]

@@ -190,6 +190,6 @@ def test_a_producer_that_has_lost_its_brokers_ends_the_run() -> None:
     for _ in range(LOST_REPORTS):
         sender.check()
         sender.on_statistics(LOST)
-    with pytest.raises(TaskFencedError, match="knows no broker any more"):
+    with pytest.raises(TaskFencedError, match="has lost all its brokers"):
         sender.check()
     sender.close()

@@ -92,6 +92,7 @@ def test_what_a_producer_does_not_send_another_one_sends(tmp_path: Path, monkeyp
             unsent = send(topic, records)
             given_up.append(len(unsent))
             if len(given_up) == 2:
+                monkeypatch.setattr("support.kafka.client.PATIENCE_SECONDS", 60)
                 broker.thaw()
             return unsent
 

@@ -152,9 +152,9 @@ class TopicLog:
                 answer(self._admin.describe_cluster(request_timeout=2), 2)  # fails sooner than the other requests
                 self.partitions = self.topic.ensure(self._admin, self._principal)
             except (TopicTimeoutError, KafkaException) as e:
-                self._admin.poll(0)
                 if self._statistics.lost:
                     self._admin = self._new_admin()
+                self._admin.poll(0)
                 attempt = self._outage.pause(attempt, sentence(e), report=True)
                 continue
             if self.partitions:

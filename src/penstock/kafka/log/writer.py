@@ -92,9 +92,11 @@ class LogWriter:
         self._opened.set()
 
     def _new_producer(self) -> Producer:
-        self._statistics = own("producer", self._settings.get("client.id", ""))
-        native = {"linger.ms": 0, "log_level": SILENT, **self._statistics.settings()}
-        return new_producer(self._settings, **native)
+        statistics = own("producer", self._settings.get("client.id", ""))
+        native = {"linger.ms": 0, "log_level": SILENT, **statistics.settings()}
+        producer = new_producer(self._settings, **native)
+        self._statistics = statistics
+        return producer
 
     def append(self, records: Sequence[Pair], on_written: OnWritten) -> None:
         """Written when all replicas in sync have all of the records."""
@@ -156,6 +158,8 @@ class LogWriter:
                 except KafkaException as e:
                     delivered(e.args[0], None)
                     break
+        if self._producer is not None and self._producer is not producer:  # replaced meanwhile
+            _give_up(producer)
         self._sent.set()
 
     def _run(self) -> None:
@@ -174,13 +178,23 @@ class LogWriter:
         producer.flush(_FLUSH)
 
     def _replace(self, lost: Producer) -> Producer:
-        """Use another producer from now on; the records that the lost one has kept fail."""
-        log.warning("The producer of topic `%s` knows no broker any more; replacing it by a new one", self._topic)
+        """Use another producer from now on, if one can be made; the records that the lost one has kept fail."""
+        try:
+            producer = self._new_producer()
+        except (ConnectError, KafkaException) as error:
+            log.debug("No other producer of topic `%s` could be made: %s", self._topic, error)
+            return lost
+        log.warning("The producer of topic `%s` has lost all its brokers; replacing it by a new one", self._topic)
         with self._lock:
-            self._producer = producer = self._new_producer()
-        lost.purge()
-        lost.flush(_FLUSH)
+            self._producer = producer
+        _give_up(lost)
         return producer
+
+
+def _give_up(producer: Producer) -> None:
+    """Fail what this producer has not sent, since nobody polls it any more."""
+    producer.purge()
+    producer.flush(_FLUSH)
 
 
 def headers_of(given: Sequence[Any]) -> Headers | None:

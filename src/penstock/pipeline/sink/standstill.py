@@ -1,8 +1,8 @@
 """Detection of a sink's consumer that delivers nothing of a partition although the brokers have more of it.
 
 librdkafka was seen to stop with one of several partitions after its leader had come back with another epoch. Such a
-partition is sought to its position; if that does not help, the task is lost, and its next run has a new consumer. So it
-is when the consumer has lost all its brokers (``penstock.kafka.statistics``).
+partition is sought to its position; if that does not help, the task is lost, and its next run has a new consumer. The
+task is lost, too, when the consumer has lost all its brokers (``penstock.kafka.statistics``).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class PartitionWatch:
     def look(self, positions: Mapping[TopicPartition, int], now: float) -> None:
         """Seek partitions that stand still; ``positions``: of those that are fetched. Raises StandstillError."""
         if self._statistics.lost:
-            raise StandstillError("The consumer knows no broker any more")
+            raise StandstillError("The consumer has lost all its brokers")
         reached = {p: max(at, self.ends.get(p, at)) for p, at in positions.items()}
         idle = {p: at for p, at in reached.items() if self._before.get(p) == at}
         self._before = reached

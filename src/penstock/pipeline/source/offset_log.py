@@ -15,7 +15,6 @@ import confluent_kafka as ck
 
 from penstock.api.errors import ConnectError
 from penstock.core.model.tasks import ReportedOffset
-from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.source.offsets import SourceOffset
 from penstock.pipeline.task import TaskHost
@@ -123,21 +122,14 @@ class TopicOffsetLog:
     ``IDLE_SECONDS`` without any: its threads and buffers would be a third of an idle task.
     """
 
-    def __init__(self, make_producer: Callable[..., ck.Producer], topic: str, copies: OffsetCopies) -> None:
-        """``make_producer`` gets settings of librdkafka, for statistics."""
+    def __init__(self, make_producer: Callable[[], ck.Producer], topic: str, copies: OffsetCopies) -> None:
         self._make_producer, self._topic, self._copies = make_producer, topic, copies
         self._producer: ck.Producer | None = None
-        self._statistics: ClientStatistics
         self._written = 0.0
 
     def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
-        if self._producer is not None and self._statistics.lost:
-            log.warning("The producer of topic %s knows no broker any more; replacing it by a new one", self._topic)
-            self._producer.purge(blocking=False)
-            self._producer = None
         if self._producer is None:
-            self._statistics = ClientStatistics("producer", "")
-            self._producer = self._make_producer(**self._statistics.settings())
+            self._producer = self._make_producer()
         failures: list[ck.KafkaError] = []
 
         def delivered(error: ck.KafkaError | None, _: ck.Message) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 TOLERATED_SECONDS = 1.0
+MAX_READING_SECONDS = 0.1
+"""The time that reading both clocks may take; the process may have been stopped in between."""
 
 
 class TriggerClock:
@@ -29,4 +31,8 @@ class TriggerClock:
 
 def _ahead() -> float:
     """Return how far the time of day is ahead of the clock that nobody sets."""
-    return time.time() - time.monotonic()
+    while True:
+        before = time.monotonic()
+        now = time.time()
+        if (after := time.monotonic()) - before <= MAX_READING_SECONDS:
+            return now - after

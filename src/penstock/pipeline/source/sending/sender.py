@@ -339,7 +339,7 @@ class Sender:
         self.statistics(statistics)
         self._statistics_at = time.monotonic()
         if self.statistics.lost and self._failure is None:
-            self._failure = TaskFencedError("The producer knows no broker any more")
+            self._failure = TaskFencedError("The producer has lost all its brokers")
 
     def in_flight(self) -> set[str]:
         """The topics with records in flight that were sent before this call. May wait for librdkafka's statistics."""
