@@ -166,11 +166,16 @@ class KafkaAdmin(Protocol):
     def partition_counts(self, timeout: float) -> dict[str, int]:
         """Return all topics with the number of their partitions."""
 
-    def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str]:
-        """Return the IDs of topics (KIP-516), without those that do not exist or whose brokers know no IDs."""
+    def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str | KafkaRequestError | None]:
+        """Return the IDs of topics (KIP-516), or the error of each, without those that do not exist.
 
-    def ends(self, partitions: Iterable[TopicPartition], timeout: float) -> dict[TopicPartition, int]:
-        """Return the offsets after the last records of partitions, without those that do not exist."""
+        The ID is None if the brokers know none.
+        """
+
+    def ends(
+        self, partitions: Iterable[TopicPartition], timeout: float
+    ) -> dict[TopicPartition, int | KafkaRequestError]:
+        """Return the offset after the last record of each partition, or its error, without those that do not exist."""
 
     def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
         """Return the topics that connectors may read, or write; those left out are logged, once."""

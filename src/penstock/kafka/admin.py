@@ -224,33 +224,73 @@ def partition_counts(admin: AdminClient, topics: Iterable[str], timeout: float =
 def topic_ids(admin: AdminClient, topics: Iterable[str], timeout: float = TIMEOUT) -> dict[str, str]:
     """The IDs (KIP-516) of those of the topics that exist and have one. Raises KafkaException."""
     found = {}
-    for name, future in admin.describe_topics(TopicCollection(list(topics)), request_timeout=timeout).items():
-        try:
-            id = str(answer(future, timeout).topic_id)
-        except KafkaException as error:
-            if code_of(error) not in _UNKNOWN:
-                raise
-            continue
-        if id != _NO_ID:
+    for name, id in topic_id_outcomes(admin, topics, timeout).items():
+        if isinstance(id, KafkaException):
+            raise id
+        if id is not None:
             found[name] = id
     return found
 
 
-def ends(admin: AdminClient, partitions: Iterable[tuple[str, int]], timeout: float) -> dict[tuple[str, int], int]:
-    """The offsets after the last records of those of the partitions that exist. Raises KafkaException."""
-    asked = {TopicPartition(*each): OffsetSpec.latest() for each in partitions}
-    found = {}
-    for where, future in admin.list_offsets(asked, request_timeout=timeout).items() if asked else ():
+def topic_id_outcomes(
+    admin: AdminClient, topics: Iterable[str], timeout: float
+) -> dict[str, str | KafkaException | None]:
+    """The IDs of those of the topics that exist, or the errors; None for a topic whose brokers know no IDs."""
+    found: dict[str, str | KafkaException | None] = {}
+    for name, future in admin.describe_topics(TopicCollection(list(topics)), request_timeout=timeout).items():
         try:
-            offset = answer(future, timeout).offset
+            id = str(answer(future, timeout).topic_id)
+            found[name] = None if id == _NO_ID else id
         except KafkaException as error:
             if code_of(error) not in _UNKNOWN:
-                raise
-            continue
-        if offset < 0:  # without an error, while the leader can't be reached
-            raise KafkaException(BrokerError(BrokerError._TIMED_OUT, f"The end of {where.topic} is not known"))
-        found[where.topic, where.partition] = offset
+                found[name] = error
     return found
+
+
+def ends(
+    admin: AdminClient, partitions: Iterable[tuple[str, int]], timeout: float
+) -> dict[tuple[str, int], int | KafkaException]:
+    """The offsets after the last records of those of the partitions that exist, or the errors."""
+    asked = {TopicPartition(*each): OffsetSpec.latest() for each in partitions}
+    found: dict[tuple[str, int], int | KafkaException] = {}
+    leaderless: dict[tuple[str, int], KafkaException] = {}
+    for where, future in admin.list_offsets(asked, request_timeout=timeout).items() if asked else ():
+        place = (where.topic, where.partition)
+        try:
+            offset = answer(future, timeout).offset
+            if offset < 0:  # without an error, while the leader can't be reached
+                raise KafkaException(BrokerError(BrokerError._TIMED_OUT, f"The end of {where.topic} is not known"))
+            found[place] = offset
+        except KafkaException as error:
+            if code_of(error) == BrokerError._NOENT:
+                leaderless[place] = error
+            elif code_of(error) not in _UNKNOWN:
+                found[place] = error
+    return found | _existing(admin, leaderless, timeout)
+
+
+def _existing(
+    admin: AdminClient, leaderless: dict[tuple[str, int], KafkaException], timeout: float
+) -> dict[tuple[str, int], KafkaException]:
+    """Return those of the partitions that exist. librdkafka gives them all this error if none of them has a leader,
+    also because there is no such partition.
+    """
+    topics = list({topic for topic, _ in leaderless})
+    if not topics:
+        return {}
+    counts: dict[str, int] = {}
+    errors: dict[str, KafkaException] = {}
+    for name, future in admin.describe_topics(TopicCollection(topics), request_timeout=timeout).items():
+        try:
+            counts[name] = len(answer(future, timeout).partitions)
+        except KafkaException as error:
+            if code_of(error) not in _UNKNOWN:
+                errors[name] = error
+    return {
+        (topic, partition): errors.get(topic, error)
+        for (topic, partition), error in leaderless.items()
+        if topic in errors or partition < counts.get(topic, 0)
+    }
 
 
 def offsets_at(

@@ -29,7 +29,7 @@ from penstock.api.errors import KafkaError
 from penstock.api.kafka import KafkaRequestError, Outcome, TopicAcl, TopicSetting, TopicSpec
 from penstock.api.sink import TopicPartition
 from penstock.core.config.internal_topics import InternalTopics
-from penstock.kafka.admin import answer, create_topic, ends, topic_ids
+from penstock.kafka.admin import answer, create_topic, ends, topic_id_outcomes
 from penstock.kafka.clients import AT_GROUPS, check_resolvable, new_admin, new_consumer, new_producer
 from penstock.kafka.connector_consumer import ConnectorConsumer, asking, failure, request_error
 from penstock.kafka.offsets.groups import GroupOffsets
@@ -110,13 +110,20 @@ class ConnectorAdmin:
             topics = self._client.list_topics(timeout=timeout).topics
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
-    def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str]:
+    def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str | KafkaRequestError | None]:
         with asking():
-            return topic_ids(self._client, topics, timeout)
+            found = topic_id_outcomes(self._client, topics, timeout)
+        return {name: failure(id) if isinstance(id, KafkaException) else id for name, id in found.items()}
 
-    def ends(self, partitions: Iterable[TopicPartition], timeout: float) -> dict[TopicPartition, int]:
+    def ends(
+        self, partitions: Iterable[TopicPartition], timeout: float
+    ) -> dict[TopicPartition, int | KafkaRequestError]:
         with asking():
-            return {TopicPartition(*place): end for place, end in ends(self._client, partitions, timeout).items()}
+            found = ends(self._client, partitions, timeout)
+        return {
+            TopicPartition(*place): failure(end) if isinstance(end, KafkaException) else end
+            for place, end in found.items()
+        }
 
     def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
         with self._lock:

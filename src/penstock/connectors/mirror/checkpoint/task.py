@@ -20,7 +20,7 @@ from penstock.api.schema import BYTES
 from penstock.api.sink import TopicPartition
 from penstock.api.source import SourceTask
 from penstock.connectors.mirror import cluster
-from penstock.connectors.mirror.checkpoint.known import Checkpoints, KnownCheckpoints
+from penstock.connectors.mirror.checkpoint.known import MISSING_SECONDS, Checkpoints, KnownCheckpoints, TopicLook
 from penstock.connectors.mirror.checkpoint.topic_reader import TopicReader
 from penstock.connectors.mirror.checkpoint.translation import OffsetTranslation
 from penstock.connectors.mirror.cluster import Committed
@@ -179,7 +179,10 @@ class MirrorCheckpointTask(SourceTask):
         if not self._identified:
             self._identify()
         positions = {group: self._positions(group) for group in self._groups}
-        ids = self._look({place.topic for each in positions.values() for place in each})
+        look = self._look({place.topic for each in positions.values() for place in each})
+        if look.is_open:
+            self._due = min(self._due, time.monotonic() + MISSING_SECONDS)
+        ids = look.ids
         found = [checkpoint for group in self._groups for checkpoint in self._of_group(group, positions[group], ids)]
         reached = self._reached({(each.group, each.topic_partition): each.downstream for each in found})
         found = [each for each in found if (each.group, each.topic_partition) in reached]
@@ -199,27 +202,27 @@ class MirrorCheckpointTask(SourceTask):
                 self._checkpoints.note([checkpoint], {checkpoint.topic_partition.topic: id})
         self._identified = True
 
-    def _look(self, topics: Iterable[str]) -> Mapping[str, str | None]:
-        """Return the topics for which there may be checkpoints now, with their IDs.
+    def _look(self, topics: Iterable[str]) -> TopicLook:
+        """Look for the topics for which there may be checkpoints now.
 
         Those that were created again lose their offset syncs too, unless these went back since, to the new topic.
         """
-        look = self._checkpoints.look(self._target, topics, self._timeout)
-        if look.renewed:
-            removed: dict[TopicPartition, list[Checkpoint]] = {}
-            for each in (each for checkpoints in look.renewed.values() for each in checkpoints):
-                removed.setdefault(each.topic_partition, []).append(each)
+        return self._checkpoints.look(self._target, topics, self._timeout, self._forget)
 
-            def is_stale(oldest: OffsetSync, last: OffsetSync) -> bool:
-                place = self._renamed(last.topic_partition)
-                # What these syncs can't have led to was by those of the earlier topic, which they have replaced.
-                return place.topic in look.renewed and not any(
-                    each.downstream > last.downstream + 1 or each.upstream < oldest.upstream
-                    for each in removed.get(place, ())
-                )
+    def _forget(self, renewed: Mapping[str, list[Checkpoint]]) -> None:
+        removed: dict[TopicPartition, list[Checkpoint]] = {}
+        for each in (each for checkpoints in renewed.values() for each in checkpoints):
+            removed.setdefault(each.topic_partition, []).append(each)
 
-            self._translation.forget(is_stale)
-        return look.ids
+        def is_stale(oldest: OffsetSync, last: OffsetSync) -> bool:
+            place = self._renamed(last.topic_partition)
+            # What these syncs can't have led to was by those of the earlier topic, which they have replaced.
+            return place.topic in renewed and not any(
+                each.downstream > last.downstream + 1 or each.upstream < oldest.upstream
+                for each in removed.get(place, ())
+            )
+
+        self._translation.forget(is_stale)
 
     def _positions(self, group: str) -> dict[TopicPartition, tuple[TopicPartition, int, str]]:
         """The mirrored partitions of a group, each with its source partition, and the offset and metadata in it."""
@@ -313,7 +316,7 @@ class MirrorCheckpointTask(SourceTask):
     def _commit_groups(self) -> None:
         if not self._identified:
             return
-        ids = self._look({place.topic for each in list(self._checkpoints.known.values()) for place in each})
+        ids = self._look({place.topic for each in list(self._checkpoints.known.values()) for place in each}).ids
         for group, checkpoints in list(self._checkpoints.known.items()):
             if group in self._unanswered:
                 continue

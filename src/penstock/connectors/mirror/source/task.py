@@ -189,7 +189,12 @@ class MirrorSourceTask(SourceTask, RuntimeHooks):
         try:
             if self._admin is None:
                 self._admin = self._config.new_admin(self.context.kafka, "source", "replication-topic-ids-admin")
-            found = self._admin.topic_ids(self._topics, max(self._wait, 1.0))
+            found = {}
+            for topic, id in self._admin.topic_ids(self._topics, max(self._wait, 1.0)).items():
+                if isinstance(id, KafkaRequestError):
+                    raise id
+                if id is not None:
+                    found[topic] = id
         except KafkaError as error:
             refused = isinstance(error, KafkaRequestError) and not error.unreached
             self._unanswered = first and not refused
