@@ -16,6 +16,10 @@ COMMAND = "PENSTOCK_COMMAND"
 """A variable with the main class and the arguments that the process would have in Java Connect: plugins from jars find
 them in the property ``sun.java.command``, and read the worker's properties file.
 """
+CLASS_PATH = "PENSTOCK_CLASS_PATH"
+"""A variable with the jars and folders of the worker's ``CLASSPATH``, for the JVMs of plugins. Only the worker and the
+doctor read ``CLASSPATH`` itself: YARN sets that in its containers to all of Spark's jars.
+"""
 _VARIABLES = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "HOSTNAME", "LANG", "LANGUAGE", "TZ", "TZDIR"),

@@ -19,7 +19,7 @@ from penstock.doctor.plugins import judge_plugins
 from penstock.doctor.references import judge_references
 from penstock.doctor.worker import judge_worker
 from penstock.files import read_file
-from penstock.hosts.jvm.build import class_path
+from penstock.hosts.jvm.build import class_path, pass_on_class_path
 from penstock.hosts.jvm.plugins.locations import java_locations
 from penstock.http.client import Client
 from penstock.java.errors import PropertiesError
@@ -41,6 +41,7 @@ def examine(
     ConfigError for files that can't be read, ClientError if the cluster does not answer.
     """
     config = _read(properties)
+    pass_on_class_path()
     path = [each.strip() for each in config.get("plugin.path", "").split(",") if each.strip()]
     if locations := java_locations(path):
         progress(f"Looking for plugins in {len(locations)} jars and folders of plugin.path")

@@ -14,6 +14,7 @@ from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.processes import COMMAND
 from penstock.core.model import messages as m
 from penstock.embedded import EmbeddedError, java_home
+from penstock.hosts.jvm.build import pass_on_class_path
 from penstock.observe import start_logging
 from penstock.settings import WorkerSettings, load_settings
 from penstock.worker.assembly import Worker
@@ -67,6 +68,7 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
         settings = _settings(properties, standalone)
         files = (str(each.absolute()) for each in (properties, *connectors))
         os.environ[COMMAND] = " ".join((CONNECT_STANDALONE if standalone else CONNECT_DISTRIBUTED, *files))
+        pass_on_class_path()
         start_logging(format=settings.values["penstock.log.format"])
         creations = _read(connectors)
         signals = Signals(signal.SIGTERM, signal.SIGINT)

@@ -13,9 +13,10 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 
+from penstock.api.processes import CLASS_PATH
 from penstock.embedded.home import EmbeddedError, folder, home, writing
 from penstock.embedded.jars import Jar, ensure, jars, lock
 from penstock.embedded.java import Java, java
@@ -45,18 +46,38 @@ def kafka_class_path() -> list[Path]:
     return [host_jar(connect), *connect]
 
 
-def user_class_path(environment: Mapping[str, str] = os.environ) -> list[Path]:
-    """Return the jars and folders that the variable ``CLASSPATH`` names and that exist, as Java reads it.
+def user_class_path() -> list[Path]:
+    """Return the jars and folders of the worker's ``CLASSPATH``, which ``pass_on_class_path`` has read.
 
-    An entry that ends in ``/*`` stands for the jars of a folder.
+    In processes on other machines there are none, unless their variable ``CLASS_PATH`` names some.
+    """
+    return entries(os.environ.get(CLASS_PATH, ""))
+
+
+def pass_on_class_path(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Set the variable ``CLASS_PATH``, for this process and its children, to what ``CLASSPATH`` names.
+
+    Called once by a worker and by the doctor, before they look for plugins.
+    """
+    environment.pop(CLASS_PATH, None)
+    if found := entries(environment.get("CLASSPATH", "")):
+        environment[CLASS_PATH] = os.pathsep.join(map(str, found))
+
+
+def entries(class_path: str) -> list[Path]:
+    """Return the jars and folders that a class path names and that exist, as Java reads it.
+
+    An entry that ends in ``/*`` stands for the jars of a folder. Links are resolved, since the places that Java says
+    classes are from have none.
     """
     found: dict[Path, None] = {}
-    for entry in filter(None, environment.get("CLASSPATH", "").split(os.pathsep)):
-        path = Path(entry).absolute()
+    for entry in filter(None, class_path.split(os.pathsep)):
+        path = Path(entry)
         if path.name == "*":
-            found |= dict.fromkeys(each for each in _listed(path.parent) if each.suffix in (".jar", ".JAR"))
-        elif os.path.exists(path):
-            found[path] = None
+            named = [each for each in _listed(path.parent) if each.suffix in (".jar", ".JAR")]
+        else:
+            named = [path]
+        found |= dict.fromkeys(Path(os.path.realpath(each)) for each in named if os.path.exists(each))
     return list(found)
 
 

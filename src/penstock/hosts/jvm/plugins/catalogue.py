@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ from penstock.api.processes import child_environment
 from penstock.embedded.home import EmbeddedError, folder, home
 from penstock.embedded.jars import lock, pinned
 from penstock.embedded.java import bundled_version, chosen, is_bundled, java
-from penstock.hosts.jvm.build import SOURCES, class_path, user_class_path
+from penstock.hosts.jvm.build import SOURCES, kafka_class_path, user_class_path
 from penstock.hosts.jvm.messages.base import PluginReference
-from penstock.hosts.jvm.plugins.locations import Checksums, java_locations, write_json
+from penstock.hosts.jvm.plugins.locations import Checksums, class_path_files, java_locations, write_json
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue 
     Starts a JVM only if locations have changed since they were scanned. Raises EmbeddedError.
     """
     locations = java_locations(plugin_path)
-    if of_user := user_class_path():
+    if of_user := _scanned_class_path():
         locations.append(CLASS_PATH)
     if not locations:
         return None
@@ -116,8 +116,8 @@ def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue 
     files: dict[Path, Path] = {}
     for each in locations:
         try:
-            parts = of_user if each == CLASS_PATH else [each]
-            files[each] = _kept(" ".join([salt, *map(checksums.of, parts)]))
+            parts: Mapping[Path, list[Path] | None] = of_user if each == CLASS_PATH else {each: None}
+            files[each] = _kept(" ".join([salt, *(checksums.of(*part) for part in parts.items())]))
         except OSError as error:
             log.error(
                 "The plugins of %s can't be used, since %s can't be read: %s", each, error.filename, error.strerror
@@ -143,6 +143,11 @@ def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue 
             if found["moved"]:
                 moved.add(location)
     return Catalogue(tuple(plugins), tuple(problems), _for_loaders(plugins, moved), tuple(newer))
+
+
+def _scanned_class_path() -> dict[Path, list[Path]]:
+    """Return the entries of the user's class path that may have plugins, and the files that decide on them."""
+    return {entry: found for entry in user_class_path() if (found := list(class_path_files(entry)))}
 
 
 def _kept(text: str) -> Path:
@@ -212,7 +217,7 @@ def _scan(files: dict[Path, Path], java_home: str | None) -> None:
     if not files:
         return
     log.info("Looking for Java plugins in %s", ", ".join(map(str, files)))
-    executable, jars = java_executable(java_home), class_path()
+    executable, jars = java_executable(java_home), kafka_class_path()
     found, said = _run(executable, jars, list(files))
     if not found and len(files) > 1:
         for each, file in files.items():
@@ -230,14 +235,15 @@ def _keep(files: dict[Path, Path], found: list[dict[str, Any]], said: str) -> No
 
 
 def _run(executable: Path, jars: Sequence[Path], locations: list[Path]) -> tuple[list[dict[str, Any]], str]:
+    of_user = list(_scanned_class_path())
     with tempfile.TemporaryDirectory(prefix="penstock-discovery-") as scratch:
         out = Path(scratch, "found.json")
         command = [
             str(executable),
             *_JVM_OPTIONS,
-            f"-Dpenstock.class.path={os.pathsep.join(map(str, user_class_path()))}",
+            f"-Dpenstock.class.path={os.pathsep.join(map(str, of_user))}",
             "-cp",
-            os.pathsep.join(map(str, jars)),
+            os.pathsep.join(map(str, [*jars, *of_user])),
             "penstock.host.plugins.Discovery",
         ]
         try:

@@ -68,6 +68,21 @@ def java_files(location: Path) -> Iterator[Path]:
         yield from (file for file in named if os.path.exists(file))
 
 
+def class_path_files(entry: Path) -> Iterator[Path]:
+    """Yield the files of an entry of the class path that decide on its plugins.
+
+    This is a jar itself; of a folder, the classes and the manifests of services. Links to folders are not followed.
+    """
+    if not os.path.isdir(entry):
+        yield entry
+        return
+    for where, folders, names in os.walk(entry):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        is_services = Path(where) == entry / "META-INF" / "services"
+        named = (Path(where, name) for name in sorted(names) if is_services or name.endswith(".class"))
+        yield from (file for file in named if os.path.isfile(file))
+
+
 def _has_classes(archive: Path) -> bool:
     try:
         with zipfile.ZipFile(archive) as content:
@@ -86,10 +101,10 @@ class Checksums:
             self._known = orjson.loads(self._file.read_bytes())
         self._added: dict[str, list[int | str]] = {}
 
-    def of(self, location: Path) -> str:
-        """Return the checksum of all files of a location, and their names in it."""
+    def of(self, location: Path, files: Iterable[Path] | None = None) -> str:
+        """Return the checksum of all files of a location, or of these ones, and their names in it."""
         seen = hashlib.sha256()
-        for file in java_files(location):
+        for file in java_files(location) if files is None else files:
             seen.update(f"{file.relative_to(location)} {self._of_file(file)}\n".encode())
         return seen.hexdigest()
 
