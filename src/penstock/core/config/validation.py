@@ -213,7 +213,8 @@ def validate_connector(
 def _without_providers(props: Props) -> Props:
     """Return a configuration without config providers of its own, which Java's ``AbstractConfig`` would make and ask.
 
-    They would read files for whoever validates it. Java 4.4: ``AbstractHerder.removeCustomConfigProviders``.
+    Anybody who may validate a configuration could read files by them. Java 4.4:
+    ``AbstractHerder.removeCustomConfigProviders``.
     """
     named = "config.providers"
     return {key: value for key, value in props.items() if key != named and not key.startswith(f"{named}.")}

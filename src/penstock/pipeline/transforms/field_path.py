@@ -16,7 +16,7 @@ from penstock.api.validators import CaseInsensitiveValidString
 
 Path = tuple[str, ...]
 NESTED_ACCESS = "nested field access"
-"""Purpose that errors of a step on the way to a field name."""
+"""The purpose in messages of errors at the structs and maps that lead to a nested field."""
 
 
 def syntax_setting(definition: ConfigDef) -> ConfigDef:
