@@ -202,3 +202,13 @@ def test_classes_that_loaders_find_under_another_name_are_not_missing(tmp_path: 
             "org.apache.kafka.common.utils.internals.Nowhere": {"a.B"},
             "org.apache.kafka.common.utils.LogContext.none()": {"a.B"},
         }
+
+
+def test_classes_that_a_plugin_brings_keep_their_names(tmp_path: Path) -> None:
+    older, newer = (f"org/apache/kafka/common/utils/{package}LogContext" for package in ("", "internals/"))
+    kafka = jar(tmp_path / "kafka.jar", made(older), made(UTILS, members=(("log", f"(L{older};)V"),)))
+    user = made("a/B", classes=(newer,), calls=((newer, "none", "()V"), (UTILS, "log", f"(L{newer};)V")))
+    with JarClasses([kafka]) as host:
+        assert missing([jar(tmp_path / "fat.jar", user, made(newer))], host) == {
+            "org.apache.kafka.common.utils.Utils.log(LogContext)": {"a.B"}
+        }

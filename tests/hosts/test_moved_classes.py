@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import runpy
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from hosts.plugins import HERE, plugin_path
@@ -28,7 +30,7 @@ from support.worker_process import QUICK_JAVA
 pytestmark = pytest.mark.integration
 
 NEWER = HERE / "jars" / "connect-4.4.jars"
-VALUES = ["a%20b", "42", "[newer]", "newer-1", "10", "1", "Exit", "ShellCommandExecutor"]
+VALUES = ["a%20b", "42", "[newer]", "newer-1", "10", "1", "Exit", "ShellCommandExecutor", "from a file"]
 NEWER_SOURCE = {"connector.class": "penstock.tests.newer.NewerSource", "task.class": "penstock.tests.newer.NewerTask"}
 FILE_SOURCE = {
     "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
@@ -92,6 +94,32 @@ def test_a_connector_built_for_this_kafka_is_left_as_it_is(
     with run(bootstrap, path, {**NEWER_SOURCE, "topic": topic}):
         eventually(lambda: len(kafka.values(topic)) == len(VALUES))
     assert [value.decode() for value in kafka.values(topic)] == VALUES
+
+
+def test_classes_in_a_folder_have_that_as_their_source(
+    newer_kafka: list[Path], kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path
+) -> None:
+    (jar,) = Path(newer_plugin(tmp_path / "jars", newer_kafka), "newer").iterdir()
+    with zipfile.ZipFile(jar) as classes:
+        classes.extractall(tmp_path / "plugins" / "unpacked")
+    path = str(tmp_path / "plugins")
+    assert versions(path) == {"penstock.tests.newer.NewerSource": "on 4.3.1"}
+    with run(bootstrap, path, {**NEWER_SOURCE, "topic": topic}):
+        eventually(lambda: len(kafka.values(topic)) == len(VALUES))
+    assert [value.decode() for value in kafka.values(topic)] == [*VALUES[:-1], "from a folder"]
+
+
+def test_classes_of_kafka_that_a_connector_brings_are_its_own(newer_kafka: list[Path], tmp_path: Path) -> None:
+    def moved(path: str) -> list[bool]:
+        found = find((path,))
+        assert found is not None
+        return [each["moved"] for each in orjson.loads(found.file.read_bytes())]
+
+    path = newer_plugin(tmp_path, newer_kafka)
+    assert moved(path) == [True]
+    (clients,) = [jar for jar in newer_kafka if jar.name.startswith("kafka-clients")]
+    (tmp_path / "newer" / clients.name).symlink_to(clients)
+    assert moved(path) == [False]
 
 
 def test_transforms_of_a_newer_kafka_run(newer_kafka: list[Path], tmp_path: Path) -> None:

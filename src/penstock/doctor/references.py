@@ -12,7 +12,7 @@ import re
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from penstock.doctor.class_files import ClassFile, ClassFileError, MemberReference
@@ -99,7 +99,8 @@ _OF_OBJECT = frozenset(
 class MovedNames:
     """Names that loaders of plugins replace, since the host has the classes under others; ``MovedClasses.java``."""
 
-    def __init__(self, host: JarClasses) -> None:
+    def __init__(self, host: JarClasses, brought: Collection[str] = ()) -> None:
+        """``brought``: classes of the plugin itself, whose names are left."""
         self._names: dict[str, str] = {}
         for line in _MOVED.read_text("utf-8").splitlines():
             if line and not line.startswith("#"):
@@ -108,6 +109,11 @@ class MovedNames:
                     self._names[older] = newer
                 elif older in host and newer not in host and sign == "=":
                     self._names[newer] = older
+        self._names = {
+            name: here
+            for name, here in self._names.items()
+            if name not in brought and name.partition("$")[0] not in brought
+        }
 
     def here(self, name: str) -> str:
         """Return the name that the class has in the host."""
@@ -123,8 +129,9 @@ class MovedNames:
 def missing(files: Iterable[Path], host: JarClasses) -> dict[str, set[str]]:
     """Return what the classes in these jars and class files refer to and ``host`` lacks, with the classes that do."""
     files = list(files)
-    moved = MovedNames(host)
-    brought = {name for name in _names(files) if _OF_PLUGINS.match(name) or name not in host}
+    own = set(_names(files))
+    moved = MovedNames(host, own)
+    brought = {name for name in own if _OF_PLUGINS.match(name) or name not in host}
     found: dict[str, set[str]] = defaultdict(set)
     for user, content in _classes(files):
         if KAFKA.encode() not in content or (user.startswith(KAFKA) and user not in brought):

@@ -1,5 +1,6 @@
 package penstock.tests.newer;
 
+import java.io.File;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -111,7 +112,9 @@ public class NewerTask extends SourceTask {
             String.valueOf(new ExponentialBackoff(5, 2, 100, 0).backoff(1)),
             String.valueOf(counted.size()),
             named(),
-            loaded("Shell$ShellCommandExecutor"));
+            loaded("Shell$ShellCommandExecutor"),
+            new File(NewerTask.class.getProtectionDomain().getCodeSource().getLocation().getPath()).isDirectory()
+                ? "from a folder" : "from a file");
     }
 
     private static String named() {

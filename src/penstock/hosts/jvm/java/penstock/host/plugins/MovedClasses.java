@@ -7,6 +7,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
@@ -18,7 +20,7 @@ import java.util.Map;
  * <p>{@code moved-classes.txt} beside this file, which {@code scripts/moved_classes.py} writes, lists the names. Of
  * each pair, the name that the class path lacks is replaced by the one that it has, so the same list serves plugins of
  * older and of newer versions. References are replaced in the constant pool of a class: names of classes, descriptors,
- * signatures, and texts that are nothing but such a name.
+ * signatures, and texts that are nothing but such a name. A name stays where a location brings that class itself.
  */
 final class MovedClasses {
     private static final String LIST = "moved-classes.txt";
@@ -42,6 +44,30 @@ final class MovedClasses {
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }
+    }
+
+    private MovedClasses(Map<String, String> renamed) {
+        this.renamed.putAll(renamed);
+    }
+
+    /** Return those that a location does not bring itself; {@code urls}: its jars and folders. */
+    MovedClasses without(URL[] urls) {
+        MovedClasses left = new MovedClasses(renamed);
+        try (URLClassLoader location = new URLClassLoader(urls, null)) {
+            left.renamed.keySet().removeIf(name -> isIn(location, name) || isIn(location, outer(name)));
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        return left;
+    }
+
+    private static boolean isIn(URLClassLoader location, String name) {
+        return location.findResource(name + ".class") != null;
+    }
+
+    private static String outer(String name) {
+        int nested = name.indexOf('$');
+        return nested < 0 ? name : name.substring(0, nested);
     }
 
     private void add(String[] words, ClassLoader loader) {

@@ -86,7 +86,7 @@ public final class PluginLoaders {
             return PluginUtils.isolatedPluginSource(location, parent, FACTORY);
         }
         MovedClasses names = new MovedClasses(PluginLoaders.class.getClassLoader());
-        PluginClassLoaderFactory rewriting = (url, urls, above) -> new RewritingLoader(url, urls, above, names);
+        PluginClassLoaderFactory rewriting = (url, urls, above) -> new RewritingLoader(url, urls, above, names.without(urls));
         return PluginUtils.isolatedPluginSource(location, parent, rewriting);
     }
 

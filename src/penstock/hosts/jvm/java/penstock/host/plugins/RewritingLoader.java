@@ -37,8 +37,9 @@ final class RewritingLoader extends PluginClassLoader {
         this.moved = moved;
     }
 
-    /** Whether a class in these jars and folders, that is loaded from there, has a name to replace. */
-    static boolean isNeeded(URL[] urls, MovedClasses moved) throws IOException {
+    /** Whether a class that is loaded from these jars and folders has a name to replace. {@code all}: of the host. */
+    static boolean isNeeded(URL[] urls, MovedClasses all) throws IOException {
+        MovedClasses moved = all.without(urls);
         for (URL url : urls) {
             Path path;
             try {
@@ -134,6 +135,8 @@ final class RewritingLoader extends PluginClassLoader {
             source = jar.getJarFileURL();
             manifest = jar.getManifest();
             signers = jar.getJarEntry().getCodeSigners();
+        } else {
+            source = folderOf(name, url);
         }
         int end = name.lastIndexOf('.');
         String folder = end < 0 ? "" : name.substring(0, end);
@@ -145,5 +148,11 @@ final class RewritingLoader extends PluginClassLoader {
             }
         }
         return defineClass(name, file, 0, file.length, new CodeSource(source, signers));
+    }
+
+    /** The folder of the location that has the file of this class, as the other loader names it. */
+    private static URL folderOf(String name, URL file) throws IOException {
+        int packages = (int) name.chars().filter(each -> each == '.').count();
+        return new URL(file, packages == 0 ? "." : "../".repeat(packages));
     }
 }
