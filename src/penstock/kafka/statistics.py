@@ -2,7 +2,7 @@
 
 The text arrives in a callback and is parsed when the task reports, not before.
 
-The statistics also tell that a client is lost: since 2.12, librdkafka removes brokers that an answer does not name. If
+The statistics also tell that a client is lost: since 2.10, librdkafka removes brokers that an answer does not name. If
 all brokers are fenced, as while a cluster starts, a client that has just connected may remove its last one without
 adding ``bootstrap.servers`` again (its issue 5301; seen with 2.16). Such a client connects to nothing any more and
 reports no error. Its owner replaces it.
