@@ -58,7 +58,7 @@ security: $(STAMP)  ## run the tests of security boundaries
 soak-short: $(STAMP)  ## run the tests of the soaks themselves, with a few kills each, which make test leaves out
 	$(BIN)/pytest -m soak
 
-soak: $(STAMP)  ## inject 300 faults in 15 minutes: workers, Sparks and tasks are killed while connectors, their origins and offsets change; the next run adds to the counts; ARGS="--help" lists the options
+soak: $(STAMP)  ## inject about 150 faults in 15 minutes: workers, Sparks and tasks are killed while connectors, their origins and offsets change; the next run continues until there are 300; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak churn $(ARGS)
 
 soak-queries: $(STAMP)  ## 30 minutes: 20 queries on one worker while an operator restarts and pauses them; ARGS="--help" lists the options
