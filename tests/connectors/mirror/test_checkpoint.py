@@ -152,7 +152,7 @@ def test_syncs_of_a_topic_that_was_created_again_are_told_from_those_of_the_earl
 
 
 def test_checkpoints_belong_to_the_mirrored_topics_that_they_were_written_for() -> None:
-    """Of those without an ID, of Java or an older version, it is taken that they belong to what is there now."""
+    """Checkpoints without an ID, of Java or an older version, are taken to belong to the topic that is there now."""
     other, gone = TopicPartition("a.u", 0), TopicPartition("a.v", 0)
     ids = {"a.t": "1", "a.u": "1", "a.v": "1"}
     target: Any = SimpleNamespace(topic_ids=lambda topics, timeout: {each: ids[each] for each in topics if each in ids})
@@ -465,7 +465,7 @@ def mirrored(kafka: Kafka, bootstrap: str) -> tuple[dict[str, str], str, str, st
 
 
 def mirror_again(kafka: Kafka, config: dict[str, str], topic: str) -> None:
-    """What a mirror does that continues with the records 20 to 29 in a mirrored topic that is empty now."""
+    """Do what a mirror does that continues with the records 20 to 29 in a mirrored topic that is empty now."""
     kafka.produce(f"{config['source.cluster.alias']}.{topic}", map(str, range(20, 30)))
     syncs = [OffsetSync(TopicPartition(topic, 0), 20 + number, number) for number in (0, 9)]
     sync(kafka, config["target.cluster.alias"], *syncs)

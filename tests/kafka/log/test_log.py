@@ -339,5 +339,6 @@ def test_an_admin_client_that_has_lost_its_brokers_is_replaced() -> None:
         until(lambda: log._outage.present, "an outage", SECONDS)
         lost = log._admin
         until(reporting_no_broker(lambda: log._admin is not lost, log._statistics), "another client", SECONDS)
+        assert not log._statistics.lost, "the new client starts with statistics of its own"
     finally:
         log.close()
