@@ -16,7 +16,7 @@ from support.worker_process import WorkerProcess
 
 
 def main(suite: Path, *arguments: str) -> int:
-    """The exit status of the suite."""
+    """Run the suite and return its exit status."""
     if not (suite / "conftest.py").exists():
         raise SystemExit(
             f"conformance: there is no suite in {suite}; `make conformance CONFORMANCE=FOLDER` tells where it is."
@@ -32,7 +32,9 @@ def main(suite: Path, *arguments: str) -> int:
 
 
 def _environment(worker: WorkerProcess) -> dict[str, str]:
-    """What the suite wants to know. With ``SEED_ONLY=1`` documents count where Java does otherwise."""
+    """Environment variables of the suite. With ``SEED_ONLY=1`` the documentation counts where Java behaves
+    differently.
+    """
 
     def start(mode: str) -> str:
         return f"{shlex.join([sys.executable, '-m', 'penstock.cli', 'worker', mode])} {{properties}}"

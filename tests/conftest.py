@@ -20,7 +20,8 @@ from support.machine import missing
 from support.spark.class_data import java_options
 from support.together import rank
 
-# How long an example takes says more of the machine than of the code. A test's few examples are the same in each run;
+# The time that an example takes depends more on the machine than on the code. A test's few examples are the same in
+# each run;
 # `make soak-examples` looks for new ones.
 EXAMPLES = int(os.environ.get("PENSTOCK_TEST_EXAMPLES", "0"))
 settings.register_profile(
@@ -33,7 +34,7 @@ settings.register_profile(
 )
 settings.load_profile("tests")
 
-# Of every Spark that is started here, however that comes about.
+# Set for every Spark that the tests start, directly or not.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
 
 marking.watch()
@@ -47,8 +48,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
-    """What is collected, and the modules that are imported for it, stay until the end: Python's garbage collector does
-    not look through them during each test.
+    """Exclude collected tests and the modules imported for them from garbage collection: they stay until the end, and
+    the collector need not traverse them during each test.
     """
     gc.disable()
     try:
@@ -77,8 +78,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Folders whose tests stay together come first, then files with slow tests, then those that need a broker, so that
-    in the end no process waits for the long ones of another.
+    """Sort the tests so that no process waits for the long ones of another at the end: first folders whose tests stay
+    together, then files with slow tests, then those that need a broker.
     """
     marking.mark(items)
     slow, integration = (
@@ -102,7 +103,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
-    """A failed test shows how the logs of its workers end, which are gone with its folder."""
+    """Add the last lines of its workers' logs to the report of a failed test; the logs are removed with its folder."""
     report = yield
     folder = getattr(item, "funcargs", {}).get("tmp_path")
     if report.failed and folder is not None:
@@ -121,14 +122,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def bootstrap() -> Iterator[str]:
-    """``host:port`` of a running broker. Other tests use it too: make up names, expect foreign topics."""
+    """``host:port`` of a running broker. Other tests use it too: use unique names, and expect topics of others."""
     if running := os.environ.get("PENSTOCK_TEST_BOOTSTRAP"):
         yield running
         return
     from penstock.embedded import Broker
 
-    # Tests write records of old times, which would be gone at the broker's next look, every five minutes; and they wait
-    # for the end of transactions that are beyond their time.
+    # Tests write records with old timestamps, which the broker would delete at its next check, every five minutes; and
+    # they wait until transactions that exceed their timeout are aborted.
     extra = {"log.retention.ms": "-1", "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}
     with Broker(extra=extra) as broker:
         yield broker.bootstrap
@@ -141,9 +142,9 @@ def kafka(bootstrap: str) -> Kafka:
 
 @pytest.fixture(scope="session")
 def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a real registry: the one that PENSTOCK_TEST_REGISTRY names, or one of this run.
+    """URL of a real registry: the one that PENSTOCK_TEST_REGISTRY names, or one started for this run.
 
-    Subjects of other tests are there too: make up names.
+    It has subjects of other tests too: use unique names.
     """
     if running := os.environ.get("PENSTOCK_TEST_REGISTRY"):
         yield running

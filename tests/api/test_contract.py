@@ -85,7 +85,7 @@ def names(of: type) -> list[str]:
 
 
 def fails(contract: object, test: str) -> str | None:
-    """What the test says; None if it passes or is skipped."""
+    """Return the message with which the test fails, or None if it passes or is skipped."""
     run: Callable[[], None] = getattr(contract, test)
     try:
         run()

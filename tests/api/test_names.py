@@ -1,4 +1,4 @@
-"""What an author imports can be imported from ``penstock.api`` itself."""
+"""Every name that an author of plugins needs can be imported from ``penstock.api`` itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from penstock import api
 
-# The runtime's own business in modules that authors import.
+# Names for the runtime only, in modules that authors import.
 _OF_THE_RUNTIME = {
     "cause_of",
     "details_of",
@@ -34,7 +34,7 @@ _OF_THE_RUNTIME = {
 
 
 def _is_provisional(module: str) -> bool:
-    """Whether the module's names are imported from itself, since they may still change."""
+    """Return whether the module is provisional: its names are imported from it, since they may still change."""
     return "Provisional" in (importlib.import_module(f"penstock.api.{module}").__doc__ or "")
 
 

@@ -1,4 +1,4 @@
-"""What methods of plugins return: taken if it is right, refused in a sentence for their author if not."""
+"""Return values of plugins' methods: invalid ones are refused with a message for the plugin's author."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_poll_must_not_return(polled: Any, said: str) -> None:
     ],
 )
 def test_a_batch_has_as_much_of_everything_as_records(columns: Any, said: str) -> None:
-    """Or the producer would be given as many as there are of the least."""
+    """Otherwise the producer would send only as many records as the shortest column has."""
     with pytest.raises(ConnectError, match=said):
         polled_batch(Batch.of("t", [1, 2], **columns))
 

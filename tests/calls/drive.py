@@ -1,4 +1,4 @@
-"""Connectors of the probes taken through all states, many at once, and what they note."""
+"""Take the probes' connectors through all states, many at once, and collect the calls that they log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.kafka.client import Kafka
 from support.waiting import SECONDS, until
 
 SETTLED = 2.4 * INTERVAL
-"""Seconds until a state is alone to decide which calls are made."""
+"""Seconds to wait until only the present state decides which calls are made."""
 LASTS = 6 * INTERVAL
 WORKERS = ("distributed", "exactly once", "standalone")
 SETTINGS = {"offset.flush.interval.ms": str(int(INTERVAL * 1000))}
@@ -88,14 +88,14 @@ class Subject:
         }
 
     def order(self, state: str) -> None:
-        """What the task does from its next poll or put on."""
+        """Tell the task what to do from its next poll or put on."""
         written = self.folder / "control.new"
         written.write_text(state)
         written.replace(self.folder / "control")
 
     def request(self, method: str, path: str, **options: Any) -> None:
         def answered() -> bool:
-            """False while the group rebalances."""
+            """Return whether the worker answered; it does not while the group rebalances."""
             answer = self.worker.request(method, f"/connectors/{self.name}{path}", **options)
             assert answer.status_code < 300 or answer.status_code == 409, answer.text
             return answer.status_code != 409
@@ -121,7 +121,7 @@ class Subject:
 
 
 def observe(subjects: Sequence[Subject], kafka: Kafka) -> None:
-    """Take all of them through the states at once, and note when each was in which state."""
+    """Take all subjects through the states at once, and note when each was in which state."""
     sinks = [subject for subject in subjects if subject.kind == "sink"]
     with ThreadPoolExecutor(max(len(subjects), 1)) as pool:
 
@@ -157,7 +157,7 @@ def observe(subjects: Sequence[Subject], kafka: Kafka) -> None:
 
 
 def _wait(seconds: float, sinks: Sequence[Subject], kafka: Kafka, order: str | None) -> None:
-    """Sinks are given records meanwhile, if the order is one for which a task needs some."""
+    """Wait; meanwhile produce records for the sinks if a task needs some to carry out the order."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         if order in ("busy", "filtering", "retrying"):
@@ -188,7 +188,7 @@ def _turn(subject: Subject, request: str, reached: str, state: str) -> None:
 
 
 def _rebalance(subject: Subject) -> None:
-    """Another member joins a sink's group and leaves it again."""
+    """Have another member join a sink's group and leave it again."""
     if subject.kind == "source":
         return
     begin = time.time()

@@ -1,4 +1,4 @@
-"""What `penstock run` says of a wrong configuration."""
+"""Messages of `penstock run` about a wrong configuration."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ COMMANDS = typer.main.get_command(cli.app)
 
 
 def commands(text: str) -> Iterator[str]:
-    """What follows ``penstock`` in backquotes, and in lines of examples without their comments."""
+    """Yield the text after ``penstock`` in backquotes and in lines of examples, without comments."""
     for inline, line in re.findall(r"`penstock ([a-z][^`\n]*)`|^ {4,}(?:\$ )?penstock ([a-z].*)$", text, re.MULTILINE):
         yield inline or re.split(r"\s+#|\s+>", line)[0]
 

@@ -1,4 +1,4 @@
-"""What `penstock run` does while a worker is too busy to answer."""
+"""Behaviour of `penstock run` while a worker is too busy to answer."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SECONDS = 900
 
 @pytest.fixture
 def unanswered() -> list[m.Request]:
-    """Requests that the worker got and is busy with."""
+    """Requests that the worker received and has not answered."""
     return []
 
 
 @pytest.fixture
 def busy(cluster: RestCluster, unanswered: list[m.Request]) -> Iterator[Client]:
-    """A client of a worker that carries out the second PUT, and has no time for the first."""
+    """A client of a worker that carries out the second PUT but is too busy to answer the first."""
 
     def submit(request: m.Request) -> Submitted:
         if isinstance(request, m.PutConfig) and not unanswered:

@@ -27,14 +27,16 @@ def test_every_verb_gives_what_it_gives_with_java(bootstrap: str, tmp_path: Path
 
 
 def played_against(url: str) -> Any:
-    """What every verb gave, played in a process of its own: a Spark session changes py4j's errors in its process."""
+    """Return the result of every verb, run in a separate process: a Spark session changes py4j's errors in its
+    process.
+    """
     command = [sys.executable, "-m", "compat.kafka_connect_client", url]
     played = subprocess.run(command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, check=True)
     return json.loads(played.stdout)
 
 
 def without_confluents(answer: Any) -> Any:
-    """Java's cluster had none of Confluent's converters, which are among the recommended values here."""
+    """Remove Confluent's converters from the recommended values: Java's cluster had none of them."""
     match answer:
         case dict():
             return {key: without_confluents(value) for key, value in answer.items()}

@@ -28,9 +28,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 PATIENCE = 900.0
 KINDS = ("config", "offset", "status")
 TAKES_OVER = {"scheduled.rebalance.max.delay.ms": "500", "task.shutdown.graceful.timeout.ms": "15000"}
-"""What a worker that leaves had is given to others after the first time; five minutes by default. A sink that did not
-stop within the second would not have committed what it wrote. Java's worker waits for the whole of it when a source's
-task waits for the worker to admit it.
+"""After the first delay (five minutes by default) others take over the work of a worker that has left. A sink that did
+not stop within the second one would not have committed what it wrote. Java's worker waits for all of it while a
+source's task waits for the worker to admit it.
 """
 
 
@@ -56,15 +56,16 @@ class Migration:
         return WorkerProcess(self.bootstrap, self.folder, **{**self.settings, "listeners": "http://127.0.0.1:0"})
 
     def start(self, *workers: WorkerProcess) -> list[WorkerProcess]:
-        """All at once; they stop with the test."""
+        """Start the workers all at once; they stop with the test."""
         for worker in workers:
             self._running.callback(lambda worker=worker: worker.process and worker.kill())
         with ThreadPoolExecutor() as pool:
             return list(pool.map(lambda worker: worker.start().ready(), workers))
 
     def proceeds(self, *workers: WorkerProcess) -> None:
-        """Through each worker the source gets another task configuration, which its leader has to take from whichever
-        worker has the connector; then a line comes through, and none is lost or comes twice.
+        """Check that the pipeline works on: through each worker the source gets another task configuration, which the
+        leader has to accept from whichever worker runs the connector; then a line arrives, and none is lost or
+        duplicated.
         """
         for worker in workers:
             self.batch_size += 1
@@ -93,7 +94,9 @@ class Migration:
 
     @staticmethod
     def _put(worker: WorkerProcess, name: str, **config: str) -> bool:
-        """Workers answer 409 while they rebalance, and 500 while the leader that they know is gone; Java's too."""
+        """Return whether the worker accepted the configuration: workers of both kinds answer 409 during a rebalance,
+        and 500 while the leader that they know is gone.
+        """
         answer = worker.http.put(f"/connectors/{name}/config", json={**PLAIN_STRINGS, **config})
         gone = answer.status_code == 500 and "trying to forward REST request" in answer.text
         assert gone or answer.status_code in (200, 201, 409), answer.text
@@ -120,7 +123,9 @@ class Migration:
         return all(at.get(record.partition, 0) > record.offset for record in self.kafka.read_all(self.topic))
 
     def internal(self) -> dict[str, list[Any]]:
-        """The records of the internal topics that tell of connectors; not the status, which workers repeat."""
+        """Return the records about connectors in the internal topics, except for statuses, which workers write
+        again.
+        """
         names = [self.settings[f"{kind}.storage.topic"] for kind in ("config", "offset")]
         return {
             name: [(r.key, r.value) for r in self.kafka.read_all(name) if b"session" not in r.key] for name in names
@@ -173,7 +178,9 @@ def test_older_protocols_in_a_group_of_both_kinds(migration: Migration, protocol
 
 
 def asked(migration: Migration, java: WorkerProcess) -> None:
-    """``penstock doctor`` on the running cluster: it says that all of it runs here, and writes nothing."""
+    """Run ``penstock doctor`` on the running cluster: it reports that everything can run on Penstock, and writes
+    nothing.
+    """
     properties = migration.folder / "doctor.properties"
     properties.write_text("".join(f"{key}={value}\n" for key, value in migration.settings.items()))
     before = migration.internal()

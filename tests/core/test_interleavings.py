@@ -1,8 +1,8 @@
-"""A cluster reaches the state that its users want, whatever the order of events.
+"""A cluster reaches the state that its users asked for, whatever the order of events.
 
 Requests, failures, crashes, cut-off workers and the passing of time are drawn, and so is the order in which everything
 that is under way goes on: reading and writing the logs, stopping, starting, answers. ``PENSTOCK_TEST_EXAMPLES=5000``
-looks at so many clusters instead of a few.
+tests that many clusters instead of a few.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ names, tasks = st.sampled_from(NAMES), st.builds(TaskId, st.sampled_from(NAMES),
 
 
 class Watched(Cluster):
-    """Checks what must hold at every moment."""
+    """A cluster that checks what must hold at every moment."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -60,7 +60,9 @@ class Watched(Cluster):
         super()._carry_out(worker, action)
 
     def _may_restart(self, worker: Worker, record: ConnectorStatus | TaskStatus) -> bool:
-        """Whether a request that the worker has read means this instance, and the instance is the worker's."""
+        """Return whether a request that the worker has read applies to this instance, and the instance is the
+        worker's.
+        """
         name, task = (record.name, False) if isinstance(record, ConnectorStatus) else (record.id.connector, True)
         what = record.name if isinstance(record, ConnectorStatus) else record.id
         if not (worker.herder.work.assigned(what) or (worker.id, what) in self.started):
@@ -117,7 +119,7 @@ class Interleavings(RuleBasedStateMachine):
     # -- what users do
 
     def ask(self, on: int, request: m.Request) -> None:
-        """Of a worker; the leader has most of its requests from the others."""
+        """Send a request to a worker; the leader gets most of its requests from the others."""
         self.asked.append(self.cluster.send(self.alive[on % len(self.alive)], request))
 
     @rule(on=st.integers(0, 2), name=names, tasks_max=st.integers(1, 3), replace=st.booleans())
@@ -212,7 +214,7 @@ class Interleavings(RuleBasedStateMachine):
 
 
 class Rest:
-    """A cluster in which nothing is under way any more, and what must hold of it."""
+    """Checks of a cluster in which nothing is under way any more."""
 
     def __init__(self, cluster: Watched) -> None:
         self.cluster = cluster
@@ -295,7 +297,9 @@ class Rest:
             assert set(worker.tasks) <= wanted
 
     def _check_topics(self, statuses: dict[Any, Any]) -> None:
-        """Every topic that a running task knows as active is; and only connectors that exist have any."""
+        """Check that each topic that a running task knows as active is active, and that only existing connectors have
+        any.
+        """
         active = {(k[2], k[1]) for k in statuses if k[0] == "topic"}
         assert {name for name, _ in active} <= set(self.connectors), f"topics are left: {active}"
         for worker in self.cluster.workers.values():

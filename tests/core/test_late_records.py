@@ -11,7 +11,7 @@ from simulation.ordered import Ordered
 
 class Late(Ordered):
     def put_until_leader_is_called(self, config: dict[str, str | None]) -> int:
-        """The number of the request that the worker which runs the connector sends to the leader."""
+        """Return the number of the request that the connector's worker sends to the leader."""
         known = set(self.calls)
         self.send("a", m.PutConfig("c", config))
         while not self.calls.keys() - known:
@@ -25,7 +25,7 @@ def config(tasks_max: int) -> dict[str, str | None]:
 
 
 def test_an_older_set_of_tasks_written_late_is_replaced() -> None:
-    """b's request with two tasks is not answered in time, and the leader gets to it after the one with three."""
+    """b's request with two tasks is not answered in time, and the leader handles it after the one with three."""
     cluster = Late()
     cluster.start("a")
     cluster.start("b")
@@ -85,12 +85,12 @@ def test_a_later_generation_is_fenced_when_its_own_tasks_start() -> None:
 
 
 def together(channels: list[str]) -> int:
-    """What comes first goes on, and records of the config topic are read together."""
+    """Choose the channel to go on with: the first, except that records of the config topic are read together."""
     return int(channels == ["alone", "together"])
 
 
 def test_a_connector_stopped_and_resumed_in_one_read_gets_its_tasks_back() -> None:
-    """It has run on, but its tasks are gone: it is asked for them again."""
+    """The connector was not stopped, but its tasks were removed: it is asked for task configurations again."""
     cluster = Cluster([].append, together)
     cluster.start("a")
     cluster.start("b")

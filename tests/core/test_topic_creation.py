@@ -70,7 +70,7 @@ def test_the_patterns_of_a_list_are_joined_to_one(include: str, exclude: str, to
 
 
 def test_patterns_that_cannot_be_joined_make_the_tasks_fail() -> None:
-    """As in Java, whose connector does not join them."""
+    """The connector does not fail, as in Java, where the connector does not join the patterns."""
     own = {"topic.creation.groups": "g", "topic.creation.g.include": "(?<n>a),(?<n>b)"}
     check_topic_creation({**DEFAULT, **own}, compile_regex)
     with pytest.raises(PatternError, match="Named capturing group <n> is already defined"):

@@ -193,7 +193,7 @@ RUNTIME = ConfigDef().define("name", ConfigType.STRING).define("errors.tolerance
 
 
 def judged(name: str, own: ConfigDef, *prefixes: str) -> tuple[str, bool] | None:
-    """What the sentence says after the name, and whether the setting can be refused."""
+    """Return the message without the name at its beginning, and whether the setting is refused, or None."""
     found = unknown_keys({"name": "x", name: "1"}, Defined(RUNTIME, own, prefixes, ()), Catalog([]))
     return next(((each.sentence.partition("' ")[2], each.certain) for each in found.values()), None)
 

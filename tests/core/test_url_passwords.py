@@ -1,4 +1,4 @@
-"""Passwords in URLs are found in long texts, too, and no expression is applied to more than a piece at a time."""
+"""Passwords in URLs are also found in long texts, and expressions are applied to one piece of the text at a time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from penstock.core.config import secrets
 from penstock.core.config.secrets import MAX_LENGTH, passwords_of, without_passwords
 
 AS_ONE_EXPRESSION = re.compile(r"(?P<kept>://)[^/:;?\[\s]*:(?!\d+(?:[/?;,]|$))(?P<secret>[^/?\s]*|[^@\s]{1,200})(?=@)")
-"""What is looked for. It tries 200 characters at each ``://``."""
+"""The pattern of a password in a URL. It tries 200 characters at each ``://``."""
 
 
 class Recorded:
-    """An expression, and the texts that it has been applied to."""
+    """An expression that records the texts to which it is applied."""
 
     def __init__(self, expression: re.Pattern[str], texts: list[str]) -> None:
         self._expression, self._texts = expression, texts

@@ -1,4 +1,4 @@
-"""The demo as people run it: what it shows, what it proves, and that it leaves nothing behind."""
+"""The demo as users run it: its output, its proof that nothing is lost, and its cleanup."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[s
 
 
 def processes_of(folder: Path) -> list[str]:
-    """What runs with this folder in its command line."""
+    """Return the command lines of processes that contain this folder."""
     return [said for each in psutil.process_iter() if str(folder) in (said := command_of(each))]
 
 
@@ -61,8 +61,8 @@ def test_flights_from_a_database_to_another(tmp_path: Path) -> None:
 
 
 def test_twenty_thousand_flights_arrive_exactly_once(installed: Installed, tmp_path: Path) -> None:
-    """With nothing but the wheel."""
-    # On a machine that has none of them yet it would say that it fetches them.
+    """Only the wheel is installed."""
+    # On a machine where they are not cached yet it would also report that it downloads them.
     for each in ("kafka", "spark-kafka"):
         jars(each)
     folder = tmp_path / "demo"
@@ -76,7 +76,7 @@ def test_twenty_thousand_flights_arrive_exactly_once(installed: Installed, tmp_p
     assert len(sent) == 20_000
     assert sorted((folder / "sink.csv").read_bytes().splitlines()) == sorted(sent)
     wait(lambda: processes_of(folder) == [])
-    # The same flights as a table, and what Spark SQL makes of it.
+    # The same flights as a table, and the result of a Spark SQL query on it.
     table = ds.dataset(folder / "flights", format="parquet").to_table()
     assert table.column_names == list(flights.COLUMNS)
     assert table.num_rows == 20_000
@@ -118,7 +118,7 @@ def test_nothing_outlives_a_demo_that_is_ended(tmp_path: Path, number: signal.Si
         command("--folder", folder),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        # What a shell runs in the background, these tests perhaps, ignores SIGINT, and so do its children.
+        # Processes that a shell runs in the background, perhaps these tests, ignore SIGINT, and so do their children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
@@ -130,7 +130,7 @@ def test_nothing_outlives_a_demo_that_is_ended(tmp_path: Path, number: signal.Si
         demo.kill()
         demo.wait()
     wait(lambda: not any(map(alive, children)))
-    wait(lambda: processes_of(folder) == [])  # one that was started since then
+    wait(lambda: processes_of(folder) == [])  # a process may have been started since then
 
 
 def test_a_folder_that_is_not_empty_is_not_touched(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Carries out the faults of a plan on a cluster, and keeps account of them."""
+"""Inject the faults of a plan into a cluster, and record them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from soak.victims import processes
 from support.worker_process import WorkerProcess
 
 LATE = 0.2
-"""Seconds by which everything is late during a ``delay``."""
+"""Latency in seconds that a ``delay`` adds."""
 
 
 class Faults:
-    """``inflict_all`` once. Faults that last go on while the next ones come."""
+    """Injects a plan's faults: call ``inflict_all`` once. A fault with a duration may still last when the next
+    begins.
+    """
 
     def __init__(
         self,
@@ -33,24 +35,24 @@ class Faults:
         spared: Sequence[WorkerProcess] = (),
         of_origin: Callable[[Fault], None] | None = None,
     ) -> None:
-        """``broker`` may be None if the plan has no faults of the broker. Nothing happens to ``spared`` workers.
-        ``of_origin`` carries out the faults of OF_ORIGINS, and returns when each is over.
+        """``broker`` may be None if the plan has no broker faults. ``spared`` workers are left alone.
+        ``of_origin`` carries out a fault of OF_ORIGINS, and returns when it is over.
         """
         self._cluster, self._broker, self._connectors = cluster, broker, connectors
         self._of_origin = of_origin
         self._workers = [worker for worker in cluster.workers if worker not in spared]
         self.counts: Counter[str] = Counter()
-        """How many there were of each kind."""
+        """Number of faults by kind."""
         self._undoing: list[threading.Thread] = []
         self._ended = threading.Event()
         self.begun: list[float] = []
-        """When each began, in seconds of ``time.time``; see ``times`` of ``away`` too."""
+        """Time at which each fault began, in seconds of ``time.time``, as in ``away``."""
         self.away: list[Span] = []
-        """When the broker could not be reached."""
+        """Time spans in which the broker could not be reached."""
         self.failure: BaseException | None = None
 
     def inflict_all(self, plan: Plan, say: Callable[[str], None]) -> str:
-        """Returns when the last one is over; the answer counts them."""
+        """Inject all faults; return a summary with their numbers when the last one is over."""
         try:
             for number, fault in enumerate(plan.faults()):
                 time.sleep(fault.pause)
@@ -70,7 +72,7 @@ class Faults:
         return ", ".join(f"{count} {kind}" for kind, count in sorted(self.counts.items()))
 
     def _kill(self, fault: Fault) -> str:
-        """A worker is started again at once; all below it are restarted by it."""
+        """Kill a process. A worker is started again at once; the processes below it are restarted by the worker."""
         if fault.process == "worker":
             worker = self._workers[int(fault.choice * len(self._workers))]
             self._cluster.kill(worker)
@@ -149,7 +151,7 @@ class Faults:
         self._later(seconds, undo)
 
     def _later(self, seconds: float, undo: Callable[[], None]) -> None:
-        """On a thread; at once if no more faults come because something has failed."""
+        """Call ``undo`` on a thread after some seconds, or at once if the run has failed and no more faults come."""
 
         def work() -> None:
             try:

@@ -1,4 +1,4 @@
-"""Which faults come, and when: all that chance decides in a run comes from one seed."""
+"""Plan of the faults of a run and their times: every random choice is made from one seed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass
 
 PROCESSES = ("worker", "driver", "java", "daemon", "task")
-"""Of whom a victim may be; all but the first belong to a worker's Spark."""
+"""Kinds of processes that a fault may hit; all but the first belong to a worker's Spark."""
 WITH_JARS = (*PROCESSES, "jvm")
-"""Where connectors are jars: a JVM of plugins too, the worker's or a connector's."""
+"""The same for connectors from jars: also a JVM for plugins, the worker's or a connector's."""
 
 KINDS = {
     "kill": "SIGKILL to a process of a worker",
@@ -28,36 +28,38 @@ KINDS = {
     "twin": "a process is killed of one of two clusters that have a sink of the same name",
 }
 OF_THE_BROKER = frozenset({"broker-freeze", "broker-kill", "delay", "cut", "reset"})
-"""Need a ``faults.broker.FaultyBroker``."""
+"""Kinds of faults that need a ``faults.broker.FaultyBroker``."""
 OF_ORIGINS = frozenset({"topic", "slot", "file", "offsets", "pause", "verbose", "twin"})
-"""Need the connectors of ``soak.origins``."""
+"""Kinds of faults that need the connectors of ``soak.origins``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Times in seconds: ``pause`` after the fault before, ``seconds`` that it lasts."""
+    """A fault, with times in seconds: ``pause`` is the time since the fault before, ``seconds`` its duration."""
 
     kind: str
     pause: float
     seconds: float
     process: str
-    """Of whom the victim is, see PROCESSES and WITH_JARS."""
+    """Kind of the process that the fault hits: one of PROCESSES or WITH_JARS."""
     choice: float
-    """Which one of them: from 0 to 1."""
+    """Number from 0 to 1 that selects one of these processes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Times in seconds. ``between``: from one fault to the next, on average; each pause is up to twice as long."""
+    """Plan of a run, with times in seconds. ``between`` is the mean time between faults; a pause is at most twice
+    that.
+    """
 
     seed: int
     number: int
     kinds: tuple[str, ...] = ("kill",)
     between: float = 8.0
     freeze: tuple[float, float] = (2.0, 40.0)
-    """How long a process of a worker is frozen, at least and at most."""
+    """Minimum and maximum time for which a process of a worker is frozen."""
     broker: tuple[float, float] = (2.0, 15.0)
-    """How long a fault of the broker or of the way to it lasts."""
+    """Minimum and maximum duration of a fault of the broker or of the connection to it."""
     processes: tuple[str, ...] = PROCESSES
 
     def faults(self) -> list[Fault]:

@@ -1,8 +1,8 @@
-"""How long something was not running after each fault: from the times at which it sent records.
+"""Time for which a sender did not run after each fault, computed from the times at which it sent records.
 
-A silence is the time between two records of one sender, if that is longer than TOO_LONG, but none of the time in which
-nothing could run since the broker was away: what is left is counted at a stretch, and counts for the last fault before
-it began. Broker faults come every few seconds, and each begins what has to be made up for anew.
+A silence is the time between two records of one sender if it exceeds TOO_LONG. Times in which nothing could run because
+the broker was unreachable are subtracted; the longest stretch that remains is attributed to the last fault before
+it began. Broker faults come every few seconds, and after each of them recovery starts again.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 TOO_LONG = 3.0
-"""Seconds; everything that runs sends something at least every second, on a busy machine perhaps every other."""
+"""Seconds; a sender that runs sends at least every second, on a busy machine perhaps every two seconds."""
 
 Span = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Times in seconds of one clock; ``length`` is its longest stretch with a broker, ``whole`` all of them."""
+    """A silence, with times in seconds of one clock: ``length`` is its longest stretch with a broker, ``whole`` the sum
+    of all.
+    """
 
     sender: str
     begin: float
@@ -37,19 +39,19 @@ class Silence:
 def silences(
     sent: Mapping[str, Sequence[float]], watched: Span, faults: Sequence[float], away: Sequence[Span]
 ) -> list[Silence]:
-    """All silences in the time that is watched. ``sent``: by sender. ``faults``: when they began, in order. ``away``:
-    when the broker could not be reached; these may overlap.
+    """Return all silences in the observed time. ``sent``: times by sender. ``faults``: times at which they began, in
+    order. ``away``: time spans in which the broker could not be reached; they may overlap.
     """
     found = []
     for sender, times in sent.items():
         inside = sorted(time for time in times if watched[0] < time < watched[1])
         for begin, end in pairwise([watched[0], *inside, watched[1]]):
             if end - begin <= TOO_LONG:
-                continue  # nearly all of millions
+                continue  # nearly always, of millions of pairs
             stretches = _left(begin, end, away)
             length, since = max(((last - first, first) for first, last in stretches), default=(0.0, end))
             if length > TOO_LONG:
-                # A fault takes effect before the machine's clock is read for it, or a moment after.
+                # A fault takes effect before its time is read from the clock, or a moment after.
                 before = [number for number, at in enumerate(faults) if at <= since + TOO_LONG]
                 whole = sum(last - first for first, last in stretches)
                 found.append(Silence(sender, begin, end, length, whole, before[-1] if before else -1))
@@ -57,12 +59,12 @@ def silences(
 
 
 def in_all(found: Sequence[Silence]) -> str:
-    """The longest silence, if all of its stretches are added up."""
+    """Describe the silence with the longest sum of stretches."""
     return f"{max((each.whole for each in found), default=0.0):.1f} s"
 
 
 def longest(found: Sequence[Silence], faults: int) -> list[float]:
-    """By fault, the longest silence after it; 0 without one."""
+    """Return the longest silence after each fault; 0 if there was none."""
     return [max((each.length for each in found if each.fault == fault), default=0.0) for fault in range(faults)]
 
 
@@ -75,7 +77,7 @@ def distribution(seconds: Sequence[float]) -> str:
 
 
 def _left(begin: float, end: float, away: Sequence[Span]) -> list[Span]:
-    """What none of the others have of this span."""
+    """Return the parts of the span from ``begin`` to ``end`` that none of the spans ``away`` covers."""
     left = []
     for first, last in [*sorted(away), (end, end)]:
         if last > begin:

@@ -1,4 +1,4 @@
-"""What a broker that is killed again and again does with transactions that are about to end."""
+"""Transactions about to end on a broker that is killed again and again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PRODUCERS, PARTITIONS, KILLS = 8, 4, 4
 
 
 def committing(bootstrap: str, topic: str, ended: threading.Event) -> None:
-    """One transaction after the other, over all partitions."""
+    """Commit one transaction after the other, over all partitions."""
     settings = {"transaction.timeout.ms": 10_000, "log_level": 0}
     while not ended.is_set():
         producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": uuid.uuid4().hex, **settings})

@@ -15,7 +15,7 @@ from support.waiting import until
 
 @pytest.fixture
 def echo() -> Iterator[int]:
-    """A port that sends back what it gets."""
+    """Port of a server that sends back what it receives."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def answer(connection: socket.socket) -> None:
@@ -56,7 +56,7 @@ def client(proxy: Proxy) -> Iterator[socket.socket]:
 
 
 def asked(client: socket.socket) -> float:
-    """How long an answer takes, in seconds."""
+    """Return the seconds until the answer arrives."""
     begun = time.monotonic()
     client.sendall(b"hello")
     assert client.recv(5, socket.MSG_WAITALL) == b"hello"

@@ -1,4 +1,4 @@
-"""Random requests of a stranger, of users and of people who mean no good, and random bytes; the same for a seed."""
+"""Random requests of strangers, users and attackers, and random bytes; the same for the same seed."""
 
 from __future__ import annotations
 
@@ -97,10 +97,10 @@ HEADERS = [
     "X-Forwarded-For", "X-Forwarded-Host", "X-HTTP-Method-Override", "Forwarded", "Host", "Cookie",
 ]  # fmt: skip
 ATTACKS = 0.4
-"""Share of requests for what must be refused."""
+"""Share of requests that must be refused."""
 _SIZES = ("settings", "a large configuration")
 _NOTHING = {"topic": None, "file": None, "offsets.storage.topic": None}
-"""Changes of a connector's configuration that leave its class."""
+"""Changes of a connector's configuration that keep its class."""
 FORGED = [each for each in HEADERS if each not in ("Accept", "Host")]
 QUERIES = [
     "", "", "", "expand=info", "expand=info&expand=status", "expand=%ff", "includeTasks=true&onlyFailed=true",
@@ -118,12 +118,12 @@ class Hostile:
     body: bytes
     headers: tuple[tuple[str, str], ...]
     attack: Attack | None = None
-    """The part that must be refused, if that is known."""
+    """The part that must be refused, if known."""
     host: str = "localhost"
 
 
 class Requests:
-    """Random requests. ``folder``: the one that is allowed; ``hide`` puts a value behind a reference."""
+    """Makes random requests. ``folder``: the allowed folder; ``hide`` replaces a value by a reference to it."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class Requests:
         return Hostile(user, method, f"{path}?{query}" if query else path, body, tuple(headers))
 
     def _forbidden(self) -> Hostile:
-        """Return a request that asks for what nobody may have, in one of the ways to ask for it."""
+        """Return a request for something that nobody may have, in one of several ways."""
         chance, attack = self._chance, attack_of(self._chance, self._spark)
         given = {key: placed(value, self._folder) for key, value in attack.config.items()}
         given["my.password"] = "canary7f3a-attack"
@@ -245,7 +245,7 @@ class Requests:
 
 
 def garbage(chance: random.Random) -> bytes:
-    """What is sent to a port that expects HTTP."""
+    """Return random or malformed bytes to send to an HTTP port."""
     pieces = [
         chance.randbytes(chance.randrange(1, 3000)),
         b"GET " + b"/" * chance.randrange(1, 100_000) + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",

@@ -1,4 +1,4 @@
-"""What is written to the history topic: every change once, whoever leads."""
+"""Entries of the history topic: every change is written once, whichever worker leads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DAY = 24 * 3_600_000
 
 
 class Cluster:
-    """Workers that observe the same topics; the one that leads writes, and all read it."""
+    """Workers that observe the same topics; the leader writes, and all read."""
 
     def __init__(self, *names: str) -> None:
         self.workers = {name: Recorder(DAY) for name in names}
@@ -43,7 +43,9 @@ class Cluster:
             worker.observe(StatusRead(records), NOW)
 
     def lead(self, name: str, read_by: tuple[str, ...] = ()) -> list[Entry]:
-        """This worker writes what it thinks is due, and these (by default all) read it."""
+        """Make this worker the leader: it writes the entries that it considers due, and these workers (by default all)
+        read them.
+        """
         due = [decode(encode(entry)[1]) for entry in self.workers[name].due()]
         written = [entry for entry in due if entry is not None]
         self.topic += written
@@ -200,7 +202,7 @@ def test_a_deleted_connector_is_forgotten_when_its_history_is_too_old() -> None:
 
 
 def test_versions_are_known_before_they_are_written() -> None:
-    """On every worker, so that a rollback right after a change takes that change back."""
+    """Every worker knows the version, so that a rollback right after a change undoes that change."""
     cluster = Cluster("a", "b")
     cluster.config(ConnectorConfig("c", {"x": "1"}))
     cluster.lead("a")
