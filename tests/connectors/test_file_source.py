@@ -20,7 +20,7 @@ from penstock.connectors.file_source import FileStreamSourceTask
 
 
 class Reading:
-    """A task at work on a file."""
+    """A task that reads a file."""
 
     def __init__(self, file: Path, position: int | None = None, **config: str) -> None:
         self.task = FileStreamSourceTask()
@@ -29,7 +29,7 @@ class Reading:
         self.task.start({"file": str(file), "topic": "t", **config})
 
     def lines(self) -> list[Any]:
-        """What two polls give: the second one may find out what became of the file."""
+        """Return the lines of two polls: only the second may find that the file was truncated or replaced."""
         return self._poll() + self._poll()
 
     def _poll(self) -> list[Any]:
@@ -212,7 +212,7 @@ def test_a_truncated_file_is_read_from_its_beginning(tmp_path: Path, reading: St
 def test_a_file_that_is_truncated_and_longer_again_is_read_from_its_beginning(
     tmp_path: Path, reading: Start, caplog: pytest.LogCaptureFixture, start: int | None, size: int
 ) -> None:
-    """As by logrotate's copytruncate, before the source has looked."""
+    """logrotate's copytruncate does that, between two polls of the source."""
     file = tmp_path / "in"
     before = ["one", "two" * size]
     file.write_text("".join(f"{line}\n" for line in before))
@@ -248,7 +248,7 @@ def test_bytes_that_are_no_text(tmp_path: Path, reading: Start, caplog: pytest.L
     file = tmp_path / "in"
     lines = [b"ok", b"caf\xe9 cr\xe8me", b"\xe2\x82 \xed\xa0\x80 \xf0\x9f\x98", b"after"]
     file.write_bytes(b"".join(line + end for line in lines))
-    # As Java's InputStreamReader reads them.
+    # Decoded as by Java's InputStreamReader.
     expected = ["ok", "caf\ufffd cr\ufffdme", "\ufffd \ufffd \ufffd", "after"]
     batch = reading(file).task.poll()
     assert batch is not None
@@ -294,7 +294,7 @@ def has_terminal() -> bool:
 
 
 def test_a_device_without_positions_is_refused(reading: Start) -> None:
-    """Nor does it become the terminal of a process that has none, which would end with it."""
+    """Nor does it become the controlling terminal of a process without one, which would end with the terminal."""
     descriptors, before = os.openpty(), has_terminal()
     try:
         with pytest.raises(ConnectError, match="is a pipe or a device"):

@@ -66,7 +66,7 @@ def test_without_clients_the_reason_is_told() -> None:
 
 @pytest.mark.security
 def test_internal_topics_are_refused_to_every_client_of_a_connector() -> None:
-    """As no broker is needed to know that the addresses are the worker's."""
+    """No broker is asked: the addresses show that the cluster is the worker's."""
     servers = "127.0.0.1:1"
     internal = InternalTopics({"configs": "the worker's topic"}, denied=("secret*",), servers=servers, cluster="here")
     clients, settings = ConnectorClients(lambda: internal), {"bootstrap.servers": servers, "client.id": "test"}

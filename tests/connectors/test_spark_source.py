@@ -1,4 +1,4 @@
-"""What a Spark source says of its settings and offsets, without a Spark."""
+"""Validation of a Spark source's settings and offsets, without Spark."""
 
 from __future__ import annotations
 

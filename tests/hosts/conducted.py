@@ -1,5 +1,5 @@
-"""Sinks and sources of the test plugin that does what its configuration says (``java/conduct``), and what they leave
-behind.
+"""Sinks and sources of the test plugin that does what its configuration says (``java/conduct``), and the files that
+they write.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from support.worker_process import QUICK_JAVA
 CONDUCT = {"connector.class": "penstock.tests.ConductSink", "task.class": "penstock.tests.ConductSinkTask"}
 SOURCE = {"connector.class": "penstock.tests.ConductSource", "task.class": "penstock.tests.ConductSourceTask"}
 ONE_JVM = {"penstock.java.process": "worker", "penstock.java.opts": QUICK_JAVA}
-"""All tasks of these tests are in one JVM, which saves the time of its start."""
+"""Settings that put all tasks of these tests into one JVM, which saves the time of its start."""
 
 
 class Sinks:
-    """Runs the sink of these tests; ``written`` and ``journal`` are what it has written down."""
+    """Runs the sink of these tests; ``written`` and ``journal`` read its output and its log of calls."""
 
     def __init__(self, bootstrap: str, folder: Path, path: str) -> None:
         self._bootstrap, self.folder, self._path = bootstrap, folder, path
@@ -49,7 +49,7 @@ class Sinks:
         return self._lines("journal")
 
     def calls(self, name: str) -> list[str]:
-        """What the journal says of the calls of this method."""
+        """Return the details of this method's calls from the journal."""
         return [line[len(name) :].strip() for line in self.journal if line.split(" ")[0] == name]
 
     def _lines(self, name: str) -> list[str]:
@@ -58,13 +58,13 @@ class Sinks:
 
 
 def values(lines: list[str]) -> list[str]:
-    """What comes after the place of each record."""
+    """Return the value of each line, without the topic, partition and offset before it."""
     return [line.split(" ", 1)[1] for line in lines]
 
 
 @dataclass
 class Conducted:
-    """Runs a source that does what its configuration says, and writes down each call."""
+    """Runs a source that does what its configuration says and logs each call."""
 
     bootstrap: str
     topic: str

@@ -1,9 +1,9 @@
-"""Configurations of the plugins of the jar ``defined``, and what a worker answers to them.
+"""Configurations of the plugins of the jar ``defined``, and a worker's answers to them.
 
     python definitions.py URL | gzip -9n > golden/definitions.json.gz
 
 records the answers of a worker of Java Connect that has just started, with this jar, and no other, in its
-``plugin.path``. One that has been asked before may leave out the messages of its NullPointerExceptions.
+``plugin.path``. A worker that has been asked before may omit the messages of its NullPointerExceptions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BARE = f"{SOURCE}$Bare"
 NULL: Any = None
 Config = dict[str, Any]
 Question = tuple[str, str, Config | None]
-"""Method, path and body."""
+"""Method, path and body of a request."""
 
 OWN: dict[str, Config] = {
     "as it should be": {},
@@ -100,12 +100,12 @@ def connector(own: Config, kind: str = SOURCE) -> Config:
 
 
 def given(own: Config) -> Config:
-    """A required setting without a value is not there; others may be null."""
+    """Drop a required setting without a value; others may be null."""
     return {key: value for key, value in own.items() if (key, value) != ("own.required", None)}
 
 
 def placed(place: str, own: Config, variant: str = "") -> Config:
-    """A connector without settings of its own, and the plugin in its place."""
+    """Return the configuration of a connector without its own settings, with the plugin in this place."""
     name, prefix, type_key, more = PLACES[place]
     between = "" if type_key else "."
     settings = {f"{prefix}{between}{key}": value for key, value in given({"own.required": "r", **own}).items()}
@@ -136,7 +136,7 @@ CREATED = (
     *("key converter, out of range", "header converter, throw"),
     *("transform Throwing", "predicate Null", "key converter Throwing", "key converter Null", "transform Ghost"),
 )
-"""Those of the configurations with which a connector is to be made."""
+"""Names of the configurations with which a connector is created."""
 
 
 def questions() -> dict[str, Question]:
@@ -155,8 +155,8 @@ def questions() -> dict[str, Question]:
 
 
 def ask(http: httpx.Client, case: str, question: Question) -> Any:
-    """Status and body, if it is JSON. Of a validation all that is said of the plugin's own settings, and the errors of
-    others; their definitions, which are always the same, only where everything is as it should be.
+    """Return the status, and the body if it is JSON. A validation is reduced to the plugin's own settings and the
+    errors of others; the definitions of others, which are always the same, are kept only for a valid configuration.
     """
     method, path, body = question
     answer = http.request(method, path, json=body)

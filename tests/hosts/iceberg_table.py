@@ -1,4 +1,4 @@
-"""What is in a table of Iceberg's catalogue of folders."""
+"""Contents of a table in a Hadoop catalogue of Iceberg."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DELETED = 2
 
 
 def rows(table: Path) -> list[dict[str, Any]]:
-    """Of the current snapshot, by the data files that its manifests list."""
+    """Return the rows of the current snapshot from the data files that its manifests list."""
     metadata = _metadata(table)
     current = metadata.get("current-snapshot-id")
     snapshots = {each["snapshot-id"]: each for each in metadata.get("snapshots", ())}
@@ -38,7 +38,7 @@ def _path_of(address: str) -> Path:
 
 
 def columns(table: Path) -> list[tuple[str, Any, bool]]:
-    """Name, type, and whether it is required, of the current schema."""
+    """Return name, type and required flag of each column of the current schema."""
     metadata = _metadata(table)
     (schema,) = (each for each in metadata["schemas"] if each["schema-id"] == metadata["current-schema-id"])
     return [(field["name"], field["type"], field["required"]) for field in schema["fields"]]
@@ -48,6 +48,6 @@ def _metadata(table: Path) -> dict[str, Any]:
     try:
         version = (table / "metadata" / "version-hint.text").read_text().strip()
     except FileNotFoundError:
-        return {}  # Hadoop's catalogue removes it for a moment before it has a new one
+        return {}  # the Hadoop catalogue removes the file for a moment before it writes a new one
     found: dict[str, Any] = json.loads((table / "metadata" / f"v{version}.metadata.json").read_text())
     return found

@@ -30,7 +30,7 @@ JDBC = Archive(
 
 
 def hadoop() -> list[Path]:
-    """PySpark's, which Iceberg's catalogue of folders needs."""
+    """Return PySpark's jars of Hadoop, which Iceberg's Hadoop catalogue needs."""
     pyspark = importlib.util.find_spec("pyspark")
     assert pyspark is not None
     assert pyspark.origin is not None
@@ -54,11 +54,14 @@ MANIFESTS = {
         "org.apache.kafka.connect.source.SourceConnector": "com.mongodb.kafka.connect.MongoSourceConnector",
     }
 }
-"""What plugins lack whose classes are found by a scan alone, as ``connect-plugin-path.sh sync-manifests`` adds it."""
+"""Service manifests missing from plugins that only a scan finds, as ``connect-plugin-path.sh sync-manifests`` adds
+them.
+"""
 
 
 def plugin_path(folder: Path, *names: str, compiled_against: list[Path] | None = None) -> str:
-    """A value for ``plugin.path``: ``folder``, with these plugins in it. Skips the test if one can't be had.
+    """Put these plugins into ``folder``, and return it as a value for ``plugin.path``. Skips the test if one is
+    unavailable.
 
     The small ones are compiled against the host's jars of Kafka, or ``compiled_against``.
     """

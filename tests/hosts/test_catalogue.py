@@ -1,4 +1,4 @@
-"""Discovery of Java plugins: by real jars, with Java Connect's own scanners."""
+"""Discovery of Java plugins in real jars, with Java Connect's own scanners."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def scans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[Path]]:
-    """What was looked at by a JVM; nothing is known from before."""
+    """Locations that a JVM has scanned, starting with an empty cache."""
     monkeypatch.setattr(catalogue, "home", lambda: tmp_path / "home")
     looked: list[list[Path]] = []
     run = catalogue._run
@@ -76,7 +76,7 @@ def test_plugins_are_found_once(tmp_path: Path, scans: list[list[Path]]) -> None
 
 
 def test_another_version_of_connect_looks_at_all_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many plugins say that of Kafka's clients, which are on its class path, when they are asked for their own."""
+    """Many plugins report as their version that of Kafka's clients, which are on their class path."""
     before = catalogue._salt(None)
     assert catalogue._salt(None) == before
     other = [replace(jar, sha256="0" * 64) for jar in pinned("connect")]
@@ -85,7 +85,7 @@ def test_another_version_of_connect_looks_at_all_again(monkeypatch: pytest.Monke
 
 
 def listed(path: str, query: str = "") -> list[dict[str, str]]:
-    """What a worker that starts now answers to ``/connector-plugins``."""
+    """Start a worker and return its answer to ``/connector-plugins``."""
     _, jars = java_plugins(JavaSettings.of({}, (path,)))
 
     class Cluster(RestCluster):
@@ -105,7 +105,7 @@ def listed(path: str, query: str = "") -> list[dict[str, str]]:
 def test_thirty_connectors_are_listed_at_the_second_start_without_a_jvm(
     tmp_path: Path, scans: list[list[Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of one content, so that a JVM looks at one of them; all are known by the checksums of their own files."""
+    """All have the same content, so that a JVM scans one; each is cached by the checksums of its files."""
     plugin_path(tmp_path / "other", "conduct")
     (jar,) = (tmp_path / "other").rglob("*.jar")
     path = tmp_path / "plugins"
@@ -124,7 +124,7 @@ def test_thirty_connectors_are_listed_at_the_second_start_without_a_jvm(
 def test_a_process_below_sparks_looks_at_nothing_again(
     tmp_path: Path, scans: list[list[Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Penstock sets ``JAVA_HOME`` for them."""
+    """Penstock sets ``JAVA_HOME`` for these processes."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     path = plugin_path(tmp_path / "plugins", "connect-file")
     found(path)
@@ -190,7 +190,7 @@ def test_a_file_that_is_no_jar_is_reported(
 
 
 def test_modes_of_discovery(tmp_path: Path, scans: list[list[Path]]) -> None:
-    """The scan sees all classes, service manifests what they list."""
+    """A scan finds all classes, service loading only those that manifests list."""
     plugin_path(tmp_path / "other", "connect-file")
     (jar,) = (tmp_path / "other").rglob("connect-file*.jar")
     bare = tmp_path / "plugins" / "bare.jar"

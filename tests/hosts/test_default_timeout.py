@@ -1,4 +1,4 @@
-"""A plugin's ``socket.setdefaulttimeout`` is for its own connections: those to other processes wait all the same."""
+"""A plugin's ``socket.setdefaulttimeout`` applies to its own connections, not to those between Penstock's processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.spark import supervisor
 
 
 class Started(Exception):
-    """Instead of a process."""
+    """Raised instead of starting a process."""
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def _a_default_timeout() -> Iterator[None]:
 
 @pytest.fixture
 def blocking(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Of the descriptors that processes are started with."""
+    """Blocking flags of the descriptors passed to started processes."""
     found: list[bool] = []
 
     def start(command: Any, pass_fds: tuple[int, ...], **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a worker says of the settings of plugins from jars is what Java Connect 4.3.1 says, member for member.
+"""A worker's answers about the settings of plugins from jars equal those of Java Connect 4.3.1, member for member.
 
 ``golden/definitions.json.gz`` has the answers of Java Connect, recorded by ``definitions.py``.
 """
@@ -43,7 +43,7 @@ BETTER: dict[str, tuple[int, str]] = {
     "definitions of Converter Failing": (500, "no definitions at all"),
     "creation: connector, error": (500, "no shades at all"),
 }
-"""Where Java Connect stumbles over a null, or has no answer to an Error but a page of Jetty's."""
+"""Cases in which Java Connect fails on a null, or answers an Error only with a page of Jetty's."""
 
 CONVERTERS = {
     f"validation: {use} converter{case}": f"Failed to {what} {use} converter: {message}"
@@ -54,10 +54,10 @@ CONVERTERS = {
         (", lambda error", "perform config validation for", "not checked at all"),
     )
 }
-"""Errors that converters throw are said at the converter, as their exceptions are; in Java Connect they are 500."""
+"""Errors thrown by converters are reported at the converter's setting, like exceptions; Java Connect answers 500."""
 
 TRACELESS = ("validation: validate, null values", "validation: validate, hole")
-"""Both have a NullPointerException, each in its own code."""
+"""Cases in which both have a NullPointerException, each in its own code."""
 
 
 def test_answers_are_javas(ours: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Which files of ``plugin.path`` are Java plugins."""
+"""Java plugins among the files of ``plugin.path``."""
 
 from __future__ import annotations
 

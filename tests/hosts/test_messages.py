@@ -22,7 +22,7 @@ Table = dict[str, set[str]]
 
 
 def java_table(name: str) -> Table:
-    """A table of ``Messages.java``: the names of fields by the name of a message."""
+    """Return a table of ``Messages.java``: names of fields by name of a message."""
     text = (SOURCES / "penstock" / "host" / "Messages.java").read_text()
     found = re.search(rf'> {name} = table\("""\n(.*?)"""\);', text, re.DOTALL)
     assert found is not None
@@ -39,7 +39,7 @@ def python_table(union: Any) -> Table:
 
 
 def reply_fields(request: type[JavaRequest[Any]]) -> set[str]:
-    """The fields of the objects that a request may get as its reply."""
+    """Return the fields of the objects that a request may get as its reply."""
     type = reply_type(request)
     structs = [each for each in get_args(type) or (type,) if isinstance(each, msgspec.StructMeta)]
     found = set().union(*map(fields, structs))
@@ -73,7 +73,7 @@ def test_an_unknown_message_or_field_of_java_is_an_error_that_names_it(message: 
 
 
 def test_half_a_surrogate_pair_of_java_is_a_question_mark() -> None:
-    """As Jackson writes what a plugin logs, throws or returns."""
+    """Jackson may write half a pair in texts that a plugin logs, throws or returns."""
     reply = rb'{"type":"reply","number":1,"result":{"data":{"cut \ud83d":"\ud83d\ude00"},"ttl":null}}'
     envelope = ENVELOPES_FROM_JVM.decode(reply)
     assert isinstance(envelope, ReplyFromJvm)
@@ -88,7 +88,7 @@ def test_every_message_names_its_meaning() -> None:
 
 @pytest.mark.parametrize("source", ["tasks", "plugins", "."])
 def test_java_sends_nothing_that_its_table_does_not_have(source: str) -> None:
-    """The table is checked at run time as well; this finds a misspelt name before."""
+    """The table is also checked at run time; this test finds a misspelt name earlier."""
     files = (SOURCES / "penstock" / "host" / source).glob("*.java")
     sent = {name for file in files for name in re.findall(r'session\.(?:call|tell)\(\s*"([^"]+)"', file.read_text())}
     assert sent - set(java_table("SENT")) == set()

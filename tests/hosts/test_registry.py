@@ -1,6 +1,6 @@
-"""What a Java worker's converter has registered, and written, is found again: the same subjects, ids and bytes.
+"""Schemas and records that a Java worker's converter wrote are reused: the same subjects, IDs and bytes.
 
-Java's converter is Apicurio's, whose mapping of Avro is that of Confluent's.
+The Java converter is Apicurio's, whose mapping of Avro equals that of Confluent's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a sink of a jar does ahead: it fetches records while others are put, and begins their put behind it."""
+"""Pipelining of a sink from a jar: it fetches records while others are put, and queues their put behind that one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ THREE = {"consumer.override.max.poll.records": "3"}
 
 
 class Noting(JavaSinkTask):
-    """Writes down of each put whether another one ran."""
+    """Records for each put whether another one was running."""
 
     notes: list[bool]
 
@@ -34,7 +34,7 @@ class Noting(JavaSinkTask):
 
 @pytest.fixture
 def noting(monkeypatch: pytest.MonkeyPatch) -> type[Noting]:
-    monkeypatch.setattr(puts, "QUICK_SECONDS", 60.0)  # on a busy machine every put is slow
+    monkeypatch.setattr(puts, "QUICK_SECONDS", 60.0)  # on a busy machine every put would count as slow
     return type("Noting", (Noting,), {"notes": []})
 
 

@@ -1,4 +1,4 @@
-"""Source tasks of jars, through the loop that all sources run in."""
+"""Source tasks from jars, in the loop in which all sources run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_each_record_is_acknowledged_with_its_place(conducted: Conducted, kafka:
 
 
 def run_name(conducted: Conducted) -> str:
-    """The connector's name, by that of the thread in which its task started."""
+    """Return the connector's name, from that of the thread in which its task started."""
     return conducted.calls("start")[0].rpartition(" ")[2].removeprefix("task-thread-").removesuffix("-0")
 
 
@@ -55,7 +55,7 @@ def test_a_record_that_was_dropped_is_acknowledged_without_a_place(conducted: Co
 def test_acknowledgements_are_not_asked_for_if_the_plugin_does_nothing_with_them(
     conducted: Conducted, kafka: Kafka, topic: str, offsets_topic: str
 ) -> None:
-    """As Debezium's source for PostgreSQL: its ``commitRecord`` is empty, its ``commit`` is not."""
+    """Debezium's source for PostgreSQL is such a plugin: its ``commitRecord`` is empty, its ``commit`` is not."""
     made: list[JavaSourceTask] = []
 
     class Noted(JavaSourceTask):
@@ -75,7 +75,7 @@ def test_acknowledgements_are_not_asked_for_if_the_plugin_does_nothing_with_them
 def test_each_poll_without_records_is_followed_by_a_commit_with_exactly_once(
     conducted: Conducted, topic: str, offsets_topic: str
 ) -> None:
-    """Not while a poll is going on, however long that takes."""
+    """There is no commit during a poll, however long that takes."""
 
     def calls() -> list[str]:
         lines = (conducted.folder / "journal").read_text().splitlines()
@@ -116,11 +116,11 @@ def test_records_that_fail_are_dead_letters_in_their_places(
 def test_the_connector_says_where_transactions_end(
     conducted: Conducted, kafka: Kafka, topic: str, offsets_topic: str, copies: str
 ) -> None:
-    """``copies``: by records that are equal to those it returns."""
+    """With ``copies`` it names records that are equal to those that it has returned."""
     config = {"records": "20", "transaction.every": "5", "abort.at": "7", "transaction.boundary": "connector"}
     with conducted({**config, "transaction.copies": copies}, exactly_once=True, offsets_topic=offsets_topic):
         eventually(lambda: kafka.values(topic)[-1:] == [b"19"])
-    # Records 5 to 7 were aborted; those after them came with the transaction that ended with 9.
+    # Records 5 to 7 were aborted; those after them were in the transaction that ended with 9.
     assert kafka.values(topic) == [str(i).encode() for i in range(20) if i not in (5, 6, 7)]
 
 
@@ -142,7 +142,7 @@ def test_the_trace_of_a_failure_is_javas(conducted: Conducted) -> None:
 
 
 def test_a_databases_error_keeps_its_sqlstate_and_the_errors_behind_it(conducted: Conducted) -> None:
-    """Java prints neither of them."""
+    """Java's own trace prints neither of them."""
     trace = conducted({"at.poll@1": "throw penstock.tests.RefusedRowException batch refused"}).failure()
     lines = trace.splitlines()
     assert lines[0] == "penstock.tests.RefusedRowException: batch refused"

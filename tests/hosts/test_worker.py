@@ -43,7 +43,7 @@ def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def jvms() -> list[psutil.Process]:
-    """The JVMs of this worker's plugins: its own one, and those of its tasks."""
+    """Return the JVMs of this worker's plugins: its own, and those of its tasks."""
     processes = psutil.process_iter(["cmdline"])
     return [each for each in processes if f"-D{MARK}" in (each.info["cmdline"] or []) and each.name() == "java"]
 
@@ -83,7 +83,7 @@ def test_plugins_are_listed(worker: WorkerProcess) -> None:
 
 
 def test_metrics_of_a_connector_and_its_task(worker: WorkerProcess, kafka: Kafka) -> None:
-    """Those of KIP-877, its MBeans, and what they and its offsets say of its lag."""
+    """Metrics of KIP-877, MBeans, and the lag computed from them and the offsets."""
     topic = kafka.create_topic()
     worker.put("numbers", **{"connector.class": "penstock.tests.ConductSource", "topic": topic, "tasks.max": "1"})
     worker.running("numbers")
@@ -136,7 +136,7 @@ def test_values_of_a_config_provider_from_a_jar_expire(worker: WorkerProcess, ka
     worker.running("secrets")
 
     def starts(method: str) -> list[Path]:
-        """The files that runs with different values write to."""
+        """Return the files that runs with different values write."""
         return [each for each in tmp_path.iterdir() if f"\n{method} " in f"\n{each.read_text()}"]
 
     until(lambda: len(starts("connector.start")) > 1, "the connector is restarted with another value")
@@ -170,7 +170,7 @@ def test_a_sink_from_a_jar_writes_records(worker: WorkerProcess, kafka: Kafka, t
 
 
 def test_a_mirror_of_apache(worker: WorkerProcess, kafka: Kafka) -> None:
-    """Its connector has clients of its own, and asks for the offsets of its tasks."""
+    """MirrorMaker's connector has its own clients, and reads the offsets of its tasks."""
     topic = kafka.create_topic(partitions=2)
     sent = [
         Record(b"one", b"k", 0, headers=(("h", b"\x00\x01"), ("n", None)), timestamp=1_700_000_000_000),
@@ -207,6 +207,6 @@ def test_a_mirror_of_apache(worker: WorkerProcess, kafka: Kafka) -> None:
         offsets = worker.get("/connectors/mirror/offsets")["offsets"]
         return {(each["partition"]["partition"], each["offset"]["offset"]) for each in offsets}
 
-    # A commit is seen in one topic a little before it is in the other.
+    # A commit may be visible in one topic a little before the other.
     until(lambda: places() == {(0, 1), (1, 1)}, "the offsets")
     assert worker.http.delete("/connectors/mirror").status_code == 204

@@ -1,4 +1,4 @@
-"""A source of dlt, in a process of its own, as a source of Connect."""
+"""A dlt source, run in a separate process as a Connect source."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_into(rows: list[SourceRecord], task: DltSourceTask) -> None:
 
 
 def cursor(row: SourceRecord, none: Any = None) -> Any:
-    """Of `orders`: the last number that has been read."""
+    """Return the last ID read from `orders`, from the state behind the row."""
     state = state_behind(row)
     return state["sources"]["shop"]["resources"]["orders"]["incremental"]["id"]["last_value"] if state else none
 
@@ -109,7 +109,7 @@ def test_rows_in_order_have_states_after_each_page_and_go_on_from_there() -> Non
 
 
 def test_a_cursor_that_leaves_its_last_value_out_has_a_state_at_the_end_of_the_run() -> None:
-    """The next page may begin with that value."""
+    """The next page may begin with the value that the cursor leaves out."""
     with started(config("orders", to=4, page=2, start="open")) as task:
         assert [cursor(row) for row in read(task, 4)] == [None, None, None, 3]
 
@@ -143,7 +143,7 @@ def test_a_killed_run_is_repeated_from_the_last_state(tmp_path: Path) -> None:
 
 
 def test_tables_by_row_variants_and_secrets() -> None:
-    """A value that does not become one of its column's type has a column of its own, as in dlt."""
+    """A value that cannot be converted to its column's type gets a variant column, as in dlt."""
     settings = config(source=f"{SHOP}:things") | {"dlt.config": '{"sources": {"shop": {"things": {"secret": "hush"}}}}'}
     with started(settings) as task:
         rows = read(task, 4)
@@ -181,7 +181,7 @@ def test_sources_that_cannot_run_fail_with_the_reason(settings: dict[str, str], 
 
 
 def test_an_environment_of_its_own(tmp_path: Path) -> None:
-    """One without dlt says so."""
+    """An environment without dlt is refused with an error."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     settings = config() | {"dlt.python": str(tmp_path / "env" / "bin" / "python")}
     with (
@@ -221,7 +221,7 @@ def test_offsets_may_be_altered() -> None:
 
 class Task(DltSourceTask):
     def poll(self) -> Batch | None:
-        """dlt's states say where their run began, too, which is not the same after a restart."""
+        """Poll, and remove from dlt's states where their run began: that differs after a restart."""
         found = super().poll()
         if found is None:
             return None
@@ -234,7 +234,7 @@ def _without_start(row: SourceRecord) -> dict[str, Any]:
 
 
 class TestContract(SourceContract):
-    """Of rows that come in order, page by page."""
+    """The source contract, for rows that arrive in order, page by page."""
 
     def task_class(self) -> type[Task]:
         return Task

@@ -1,4 +1,4 @@
-"""Which columns records have in a table, by their schemas and the settings of the sink."""
+"""Columns of records in a table, by their schemas and the sink's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The IDs of topics that partitions are of."""
+"""IDs of the topics to which mirrored partitions belong."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def partition(number: int) -> dict[str, Any]:
 
 
 def offset(last: int, topic_id: str | None = None) -> dict[str, Any]:
-    """The offset of the last record that was mirrored, of a topic with this ID."""
+    """Return the source offset of the last mirrored record of a topic with this ID."""
     members = {"offset": last}
     return members if topic_id is None else IdentifiedDict(members, {"topic": topic_id})
 
 
 class Clients:
-    """Clients of a cluster in which the topic t was recreated; nothing of it has been read since."""
+    """Clients of a cluster in which the topic t was recreated; it has not been read since."""
 
     def __init__(self) -> None:
         self.assigned: list[dict[TopicPartition, int]] = []
@@ -44,7 +44,7 @@ class Clients:
 
 
 def test_what_one_task_has_seen_says_nothing_about_the_partitions_of_another() -> None:
-    """As when the other task started, or took over its partition, only after the first had committed the new ID."""
+    """The other task may have started, or taken over its partition, after the first had committed the new ID."""
     offsets = MemoryOffsets([(partition(0), offset(6, "new")), (partition(1), offset(9, "old"))])
     identities = TopicIdentities({("t", n): partition(n) for n in range(3)}, offsets)
     assert identities.compare({"t": "new"}) == {("t", 1): ("old", "new")}
@@ -100,7 +100,7 @@ def test_only_partitions_of_the_old_topic_are_read_again() -> None:
 
 def test_records_of_other_partitions_that_came_with_those_of_a_recreated_topic_are_read() -> None:
     def records(*places: tuple[int, int]) -> KafkaRecords:
-        """Records with these partitions and offsets."""
+        """Return records with these partitions and offsets."""
         n = len(places)
         partitions, offsets = [p for p, _ in places], [offset for _, offset in places]
         return KafkaRecords([f"t{p}" for p in partitions], partitions, offsets, [0] * n, [None] * n, [b"v"] * n, None)

@@ -1,4 +1,4 @@
-"""Where a task begins to read."""
+"""Positions from which a mirror task begins to read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.mirror.setup import mirror_config
 
 
 class Assigned(ConnectorClients):
-    """Clients whose consumer keeps what it is to read."""
+    """Clients whose consumer records its assignment."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Assigned(ConnectorClients):
     ],
 )
 def test_partitions_without_an_offset(settings: dict[str, str], first: int) -> None:
-    """With a group of the user's it has committed where, as when another mirror is replaced."""
+    """If the user names a group, its committed offsets are used, for instance when another mirror is replaced."""
     clients = Assigned()
     config = mirror_config("unused:1", "a", "b", emit_offset__syncs_enabled="false", **settings)
     config |= {"task.assigned.partitions": "t-0,t-1"}

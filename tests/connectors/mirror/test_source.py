@@ -37,7 +37,7 @@ RECORDS = [
 
 
 def settings(kafka: Kafka, topic: str) -> dict[str, Any]:
-    """What is not the default."""
+    """Return the topic's settings that differ from the default."""
     return {name: entry.value for name, entry in kafka.configs(topic).items() if not entry.is_default}
 
 
@@ -55,7 +55,7 @@ def contents(kafka: Kafka, topic: str) -> list[tuple[Any, ...]]:
 
 
 def partitions(kafka: Kafka, topic: str) -> int:
-    """0 for a topic of which the broker does not know yet."""
+    """Return the number of partitions; 0 for a topic that the broker does not know yet."""
     found = kafka.admin.list_topics(timeout=900).topics.get(topic)
     return len(found.partitions) if found else 0
 
@@ -145,7 +145,7 @@ def test_records_stay_what_they_are(kafka: Kafka, bootstrap: str, exactly_once: 
         assert contents(kafka, remote) == contents(kafka, topic)
         key = f'["{run.connector}",{{"cluster":"{source}","partition":%d,"topic":"{topic}"}}]'
         last = {(key % 0).encode(): b'{"offset":0}', (key % 1).encode(): b'{"offset":1}'}
-        # Of each partition; there are others before if its records came one by one.
+        # One of each partition; more precede it if the records arrived one by one.
         eventually(lambda: {each.key: each.value for each in kafka.read_all(offsets)} == last)
         eventually(
             lambda: (
@@ -160,7 +160,7 @@ def test_records_stay_what_they_are(kafka: Kafka, bootstrap: str, exactly_once: 
 
 @pytest.mark.parametrize("exactly_once", [False, True])
 def test_an_idle_mirror_writes_a_last_sync_of_each_partition(kafka: Kafka, bootstrap: str, exactly_once: bool) -> None:
-    """KAFKA-14610, KAFKA-15906: more partitions than syncs may be in flight, and nothing new arrives."""
+    """KAFKA-14610, KAFKA-15906: there are more partitions than syncs that may be in flight, and no new records."""
     source, target = aliases()
     topic = kafka.create_topic(partitions=60)
     offsets = kafka.create_topic(config={"cleanup.policy": "compact"})
@@ -173,7 +173,7 @@ def test_an_idle_mirror_writes_a_last_sync_of_each_partition(kafka: Kafka, boots
 
 
 def stored(kafka: Kafka, offsets: str) -> tuple[CommittedOffset, ...]:
-    """All committed offsets, for the next run."""
+    """Return all committed offsets, for the next run."""
     last = {record.key: record for record in kafka.read_all(offsets)}
     return tuple(
         CommittedOffset(json.loads(key)[1], json.loads(record.value), None, identity_in(record.headers or ()))
@@ -219,7 +219,7 @@ def test_a_topic_that_was_recreated_stops_the_task_or_is_mirrored_from_its_begin
 def test_continue_uses_the_offset_in_a_topic_that_was_recreated(
     kafka: Kafka, bootstrap: str, more: dict[str, int]
 ) -> None:
-    """Also if no record of the new topic has as high a leader epoch as one of the old."""
+    """This also holds if all records of the new topic have lower leader epochs than those of the old one."""
     source, target = aliases()
     topic = kafka.create_topic()
     kafka.produce(topic, ["a", "b", "c"])
@@ -251,7 +251,9 @@ def test_a_topic_that_is_recreated_while_it_is_mirrored_is_noticed(
 def test_no_record_of_a_topic_that_is_recreated_while_it_is_mirrored_is_taken_for_one_of_the_old(
     kafka: Kafka, bootstrap: str, policy: str, partitions: int
 ) -> None:
-    """Before the position in the old topic, which the consumer notices long before the next look at the ID."""
+    """The new topic ends before the position in the old one; the consumer notices that long before the ID is
+    checked.
+    """
     source, target = aliases()
     topic, beside = kafka.create_topic(), kafka.create_topic()
     remote = f"{source}.{topic}"

@@ -1,4 +1,4 @@
-"""What a connector leaves behind when it stops."""
+"""Clients that a stopped connector must not leave behind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.mirror.setup import mirror_config, started
 
 
 class Client:
-    """In place of an admin client, which has threads and connections for as long as somebody knows it."""
+    """Stands for an admin client, which keeps its threads and connections as long as anything refers to it."""
 
     def partition_counts(self, timeout: float) -> dict[str, int]:
         return {}
@@ -38,7 +38,7 @@ class Client:
 
 
 class Clients(ConnectorClients):
-    """Remembers the admin clients that it makes, without keeping them."""
+    """Keeps weak references to the admin clients that it makes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ def test_clients_end_with_their_connector(kind: type[Any]) -> None:
 
 @pytest.mark.usefixtures("no_collection")
 def test_a_request_that_fails_keeps_no_client() -> None:
-    """An error that is kept by its own trace would keep the client's threads, until Python looks for circles."""
+    """An error in a reference cycle with its traceback would keep the client's threads until garbage is collected."""
     assert _after_failures()() is None
 
 

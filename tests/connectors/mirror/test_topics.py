@@ -1,4 +1,4 @@
-"""Which topics are mirrored, with which settings and rights, and by which task."""
+"""Mirrored topics: their selection, settings, access rights, and tasks."""
 
 from __future__ import annotations
 
@@ -141,5 +141,5 @@ def test_acls_of_mirrored_topics_are_reduced_to_reading() -> None:
             acl("u", "READ"),
         ]
     )
-    # One of READ, also where ALL becomes the same: the client refuses all of them if there are two that are equal.
+    # Only one of READ, although ALL becomes READ too: the client refuses the request if two entries are equal.
     assert found == [acl("a.t", "READ"), acl("a.t", "WRITE", "DENY")]

@@ -1,4 +1,4 @@
-"""What a catalog says of types, without a server."""
+"""Types that the catalog reads from the server's tables, without a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOOD = ("public", "mood", "e", 0, -1, "E", 0, ["sad", "ok"])
 
 
 class Types(PostgresCatalog):
-    """Those of ``known``, by their oids."""
+    """A catalog with the rows of ``known``, by OID, instead of a server."""
 
     def __init__(self, **known: tuple[Any, ...]) -> None:
         super().__init__(None)

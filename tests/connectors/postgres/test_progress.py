@@ -1,4 +1,4 @@
-"""What the server is told: never more than what Kafka has."""
+"""Positions confirmed to the server: never beyond the records that Kafka has."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_position_after_the_last_transaction_is_offered_until_it_is_committe
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), max_size=30))
 def test_only_committed_positions_are_confirmed(transactions: list[tuple[int, bool, bool]]) -> None:
-    """Transactions of some records, after each of which some offset is committed, or the idle position."""
+    """After each transaction of some records, some offset or the idle position is committed."""
     progress, given, committed = StreamProgress(StreamPosition(0)), [], StreamPosition(0)
     for number, (records, commits, idle) in enumerate(transactions, 1):
         for event in range(1, records + 1):

@@ -1,4 +1,4 @@
-"""The settings of PostgresSource, and what is refused by name."""
+"""The settings of PostgresSource, and the names that are refused."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_include_and_exclude_lists_choose_captured_tables() -> None:
 
 
 def test_patterns_are_javas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Debezium's are; matching ends, whatever they are."""
+    """Debezium's are Java patterns too; matching ends by a timeout, whatever the pattern."""
     settings = PostgresSettings.of({**GIVEN, "table.include.list": r"public\.\Qa.b\E|\p{Alpha}+\.t"})
     assert [settings.captures("public", name) for name in ("A.B", "axb", "T")] == [True, False, True]
     monkeypatch.setattr("penstock.java.regex.pattern.TIMEOUT_S", 0.1)

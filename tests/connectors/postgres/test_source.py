@@ -17,7 +17,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.mark.parametrize("given_slot", [False, True])
 def test_between_snapshot_and_stream_there_is_no_gap(database: Database, given_slot: bool) -> None:
-    """Rows are inserted all the time, by transactions that overlap; a given slot has changes of before, too."""
+    """Overlapping transactions insert rows all the time; a given slot also has earlier changes."""
     name, postgres, done = database.name, database.postgres, threading.Event()
     if given_slot:
         postgres.execute(f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput');")
@@ -129,7 +129,7 @@ def test_a_snapshot_that_was_interrupted_begins_again(database: Database) -> Non
 
 
 def test_a_snapshot_that_is_not_polled_goes_on_where_it_was(database: Database) -> None:
-    """As while its connector is paused."""
+    """A paused connector's task is not polled."""
     name = database.name
     database.postgres.execute(f"INSERT INTO {name} (name) SELECT 's' FROM generate_series(1, 10);")
     database.start(max_batch_size="4", snapshot_fetch_size="2")
@@ -152,7 +152,7 @@ def test_a_snapshot_that_is_not_polled_goes_on_where_it_was(database: Database) 
 
 
 def test_a_stream_that_is_not_polled_goes_on_when_the_server_has_ended_it(database: Database) -> None:
-    """As while its connector is paused for longer than the server waits for an answer."""
+    """The connector may be paused for longer than the server waits for an answer."""
     name, postgres = database.name, database.postgres
     postgres.execute(f"ALTER ROLE {USER} SET wal_sender_timeout = '300ms';")
     try:
@@ -213,7 +213,7 @@ def test_missing_publications_and_tables_fail_with_the_reason(database: Database
 
 
 def test_two_tables_of_one_topic_are_refused_at_the_start_and_when_the_second_is_new(database: Database) -> None:
-    """``x é`` would be sent to the topic of the table ``x_x0020__x00E9_``."""
+    """The table ``x é`` would have the same topic as ``x_x0020__x00E9_``."""
     name, postgres = database.name, database.postgres
     first, second = f'"{name} é"', f'"{name}_x0020__x00E9_"'
     for table in (first, second):

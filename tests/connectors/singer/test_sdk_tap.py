@@ -1,4 +1,4 @@
-"""A tap that is made with the Singer SDK, in an environment of its own: killed, and continued from its state."""
+"""A tap made with the Singer SDK, in a separate environment: killed, and continued from its state."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROWS = 300
 
 @pytest.fixture(scope="module")
 def python() -> Path:
-    """Of an environment with the SDK, which is made once for each lock."""
+    """Return the Python of an environment with the SDK, which is made once per lock file."""
     folder = home() / "singer-sdk" / hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
     done, found = folder / "done", folder / "bin" / "python"
     if not done.exists():
@@ -76,7 +76,7 @@ def settings(python: Path, tmp_path: Path) -> dict[str, str]:
 
 
 def incremental(catalog: dict[str, Any]) -> dict[str, Any]:
-    """As its user edits it: read what is new by ``id``."""
+    """Edit the catalog as a user does: read new rows by ``id``."""
     (stream,) = catalog["streams"]
     how = {"selected": True, "replication-method": "INCREMENTAL", "replication-key": "id"}
     for each in stream["metadata"]:
@@ -86,7 +86,7 @@ def incremental(catalog: dict[str, Any]) -> dict[str, Any]:
 
 
 class Reader:
-    """Keeps what Kafka would have: all records, and the offset of the last one."""
+    """Keeps the records and the last offset that Kafka would have."""
 
     def __init__(self, settings: dict[str, str]) -> None:
         self.settings, self.ids, self.state = settings, list[int](), None
@@ -109,12 +109,12 @@ class Reader:
         return True
 
     def until_killed(self, count: int) -> None:
-        """After so many records; what the tap has written by then still comes."""
+        """Read until the tap is killed after ``count`` records; records that it has written by then still arrive."""
         before = len(self.ids)
         task = self.start()
         try:
             give_up = time.monotonic() + PATIENCE
-            while len(self.ids) < before + count:  # without a pause: the tap writes on
+            while len(self.ids) < before + count:  # without a pause: the tap keeps writing
                 assert time.monotonic() < give_up, "some records"
                 self.poll(task)
             os.kill(task._runs._tap._process.pid, signal.SIGKILL)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""A target, in a process of its own, as a sink."""
+"""A Singer target, run in a separate process as a sink."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def config(target: Path, **of_target: Any) -> dict[str, str]:
 
 
 def orders(count: int, begin: int = 0, schema: s.Schema | None = ORDER) -> list[SinkRecord]:
-    """Of two partitions by turns."""
+    """Return records from ``begin`` on, of two partitions in turn."""
     values = [{"id": number, "note": None} for number in range(count)]
     rows = [sink_record(value, partition=value["id"] % 2, value_schema=schema) for value in values]  # type: ignore[operator]
     return list(numbered(rows))[begin:]
@@ -98,7 +98,7 @@ def _taken(task: SingerSinkTask, rows: Sequence[SinkRecord]) -> bool:
 
 @pytest.mark.parametrize("dies", range(10))
 def test_a_target_killed_anywhere_loses_nothing(target: Path, dies: int) -> None:
-    """Killed at that message; the next run gets what was not committed."""
+    """The target is killed at that message; the next run gets the records that were not committed."""
     rows, committed = orders(6), {ZERO: 0, ONE: 0}
 
     def put_and_commit(task: SingerSinkTask) -> None:
@@ -166,7 +166,7 @@ def test_partitions_that_were_taken_away_are_not_committed(target: Path) -> None
 def test_a_target_does_not_go_on_with_records_of_partitions_that_were_taken_away(
     target: Path, tmp_path: Path, commits: bool
 ) -> None:
-    """They are read again elsewhere, and what it would write later could be older than that."""
+    """Another task reads the records again; a late write of this one could overwrite newer data."""
     rows, log, go = orders(6), tmp_path / "log", tmp_path / "go"
     with started(config(target, every=1000, waits=str(go), log=str(log)) | {"singer.state.timeout.ms": "0"}) as task:
         put(task, rows)
@@ -268,7 +268,7 @@ def test_validation_finds_wrong_settings_of_a_sink(target: Path) -> None:
 
 
 class TestContract(SinkContract):
-    """Of a target that tells each state."""
+    """The sink contract, for a target that emits each state."""
 
     @pytest.fixture(autouse=True)
     def _target(self, target: Path) -> None:

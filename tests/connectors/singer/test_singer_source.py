@@ -1,4 +1,4 @@
-"""A tap, in a process of its own, as a source."""
+"""A Singer tap, run in a separate process as a source."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def started(settings: dict[str, str], state: Any = None) -> Iterator[SingerSourc
 
 
 def polled(task: SingerSourceTask) -> tuple[list[tuple[str, Any]], list[Any]]:
-    """Topics and values, and the states behind them."""
+    """Return the topics and values, and the states behind them."""
     batch: Batch | None = until(task.poll, "records", PATIENCE)
     assert isinstance(batch.origin, SourceOrigin)
     states = [json.loads(offset["state"]) for offset in batch.origin.offsets]
@@ -113,7 +113,7 @@ def test_records_before_a_failure_of_the_tap_are_sent(tap: Path) -> None:
 
 @pytest.mark.parametrize("cut", range(10))
 def test_a_restart_anywhere_loses_nothing(tap: Path, cut: int) -> None:
-    """Killed after so many records; those since the last state come again."""
+    """The tap is killed after ``cut`` records; those since the last state are read again."""
     settings = config(tap, to=12, every=3)
     first: list[int] = []
     states: list[Any] = []
@@ -176,7 +176,7 @@ def test_offsets_may_be_altered() -> None:
 
 
 class TestContract(SourceContract):
-    """Of a tap that writes its state after each record."""
+    """The source contract, for a tap that writes its state after each record."""
 
     @pytest.fixture(autouse=True)
     def _tap(self, tap: Path) -> None:

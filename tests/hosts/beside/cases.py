@@ -1,4 +1,4 @@
-"""How connectors misbehave: the kind and the settings of each case."""
+"""Cases of misbehaving connectors: the kind and the settings of each."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FAIL: dict[str, tuple[str, Config]] = {
     "broken task": ("penstock.tests.odd.Odd$BrokenTask", {}),
     "hidden task": ("penstock.tests.odd.Odd$HiddenTask", {}),
 }
-"""Which end with something FAILED."""
+"""Cases in which the connector or a task becomes FAILED."""
 
 ANSWERS: dict[str, tuple[str, str, str, Config]] = {
     "validate": (SOURCE, "PUT", "validate", deed("validate")),
@@ -66,7 +66,7 @@ ANSWERS: dict[str, tuple[str, str, str, Config]] = {
     "throwing version": ("penstock.tests.odd.Odd$ThrowingVersion", "PUT", "config", {}),
     "no version": ("penstock.tests.odd.Odd$NoVersion", "PUT", "config", {}),
 }
-"""Which are answered so: the kind, method and path of the request, and its settings."""
+"""Cases about the answer to a request: the connector's kind, method and path of the request, and its settings."""
 
 OFFSETS = [{"partition": {"task": "0"}, "offset": {"next": 3}}]
 LAST = [{"partition": {"task": "0"}, "offset": {"next": 100}}]
@@ -82,7 +82,7 @@ ALTERED: dict[str, tuple[str, Config, Any]] = {
     "reset": (SOURCE, {}, None),
     "reset.throws": (SOURCE, deed("alterOffsets"), None),
 }
-"""Which are stopped, and given other offsets, or none."""
+"""Cases in which a stopped connector's offsets are altered or deleted."""
 
 RUN: dict[str, tuple[str, Config, str]] = {
     "taskConfigs": (SOURCE, deed("taskConfigs"), "taskConfigs"),
@@ -100,4 +100,4 @@ RUN: dict[str, tuple[str, Config, str]] = {
     "retried": (SINK, deed("put@1", "throw org.apache.kafka.connect.errors.RetriableException not yet"), "put"),
     "fewer tasks": (SOURCE, {"reconfigure.after.ms": "500", "tasks.then": "2", "tasks.max": "3"}, "poll"),
 }
-"""Which go on, or never begin; with a call that both have made."""
+"""Cases in which the connector goes on or never begins, with a call that both workers make."""

@@ -1,4 +1,4 @@
-"""Connectors that run in both workers at once, and what is seen of them."""
+"""Connectors that run in both workers at once, and comparisons of their behaviour."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def alike(worker: WorkerProcess, text: str) -> str:
 
 
 def head(trace: str) -> list[str]:
-    """The exceptions, and the frames of the plugin."""
+    """Return the trace's exceptions and the plugin's frames."""
     own = re.compile(r"\tat (app//)?penstock\.tests\.")
     return [line for line in trace.splitlines() if not line.startswith("\t") or own.match(line)]
 
 
 def told(worker: WorkerProcess, connector: str) -> dict[str, Any]:
-    """Of the connector and its tasks: the states, and why."""
+    """Return the states of the connector and its tasks, with their traces."""
     status = json.loads(alike(worker, worker.http.get(f"/connectors/{connector}/status").text))
     parts = {"connector": status["connector"], **{f"task {each['id']}": each for each in status["tasks"]}}
     return {part: (found["state"], *head(found.get("trace", ""))) for part, found in parts.items()}
 
 
 def calls(folder: Path, worker: WorkerProcess) -> list[str]:
-    """The methods in the order of their first calls, those last that come with time, and without validations and puts
-    without records.
+    """Return the methods in the order of their first calls, periodic ones last, without validations and puts of no
+    records.
     """
     journal = folder / f"journal-{worker.name}"
     names = [line.split(" ")[0] for line in journal.read_text().splitlines()] if journal.exists() else []
@@ -61,14 +61,14 @@ def calls(folder: Path, worker: WorkerProcess) -> list[str]:
 
 
 def compare(pair: Pair, look: Callable[[WorkerProcess], Any]) -> None:
-    """Soon equal: what follows a request takes a moment."""
+    """Assert that the views of both workers become equal: the effects of a request take a moment."""
     with suppress(AssertionError):
         until(lambda: look(pair.ours) == look(pair.java), "", SECONDS)
     assert look(pair.ours) == look(pair.java)
 
 
 Seen = dict[str, Any]
-"""By case."""
+"""Views of a worker's connectors, by case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Runs:
                 worker.put(name(case, worker), **config(kind, topic, self.folder / case, worker, own))
 
     def wait(self, what: str, seen: Callable[[str, WorkerProcess], Any]) -> None:
-        """Until it is seen of each, or time is over: what is missing fails the tests that look for it."""
+        """Wait until ``seen`` is true of each case, or the time is over: the tests of the missing cases then fail."""
 
         def missing() -> list[str]:
             return [f"{case} in {each.name}" for each in self.pair.both for case in self.cases if not seen(case, each)]
@@ -96,8 +96,8 @@ class Runs:
             until(lambda: not missing(), what, SECONDS)
 
     def soon(self, look: Callable[[str, WorkerProcess], Any], apart: Collection[str] = ()) -> tuple[Seen, Seen]:
-        """What is seen of ours and of Java's, when it is equal: what follows a request takes a moment. ``apart``: cases
-        that never are.
+        """Return the views of our worker and of Java's once they are equal: the effects of a request take a moment.
+        ``apart``: cases that never become equal.
         """
 
         def seen(worker: WorkerProcess) -> Seen:

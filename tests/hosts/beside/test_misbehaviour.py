@@ -1,7 +1,7 @@
-"""What misbehaves does so here as in Java Connect: the same answers, states, calls, and traces but for the frames of
-the runtimes.
+"""Misbehaving connectors give the same answers, states, calls and traces here as in Java Connect, except for the
+frames of the runtimes.
 
-All cases of a kind run at once, a connector each in both workers; a test looks at what was seen of one of them.
+All cases of a kind run at once, with one connector in each worker; a test checks the results of one case.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def test_a_misbehaving_plugin_fails_as_in_java(failed: dict[str, tuple[Seen, See
     ours, java = failed["states"]
     assert "FAILED" in str(java[case])
     expected = java[case]
-    if case == "commit.null":  # Java Connect itself stumbles over the null
+    if case == "commit.null":  # Java Connect fails with a NullPointerException of its own
         assert '"taskProvidedOffsets" is null' in str(expected["task 0"])
         expected = {**expected, "task 0": ("FAILED", f"{CONNECT_ERROR}: {NO_OFFSETS}")}
     assert ours[case] == expected
@@ -81,13 +81,13 @@ def test_answers(pair: Pair, topic: str, tmp_path: Path, case: str) -> None:
         }[what]
         full = {"name": connector, **config(kind, topic, tmp_path, worker, own)}
         answer = worker.http.request(method, path, json=full if method == "PUT" else None)
-        # We have connectors that Java Connect has not.
+        # Penstock has connectors that Java Connect does not have.
         text, *_ = alike(worker, answer.text).split("available connectors are: ")
         answers.append((answer.status_code, text))
         if answer.status_code == 201:
             worker.http.delete(f"/connectors/{connector}")
     java, ours = answers
-    if case == "definitions of no config":  # Java Connect itself stumbles over the null
+    if case == "definitions of no config":  # Java Connect fails with a NullPointerException of its own
         assert '"pluginConfigDefs\\" is null' in java[1]
         java = refused(400, NO_CONFIG)
     if case == "create.error":  # Java Connect has no answer to an Error
@@ -134,7 +134,7 @@ def changed(pair: Pair, topic: str, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def alter(case: str, topic: str, worker: WorkerProcess) -> tuple[int, str, Any]:
-    """The answer, and the offsets after it."""
+    """Return the answer, and the offsets after it."""
     *_, offsets = ALTERED[case]
     path = f"/connectors/{name(case, worker)}/offsets"
     body = json.dumps({"offsets": offsets}).replace("TOPIC", topic)
@@ -179,7 +179,7 @@ def test_an_odd_plugin_keeps_running_as_in_java(going: dict[str, tuple[Seen, See
 
 
 def test_a_plugin_that_exits_does_not_affect_other_connectors(pair: Pair, kafka: Kafka, tmp_path: Path) -> None:
-    """Java Connect's worker would end."""
+    """In Java Connect the worker would exit."""
     worker, topic, connector = pair.ours, kafka.create_topic(), name("exits", pair.ours)
     kafka.produce(topic, ["one"])
     out = tmp_path / "out"

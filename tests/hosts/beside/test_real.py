@@ -1,5 +1,5 @@
-"""Connectors that people run, beside themselves in Java Connect: the same configuration and the same input give the
-same topics, tables, documents and files.
+"""Widely used connectors, run here and in Java Connect: the same configuration and input give the same topics,
+tables, documents and files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COMMON = {
 
 
 def test_definitions_and_validations(pair: Pair) -> None:
-    """To the member, of every class in the jars."""
+    """Every member is equal, for every class in the jars."""
     plugins = pair.java.get("/connector-plugins?connectorsOnly=false")
     own = [
         each for each in plugins if not each["class"].startswith("org.apache.kafka.connect.") or "file" in each["class"]
@@ -60,7 +60,7 @@ def test_definitions_and_validations(pair: Pair) -> None:
 
 
 def plain(answer: Any, common: Collection[str], more: Collection[str]) -> Any:
-    """Without the documentation of common settings, for which we have words of our own, and plugins that are ours."""
+    """Remove the documentation of common settings, which Penstock words differently, and Penstock's own plugins."""
     if isinstance(answer, dict):
         shown = {name: plain(each, common, more) for name, each in answer.items()}
         return {**shown, "documentation": ""} if shown.get("name") in common else shown
@@ -75,7 +75,7 @@ def answered(worker: WorkerProcess, method: str, path: str, body: dict[str, str]
 
 
 def become(pair: Pair, seen: Callable[[WorkerProcess], Any], expected: Any) -> None:
-    """Both, at last, and no connector has failed."""
+    """Wait until both workers show what is expected, and check that no connector has failed."""
     for worker in pair.both:
 
         def as_expected(worker: WorkerProcess = worker) -> bool:
@@ -190,7 +190,7 @@ TYPES: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 def row(id: int, *names: str, deleted: bool = False, **values: Any) -> Record:
-    """A record of a row with these columns, whose values are those of TYPES unless another is given."""
+    """Return a record of a row with these columns; values are those of TYPES unless given."""
     key = json.dumps({"schema": KEY, "payload": {"id": id}})
     if deleted:
         return Record(None, key)
@@ -252,7 +252,7 @@ def test_debeziums_jdbc_sink(pair: Pair, kafka: Kafka, postgres: Postgres) -> No
 
 
 def test_icebergs_sink(pair: Pair, kafka: Kafka, bootstrap: str, tmp_path: Path) -> None:
-    """A table is made from the first records, gets a column later, and has each record once."""
+    """A table is created from the first records, gets a column later, and has each record once."""
     topic = kafka.create_topic(partitions=2)
     config = {
         "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",
@@ -304,7 +304,7 @@ def mongo() -> Iterator[Mongo]:
 
 
 def test_mongodbs_sink(pair: Pair, kafka: Kafka, mongo: Mongo) -> None:
-    """Documents are written and replaced; what is none is a dead letter."""
+    """Documents are written and replaced; a record that is not a document is a dead letter."""
     topic = kafka.create_topic()
     queues = {worker: kafka.create_topic() for worker in pair.both}
     strategy = "com.mongodb.kafka.connect.sink.processor.id.strategy.PartialValueStrategy"
@@ -340,7 +340,7 @@ def test_mongodbs_sink(pair: Pair, kafka: Kafka, mongo: Mongo) -> None:
     become(pair, lambda worker: kafka.values(queues[worker]), [b'"text"'])
 
     def letter(worker: WorkerProcess) -> dict[str, bytes | None]:
-        """What its headers say, but for the frames of the trace."""
+        """Return the dead letter's headers, without the frames of the trace."""
         headers = dict(kafka.read_all(queues[worker])[0].headers)
         trace = headers.pop("__connect.errors.exception.stacktrace")
         assert headers.pop("__connect.errors.connector.name") == f"documents-{worker.name}".encode()

@@ -1,4 +1,4 @@
-"""What a sink task of a jar is given here is what it is given in Java Connect, to the last detail of a schema."""
+"""A sink task from a jar gets the same records as in Java Connect, including every detail of their schemas."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CHAIN = {
 
 @pytest.fixture(autouse=True)
 def known() -> None:
-    """The plugins of the chain, as discovery makes classes of them."""
+    """Register the plugins of the chain, as discovery does."""
     for base, name in ((JavaTransformation, "Mark"), (JavaPredicate, "ValueContains")):
         register(type(name, (base,), {"java_name": f"penstock.tests.chain.{name}", "plugin_version": None}))
 

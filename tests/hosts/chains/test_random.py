@@ -1,4 +1,4 @@
-"""Random chains of Kafka's own transforms and predicates do here what Kafka's own code does in the JVM.
+"""Random chains of Kafka's transforms and predicates give the same results here as Kafka's code in the JVM.
 
 The order of the members of maps without a schema is that of Java up to 18: since 19 ``new HashMap<>(map)`` begins with
 a smaller table for some sizes. With such a Java they are compared without their order.
@@ -33,7 +33,7 @@ BEYOND = "beyond the years 1 to 9999"
 
 
 def outcome(config: dict[str, str], batch: Batch, tolerate: bool) -> dict[str, Any]:
-    """The records after the chain, and those that failed: where, with which errors and causes."""
+    """Return the records after the chain, and those that failed with their stages, errors and causes."""
     failures: list[RecordFailure] = []
     chain = Chain.build(config, resolve)
     handler = ErrorHandler(
@@ -57,7 +57,9 @@ def heads(error: BaseException) -> list[str]:
 
 
 def text(outcome: dict[str, Any]) -> str:
-    """Without addresses, the class that maps from here have in the JVM, and the width of numbers without a schema."""
+    """Return the outcome as text, without addresses, the JVM class of maps, and the width of numbers without a
+    schema.
+    """
 
     def narrow(found: re.Match[str]) -> str:
         return f'"float": "{float_text(float32(float(found[1])))}"'
@@ -70,7 +72,7 @@ def text(outcome: dict[str, Any]) -> str:
 
 
 def unordered(value: Any) -> Any:
-    """What a text of an outcome says, without the order of members of maps, also in the texts of errors."""
+    """Remove the order of the members of maps from an outcome, also in the texts of errors."""
     match value:
         case {"map": entries}:
             return {"map": sorted(unordered(entries), key=repr)}

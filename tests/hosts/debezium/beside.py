@@ -1,5 +1,5 @@
-"""Debezium's source for PostgreSQL beside itself: here and in Java Connect, each with a server of its own that runs
-the same statements. What comes to the topics must then be equal but for times, positions and numbers of transactions.
+"""Debezium's source for PostgreSQL here and in Java Connect, each with its own server that runs the same statements.
+The topics must then be equal except for times, positions and numbers of transactions.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ LOGICAL = {"wal_level": "logical", "max_wal_senders": "10", "max_replication_slo
 VARIES = frozenset({"ts_ms", "ts_us", "ts_ns", "lsn", "txId", "xmin", "sequence", "transaction_id"})
 """Fields that differ from run to run."""
 VARYING = re.compile(r"\d+:\d+|.*LogicalDecodingMessageId@[0-9a-f]+")
-"""Texts that do, too: the name of a transaction, and that of an object."""
+"""Patterns of texts that differ too: names of transactions and of objects."""
 RUNS = frozenset({"__debezium.context.runId"})
-"""So do these headers."""
+"""Headers that differ too."""
 
 PLAIN = {
     "key.converter": JSON,
@@ -76,12 +76,12 @@ OUTBOX = {
 }
 KINDS = {"plain": PLAIN, "flat": FLAT, "outbox": OUTBOX}
 MARKS = {"plain": "{0}.public.marks", "flat": "{0}-marks", "outbox": "{0}.mark"}
-"""The topics in which the marks of a workload arrive."""
+"""The topics to which the marks of a workload are written."""
 
 
 @dataclass(slots=True)
 class Side:
-    """One worker and its PostgreSQL. ``name`` begins all topics; those of the sides are equally long."""
+    """One worker and its PostgreSQL. ``name`` is the prefix of all topics; both sides' names have the same length."""
 
     name: str
     worker: WorkerProcess
@@ -117,13 +117,13 @@ class Side:
         )
 
     def all(self, act: str) -> None:
-        """``stop``, ``pause`` or ``resume`` all connectors."""
+        """Send ``stop``, ``pause`` or ``resume`` to all connectors."""
         for kind in KINDS:
             answer = self.worker.http.put(f"/connectors/debezium-{kind}/{act}")
             assert answer.status_code < 300, answer.text
 
     def active(self) -> int:
-        """The number of connectors that read the log: their snapshots are over."""
+        """Return the number of connectors that stream from the log, after their snapshots."""
         ((number,),) = self.postgres.rows("SELECT count(*) FROM pg_replication_slots WHERE active")
         return int(number)
 
@@ -131,7 +131,7 @@ class Side:
         return self.active() == len(KINDS)
 
     def topics(self) -> list[str]:
-        """Without that of signals, into which the connector itself writes."""
+        """Return the topics except the signals topic, into which the connector itself writes."""
         found = (topic for topic in self.kafka.topics() if topic.startswith(f"{self.name}-"))
         return sorted(topic for topic in found if not topic.endswith("signals"))
 
@@ -140,7 +140,7 @@ class Side:
         return topic in self.kafka.topics() and len(self.kafka.read_all(topic)) >= marks
 
     def records(self) -> dict[str, list[Any]]:
-        """What all topics have, as it can be compared."""
+        """Return the records of all topics in a comparable form."""
         return {
             topic.replace(self.name, "side"): [self._comparable(record) for record in self.kafka.read_all(topic)]
             for topic in self.topics()
@@ -161,7 +161,7 @@ class Side:
 
 
 def without_times(value: Any) -> Any:
-    """Without what varies."""
+    """Remove fields whose values vary from run to run."""
     if isinstance(value, list):
         return [without_times(each) for each in value]
     if isinstance(value, dict):
@@ -179,7 +179,7 @@ def _varies(name: str, value: Any) -> bool:
 
 
 def difference(here: Any, there: Any, path: str = "") -> Iterator[str]:
-    """Where two documents differ."""
+    """Yield the differences between two documents, with their paths."""
     if isinstance(here, dict) and isinstance(there, dict) and list(here) == list(there):
         for key in here:
             yield from difference(here[key], there[key], f"{path}.{key}")
@@ -192,7 +192,7 @@ def difference(here: Any, there: Any, path: str = "") -> Iterator[str]:
 
 @dataclass(slots=True)
 class Pair:
-    """Both sides, and the one workload."""
+    """Both sides and their common workload."""
 
     sides: tuple[Side, Side]
     workload: Workload
@@ -202,7 +202,7 @@ class Pair:
             side.postgres.execute(script)
 
     def start(self, transactions: int) -> None:
-        """Snapshots of what some transactions have left; returns when they are over and changes are streamed."""
+        """Run some transactions and start the connectors; return when snapshots are over and changes are streamed."""
         self.execute(SCHEMA + self.workload.transactions(transactions))
         for side in self.sides:
             for kind in KINDS:
@@ -211,8 +211,8 @@ class Pair:
             until(side.streams, f"{side.name} streams", SECONDS)
 
     def split_nothing(self) -> None:
-        """From now on each change is one event. Of changes that are several, Debezium may have given only the first to
-        its worker when it is stopped, and does not give the others afterwards.
+        """Make each change one event from now on. If a change has several events, a stopped Debezium may have returned
+        only the first to its worker, and does not return the others afterwards.
         """
         self.workload.keys_change = False
         for side in self.sides:
@@ -227,7 +227,7 @@ class Pair:
             until(side.streams, f"{side.name} streams", SECONDS)
 
     def mark(self) -> None:
-        """Returns when all that has been executed has arrived."""
+        """Wait until the changes of all statements have arrived."""
         number, script = self.workload.mark()
         self.execute(script)
         for side in self.sides:
@@ -235,13 +235,13 @@ class Pair:
                 until(lambda: side.arrived(kind, number), f"mark {number} of {kind} at {side.name}", SECONDS)  # noqa: B023
 
     def read_events(self, side: Side) -> int:
-        """The number of rows that snapshots of ``plain`` have read."""
+        """Return the number of rows that snapshots of ``plain`` have read."""
         topics = [topic for topic in side.topics() if topic.startswith(f"{side.name}-plain.public.")]
         values = [json.loads(value) for topic in topics for value in side.kafka.values(topic) if value]  # type: ignore[arg-type]
         return sum(value["payload"].get("op") == "r" for value in values)
 
     def differences(self) -> Iterator[str]:
-        """Sentences on the first difference of each topic."""
+        """Yield a description of the first difference of each topic."""
         ours, theirs = (side.records() for side in self.sides)
         for topic in sorted(ours.keys() | theirs.keys()):
             here, there = ours.get(topic, []), theirs.get(topic, [])

@@ -1,4 +1,4 @@
-"""Groups for processes of plugins: in a tree of folders like the kernel's, and real ones where this user may make some.
+"""Control groups of plugins' processes: in a tree of folders like the kernel's, and real ones where permitted.
 
 The real ones: ``systemd-run --user --pty -d -p Delegate=yes -p DelegateSubgroup=tests .venv/bin/pytest <this file>``.
 """
@@ -23,7 +23,7 @@ MEMORY = PluginLimits(memory=256 << 20)
 
 @dataclass(frozen=True)
 class Tree:
-    """Of a service whose group is delegated to somebody, as systemd makes it."""
+    """Tree of control groups of a service that is delegated to a user, as systemd makes it."""
 
     root: Path
     service: Path
@@ -52,7 +52,7 @@ def tree(tmp_path: Path) -> Tree:
 
 @pytest.fixture
 def used(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Tree:
-    """It is the one that plugins' processes are put into."""
+    """Use this tree for the groups of plugins' processes."""
     if os.geteuid() == 0:
         try:
             os.setxattr(tree.service, "user.delegate", b"1")
@@ -156,7 +156,7 @@ def test_a_task_that_needs_a_group_fails_with_the_reason(
 
 
 def test_a_process_joins_its_group_and_fails_with_its_limit(used: Tree, plugins: Plugins) -> None:
-    """What the kernel would do is done here: it kills the process, and says so."""
+    """The test does what the kernel would do: it kills the process and records that."""
     task = source(plugins, MEMORY)
     (folder,) = used.service.glob(f"{NAME}*")
     assert (folder / "cgroup.procs").read_text() == "0"

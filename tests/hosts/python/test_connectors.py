@@ -1,4 +1,4 @@
-"""Connectors in environments: validation, definitions, life, errors, offsets."""
+"""Connectors in environments: validation, definitions, life cycle, errors, offsets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PERCENT = "penstock.plugin.max.cpu.percent"
 
 
 class Context:
-    """A real ``ConnectorContext`` that keeps what it is told."""
+    """A real ``ConnectorContext`` that records the calls it gets."""
 
     def __init__(self) -> None:
         self.metrics = MetricsOfPlugins({"connector": "n"})
@@ -111,7 +111,7 @@ def test_an_error_has_the_plugins_trace(plugins: Plugins) -> None:
 
 
 def test_the_process_of_a_connector_that_is_given_up_ends(plugins: Plugins) -> None:
-    """Its ``stop`` does not return."""
+    """The connector's ``stop`` does not return."""
     events: list[Any] = []
     setup = ConnectorSetup(
         new=lambda config: plugins.connector(config)(),
@@ -161,7 +161,7 @@ def test_a_connector_that_will_not_start_leaves_nothing(plugins: Plugins) -> Non
 
 
 def test_metrics_of_a_process_that_has_ended_are_left_out(plugins: Plugins) -> None:
-    """Those of all connectors are read together."""
+    """Metrics of all connectors are read together, so an error would hide the others."""
     metrics = MetricsOfPlugins({"connector": "n"})
     process = PluginProcess(plugins.connector(CONFIG).plugin.environment.folder, "test")  # type: ignore[attr-defined]
     ForeignMetrics("connector", metrics.of, process.call).answer(AddPluginMetric("a", "", 0, {}))

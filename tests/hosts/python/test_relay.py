@@ -1,4 +1,4 @@
-"""What is logged in a plugin's process, on its way to the worker."""
+"""Log records of a plugin's process, on their way to the worker."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def test_a_process_that_crashes_in_stop_does_not_replace_the_tasks_own_failure(p
 
 
 def test_a_process_is_lost_though_its_child_lives(plugins: Plugins, tmp_path: Path) -> None:
-    """The child has its end of the socket."""
+    """The child still holds the process's end of the socket."""
     with pytest.raises(HostLost, match="it was killed by SIGABRT"):
         source(plugins, trouble="fork", file=str(tmp_path / "child")).poll()
     os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
@@ -199,7 +199,7 @@ def test_the_children_of_multiprocessing_end_with_a_task(plugins: Plugins, tmp_p
 
 
 def runs(pid: int) -> bool:
-    """A process that no one has waited for does not run."""
+    """Return whether the process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -230,7 +230,7 @@ def test_the_spec_of_a_task_says_where_its_class_is(plugins: Plugins) -> None:
 def test_an_environment_may_come_in_an_archive(
     plugins: Plugins, installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As Spark unpacks it on the executors of a cluster, where nothing is installed."""
+    """Spark unpacks the archive on the executors of a cluster, where nothing is installed."""
     archive = tmp_path / "plugins.tar.gz"
     done = CliRunner().invoke(app, ["plugins", "pack", str(archive), "--plugin-path", str(installed)])
     assert f"spark.archives={archive}#penstock-plugins" in done.output
@@ -252,7 +252,7 @@ def test_an_environment_may_come_in_an_archive(
 
 
 def test_without_its_environment_a_task_fails(tmp_path: Path) -> None:
-    """On an executor of a cluster, say."""
+    """The environment may be missing on an executor of a cluster, for instance."""
     place = {"folder": str(tmp_path / "absent"), "target": "one_source:Source", "class": "one_source.Task"}
     with pytest.raises(ConnectError, match=r"environment .*absent is not on this machine"):
         in_place(EnvironmentSourceTask, place, "task n-0", NO_LIMITS)()
@@ -322,7 +322,7 @@ def sink(plugins: Plugins, out: Path, trouble: str, limits: PluginLimits = NO_LI
     ],
 )
 def test_a_sink_that_agrees_to_no_offsets_fails(plugins: Plugins, tmp_path: Path, trouble: str, says: str) -> None:
-    """It would rewind for ever if it counted as a commit that has failed."""
+    """If that counted as a failed commit, the task would rewind for ever."""
     made = sink(plugins, tmp_path / "out", trouble)
     with pytest.raises(ConnectError) as raised:
         agreed_offsets(made.pre_commit({TopicPartition("t", 0): 4}))
@@ -338,7 +338,7 @@ def test_offsets_are_plain_integers(plugins: Plugins, tmp_path: Path) -> None:
 
 
 def test_memory_beyond_the_limit_in_flush_fails_the_task(plugins: Plugins, tmp_path: Path) -> None:
-    """The loop takes it for a commit that has failed, and puts records again."""
+    """The loop would otherwise treat it as a failed commit and put the records again."""
     made = sink(plugins, tmp_path / "out", "memory", PluginLimits(memory=256 << 20))
     with pytest.raises(ConnectError, match="more memory than"):
         made.pre_commit({TopicPartition("t", 0): 4})
@@ -356,7 +356,7 @@ def test_a_batch_beyond_the_limit_fails_the_task(plugins: Plugins, tmp_path: Pat
 
 @pytest.mark.parametrize(("trouble", "asked"), [("", True), ("preview", False)])
 def test_a_preview_polls_in_the_environment(installed: Path, trouble: str, asked: bool) -> None:
-    """If it is asked for, or the connector has tasks for it."""
+    """A preview polls if that is requested, or if the connector has task configurations."""
     connector = {**SOURCE, "topic": "t", "count": "2", "trouble": trouble}
     worker = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
     request = PreviewRequest(connector=connector, worker=worker, plugin_path=[str(installed)], poll=asked)

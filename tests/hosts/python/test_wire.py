@@ -1,4 +1,4 @@
-"""What may come from a plugin's process, and how errors do."""
+"""Values and errors that a plugin's process may send."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_nothing_else_is_imported(data: bytes) -> None:
 
 
 class OfOldPython:
-    """As Python 3.11.2 pickles members of enumerations."""
+    """A value pickled by ``getattr``, as Python 3.11.2 pickles members of enumerations."""
 
     def __init__(self, *args: Any) -> None:
         self.args = args

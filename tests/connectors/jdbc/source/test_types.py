@@ -13,7 +13,7 @@ from penstock.connectors.jdbc.source.types import SourceColumn, fields_of, left_
 
 
 def found(type: int, mapping: str = "none", granularity: str = "connect_logical", **more: object) -> tuple[str, str]:
-    """How the column is read, and the type of its field."""
+    """Return the way in which the column is read, and the type of its field."""
     column = SourceColumn("c", type, **more)  # type: ignore[arg-type]
     dialect = PostgreSql() if more.get("type_name") else MySql()
     (field,) = fields_of([column], dialect, mapping, granularity)
