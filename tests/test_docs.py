@@ -1,4 +1,4 @@
-"""What the documentation names exists."""
+"""Files, tests and settings that the documentation names exist."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def named_files(text: str) -> list[str]:
-    """`core/model/state.py`, `tests/core/scenarios/topics.txt`, `kafka/`: paths in backquotes, without spaces. Those in
-    folders that the page itself makes are not ours.
+    """Return the paths in backquotes, such as `core/model/state.py`, `tests/core/scenarios/topics.txt`, `kafka/`;
+    without paths in folders that the page itself creates.
     """
     made = tuple(f"{name}/" for name in re.findall(r"penstock new \w+ ([\w-]+)", text))
     return [name for name in re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text) if not name.startswith(made)]
 
 
 def named_tests(text: str) -> list[tuple[str, str]]:
-    """`tests/pipeline/sink/test_sink.py::test_pause_and_resume`: a file and one of its tests."""
+    """Return the tests, such as `tests/pipeline/sink/test_sink.py::test_pause_and_resume`, as a file and a name."""
     return re.findall(r"`(tests/[\w./-]+\.py)::(\w+)`", text)
 
 
@@ -49,12 +49,12 @@ def test_tests_that_keep_promises_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_values_of_examples_end_with_their_lines(page: Path) -> None:
-    """In a properties file `#` begins a comment at the beginning of a line only; elsewhere it is part of a value."""
+    """In a properties file `#` begins a comment only at the beginning of a line; elsewhere it is part of a value."""
     assert re.findall(r"^ {4,}[\w-]+(?:\.[\w<>-]+)+=\S*[ \t]+#.*", page.read_text(), re.MULTILINE) == []
 
 
 def promises(text: str) -> list[str]:
-    """Rows of tables and items of lists, but for the heads of tables and what is not promised."""
+    """Return the rows of tables and items of lists, except heads of tables and sections of what is not promised."""
     kept, found = True, []
     for paragraph in re.split(r"\n(?=\n|[-|#])", text):
         line = paragraph.strip()

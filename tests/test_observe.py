@@ -1,4 +1,4 @@
-"""Levels of loggers as clients see them, and what lines of the log look like."""
+"""Levels of loggers as clients see them, and the format of log lines."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_audit_log_stays_on(levels: LogLevels, name: str) -> None:
 
 
 def test_the_list_after_a_change_of_root_has_the_loggers_that_changed(levels: LogLevels) -> None:
-    """Kafka's system tests compare them; the audit log keeps its level, so it is in neither."""
+    """Kafka's system tests compare the list; the audit log keeps its level, so it is not listed."""
     logging.getLogger("observe.listed")
     changed = levels.set("root", "ERROR")
     listed = levels.all()
@@ -158,7 +158,7 @@ OF_OUR_OWN = {
     *("penstock.connectors.postgres", "penstock.connectors.singer", "penstock.connectors.spark"),
     *("penstock.core.config", "penstock.observe", "penstock.pipeline.telemetry"),
 }
-"""What logs and has no counterpart in Java but the packages above everything."""
+"""Modules that log and whose only counterparts in Java are the topmost packages."""
 
 
 def test_every_module_that_logs_has_a_counterpart() -> None:
@@ -182,7 +182,7 @@ def test_a_level_of_a_java_logger_is_sent_to_tasks_for_its_counterparts(levels: 
         "penstock.pipeline.sink",
     ]
     assert levels.for_tasks("penstock.pipeline.sink.fetch") == ["penstock.pipeline.sink.fetch"]
-    # A level of a logger above replaces that of the loggers below it, as it does in the worker.
+    # The level of a parent logger replaces that of its children, as in the worker.
     assert {"penstock", "penstock.pipeline.sink.fetch"} <= set(levels.for_tasks("org.apache.kafka.connect"))
     assert "penstock.pipeline.sink.fetch" in levels.for_tasks("penstock.pipeline")
     assert {"root", "penstock"} <= set(levels.for_tasks("ROOT"))
@@ -260,7 +260,7 @@ logging.getLogger("x").error("a secret in %s", "caf\udce9-\u4f60")
 def test_a_line_with_characters_that_the_output_has_not_is_neither_lost_nor_shown_with_its_secrets(
     encoding: str, shown: str
 ) -> None:
-    """Such as names of files that are not UTF-8, or of any other language if the output is Latin-1."""
+    """Names of files may not be UTF-8, or be in a script that the output's Latin-1 lacks."""
     env = {**os.environ, "PYTHONIOENCODING": encoding}
     done = subprocess.run([sys.executable, "-c", ODD], env=env, capture_output=True, check=True)
     assert f"a [hidden] in {shown} (x)" in done.stdout.decode(encoding)

@@ -52,7 +52,7 @@ def test_the_configurations_that_attacks_change_are_accepted_without_them(tmp_pa
 
 
 def test_every_path_by_its_schema_hides_secrets(tmp_path: Path) -> None:
-    """Who is nobody gets no answer at all."""
+    """Requests without a user are refused on every path."""
     saw, let_in = set(), set()
     with target(tmp_path) as place:
         schema = schemathesis.openapi.from_url(f"{place.url}openapi.json", auth=("ada", "right"))
@@ -60,7 +60,7 @@ def test_every_path_by_its_schema_hides_secrets(tmp_path: Path) -> None:
             method, path = operation.split()
             place.plant()
             for case in _cases(schema[path][method].as_strategy()):
-                for user in (*USERS, None):  # who may do most comes last
+                for user in (*USERS, None):  # the user with the most permissions comes last
                     answer = case.call(base_url=place.url, auth=user and (user, "right"), timeout=900)
                     assert answer.status_code != 500, (operation, user, answer.text)
                     saw |= {user} if CANARY in answer.text else set()

@@ -1,4 +1,4 @@
-"""``GET /openapi.json``: it tells every path, and what it tells is true."""
+"""``GET /openapi.json``: it describes every path, and the replies match it."""
 
 from __future__ import annotations
 
@@ -79,16 +79,18 @@ FEW_EXAMPLES = settings(
     suppress_health_check=list(HealthCheck),
 )
 NOT_HERE = ("GET /metrics", "GET /penstock/v1/connectors/{name}/logs/stream")
-"""The second has no end."""
+"""Operations that are left out; the reply of the second is endless."""
 NO_SCHEMA_KNOWS = [positive_data_acceptance]
-"""Which classes there are, and which settings they have; and that ``a/b`` is refused only if there is none."""
+"""Checks that the schema cannot satisfy: it does not know the classes and their settings, nor that ``a/b`` is refused
+only if there is no such connector.
+"""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation", [each for each in OPERATIONS if each not in NOT_HERE])
 def test_replies_match_the_document(cluster: Any, operation: str, mode: GenerationMode) -> None:
-    """Right and wrong requests of every kind: the answers are as told, and never a defect of ours."""
+    """Valid and invalid requests of every kind get replies as documented, and never an internal error."""
     app = cluster.app("one")
     config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
     cluster.submit("one", m.CreateConnector("lines", {"name": "lines", **config}))
@@ -103,4 +105,4 @@ def test_replies_match_the_document(cluster: Any, operation: str, mode: Generati
     try:
         check()
     except Unsatisfiable:
-        assert mode is GenerationMode.NEGATIVE  # an operation without anything that could be wrong
+        assert mode is GenerationMode.NEGATIVE  # an operation in which nothing can be invalid

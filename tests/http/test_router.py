@@ -1,4 +1,4 @@
-"""The form of every answer: paths, methods, media types. What is expected here was seen at Java Connect 4.3.1."""
+"""The form of answers: paths, methods, media types. The expected answers were recorded from Java Connect 4.3.1."""
 
 from __future__ import annotations
 
@@ -244,13 +244,13 @@ def test_unforeseen_errors_are_documents_too(api: Any, cluster: Any) -> None:
 
 
 def raw(api: Any, path: str) -> httpx.Response:
-    """A request whose path is sent as it is written here."""
+    """Send a request whose path is not normalized by the client."""
     return api.get(httpx.URL("http://one:8083").copy_with(raw_path=path.encode("latin-1")))
 
 
 @pytest.mark.parametrize("refused", [True, False], ids=["refused", "failed"])
 def test_messages_of_errors_have_no_secrets(refused: bool) -> None:
-    """What can't be done may be told with values of config providers, which not everybody who asks may know."""
+    """Error messages may contain values from config providers, which the client may not be allowed to see."""
     submitted: Future[m.Reply | m.Elsewhere] = Future()
     if refused:
         submitted.set_result(m.Refused(500, "canary-7f3a is no broker").reply())

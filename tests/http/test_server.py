@@ -70,7 +70,7 @@ def test_headers_of_every_reply(serve: Serve) -> None:
 
 
 def test_a_proposal_of_http_2_is_ignored_without_a_warning(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
-    """Java's ``java.net.http.HttpClient`` proposes it in the requests of a new connection."""
+    """``java.net.http.HttpClient`` proposes HTTP/2 in the requests of a new connection."""
     proposal = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAEAAEAAAAIAAAABAAMAAABk"}
     url = serve({"listeners": LOCAL}).advertised_url
     with httpx.Client(timeout=900, verify=False, headers=proposal) as client:
@@ -131,7 +131,7 @@ def test_metrics(serve: Serve) -> None:
 
 
 def test_metrics_that_hang_take_one_thread(serve: Serve) -> None:
-    """Those of plugins are among them, and what else the worker does has threads of its own."""
+    """Metrics of plugins may hang; the worker's other work has its own threads."""
     go, asked = threading.Event(), list[str]()
 
     def metrics() -> bytes:
@@ -167,7 +167,7 @@ def test_a_server_that_was_stopped_gives_its_port_back(serve: Serve) -> None:
 
 
 def call(request: CallLeader) -> Completed:
-    """What comes of it when a worker asks its leader."""
+    """Send a request to the leader as a worker does, and return the outcome."""
     outcomes: list[Completed] = []
     background = Background(
         Threads(),
@@ -199,7 +199,7 @@ def test_other_workers_are_asked_directly(serve: Serve, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", ["c", "a/b", ".."])
 def test_the_leader_gets_task_configurations_as_they_are(name: str) -> None:
-    """With halves of surrogate pairs as well, as in the name of a file that is no UTF-8."""
+    """Half surrogate pairs arrive too, such as in the name of a file that is not UTF-8."""
     asked: list[m.Request] = []
 
     def submit(request: m.Request) -> Future[m.Reply]:
@@ -222,7 +222,7 @@ def test_the_leader_gets_task_configurations_as_they_are(name: str) -> None:
 @pytest.mark.security
 @pytest.mark.parametrize("status", [302, 307, 400, 503])
 def test_a_leader_that_answers_without_an_end(status: int) -> None:
-    """As whoever has its address could, or sends a worker's signed request elsewhere."""
+    """A server that took over the leader's address could answer so, or redirect a worker's signed request."""
     received: list[str] = []
 
     class Leader(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Penstock as users have it: installed from its wheel, in an environment without a checkout."""
+"""Penstock as users install it: from its wheel, in an environment without a checkout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(*command: object, cwd: Path, env: dict[str, str] | None = None) -> str:
 
 @dataclass(frozen=True)
 class Dist:
-    """What ``make dist`` makes."""
+    """Files that ``make dist`` builds."""
 
     sdist: Path
     wheel: Path
@@ -34,8 +34,8 @@ class Dist:
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment with the wheel and what it declares with some of its extras, no more, in the versions of the
-    environment that runs the tests; and a home of its own, for which nothing that is there need be downloaded again.
+    """An environment with only the wheel, some of its extras and their dependencies, in the versions of the environment
+    that runs the tests; and its own home, with the files that have been downloaded before.
     """
 
     folder: Path
@@ -54,7 +54,7 @@ class Installed:
 
 @pytest.fixture(scope="session")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Dist:
-    """The sdist of this checkout, and the wheel that is built from what lies in the sdist alone."""
+    """The sdist of this checkout, and the wheel that is built from the sdist alone."""
     folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder, cwd=ROOT)
     (sdist,) = folder.glob("*.tar.gz")

@@ -1,5 +1,5 @@
-"""The pages for beginners, from an empty folder and with nothing but the wheel: every file is written and every command
-run as the page says, and what is shown is what comes.
+"""The pages for beginners, in an empty folder with only the wheel: every file is written and every command run as the
+page says, and prints the output that the page shows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 PAGES = ["README.md", "docs/tutorials/source.md", "docs/tutorials/sink.md", "docs/tutorials/transform.md"]
 SECTIONS = ("Quick start", "Run a worker with your properties file")
-"""Of the README; what comes after them needs a cluster."""
+"""Sections of the README that are tested; those after them need a cluster."""
 FILE = re.compile(r"`([\w./-]+\.(?:py|json|properties))`[^`]*:$")
 KAFKA, REST = free_port(), free_port()
 OUTPUT = re.compile(r"print[^.]*:$")
@@ -27,9 +27,9 @@ OUTPUT = re.compile(r"print[^.]*:$")
 
 @dataclass
 class Page:
-    """Blocks that are indented by four: a file after a paragraph that ends with its name; commands, which begin with
-    ``$ ``, each with its output; or commands alone, whose output may be the next block, after a paragraph that ends
-    with what they print. In output ``…`` stands for anything, and lines may be left out.
+    """A page's blocks that are indented by four: a file after a paragraph that ends with its name; commands, which
+    begin with ``$ ``, each with its output; or commands alone, whose output may be the next block, after a paragraph
+    that announces it. In output ``…`` stands for anything, and lines may be left out.
     """
 
     steps: list[tuple[str, list[str]]] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Page:
 
 
 class _Indented:
-    """Whether a line is of a block; an empty one is of what it stands in."""
+    """Tells whether a line belongs to a block; an empty line belongs to the part around it."""
 
     def __init__(self) -> None:
         self._last = False
@@ -70,7 +70,7 @@ class _Indented:
 
 
 def _first_steps(path: Path) -> str:
-    """Of the README what a beginner does after the installation."""
+    """Return the text of a page; of the README only the sections for beginners after the installation."""
     text = path.read_text("utf-8")
     if path.name != "README.md":
         return text
@@ -87,7 +87,7 @@ def shown(expected: str, output: str) -> bool:
 
 
 def _elsewhere(command: str) -> str:
-    """With free ports in place of those that others may use on this machine."""
+    """Replace ports that others may use on this machine by free ones."""
     return (
         command.replace("kafka up", f"kafka up --port {KAFKA}").replace("9092", str(KAFKA)).replace("8083", str(REST))
     )

@@ -1,5 +1,5 @@
-"""A Spark cluster that is nothing of ours runs the demo's connectors, and those of jars that its machines don't have: a
-master and two workers, as operators start them.
+"""A separate Spark cluster, a master and two workers as operators start them, runs the demo's connectors and those of
+jars that its machines do not have.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def test_flights_go_through_tasks_on_two_machines_of_a_cluster(
         create(worker, connectors.SINK, {**connectors.sink(out), "topics": topic})
         worker.running(connectors.SOURCE)
         worker.running(connectors.SINK)
-        # One slot each: no machine has both tasks. Beside a task there is the process that it was forked from.
-        # The one that has checked at the start what the executors have may be about to end.
+        # Each worker has one slot, so no machine has both tasks. Beside a task there is the process that it was forked
+        # from. The process that checked at the start what the executors have installed may be about to end.
         until(lambda: [len(each) for each in spark.python_processes()] == [2, 2], "a task on each machine")
         until(lambda: out.read_bytes().count(b"\n") >= FLIGHTS, "all flights in the sink's file")
     assert sorted(out.read_bytes().splitlines()) == sorted((tmp_path / "flights.csv").read_bytes().splitlines())
@@ -69,7 +69,7 @@ def create(worker: WorkerProcess, name: str, config: dict[str, str]) -> None:
 def test_jars_reach_machines_that_do_not_have_them(
     bootstrap: str, spark: SparkCluster, kafka: Kafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Executors have another home, where plugin.path leads nowhere, and no way to fetch anything."""
+    """Executors have another home, where the folders of plugin.path do not exist, and cannot download anything."""
     here, there, topic, out = tmp_path / "here", tmp_path / "there", kafka.create_topic(), tmp_path / "out"
     plugin_path(here / "plugins", "connect-file")
     monkeypatch.setenv("PENSTOCK_HOME", str(home()))
@@ -96,7 +96,7 @@ def test_jars_reach_machines_that_do_not_have_them(
 
 
 def jvms_below(folder: Path) -> list[int]:
-    """Of plugins, with a class path in this folder."""
+    """Return the process IDs of plugins' JVMs with a class path in this folder."""
     every = [each for each in psutil.process_iter(["name", "cmdline"]) if each.info["name"] == "java"]
     commands = {each.pid: " ".join(each.info["cmdline"] or []) for each in every}
     return [pid for pid, said in commands.items() if "penstock.host.Main" in said and f"-cp {folder}" in said]

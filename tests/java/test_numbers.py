@@ -1,4 +1,4 @@
-"""What Java 17 prints; more of its answers are in pipeline/converters/test_golden.py."""
+"""Numbers as Java 17 prints them; more of its answers are in pipeline/converters/test_golden.py."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_the_workers_own_clients_have_its_name(more: dict[str, str], names: str)
     [({}, False), ({"isolation.level": "read_committed"}, True), ({"exactly.once.source.support": "enabled"}, True)],
 )
 def test_a_worker_without_exactly_once_reads_what_is_committed_if_it_is_told_so(more: dict[str, str], committed: bool):
-    """As one may after exactly once has been switched off: offsets of aborted transactions are in the topic."""
+    """After exactly once has been switched off, the topic still has offsets of aborted transactions."""
     worker = {**WORKER, "config.storage.topic": "config", "offset.storage.topic": "offset", **more}
     logs = (ConfigStore(worker, lambda records: None)._log, worker_offsets(worker)._log)
     assert [log.clients.read_committed for log in logs] == [committed, committed]

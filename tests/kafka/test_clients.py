@@ -19,7 +19,7 @@ from penstock.kafka.clients import (
 
 
 class Slow:
-    """A producer whose brokers take their time."""
+    """A producer whose brokers are slow."""
 
     def __init__(self) -> None:
         self.allowed: list[float] = []
@@ -42,7 +42,7 @@ def test_a_transactional_id_is_claimed_within_the_time_given() -> None:
 
 
 def test_a_protocol_before_an_address_says_nothing_as_in_java() -> None:
-    """librdkafka leaves out the address if it is another one than ``security.protocol``."""
+    """librdkafka would drop the address if its protocol differs from ``security.protocol``."""
     servers = "PLAINTEXT://localhost:9092, ssl://[::1]:1,127.0.0.1:2"
     assert consumer_config({"bootstrap.servers": servers})["bootstrap.servers"] == "localhost:9092,[::1]:1,127.0.0.1:2"
     check_resolvable({"bootstrap.servers": "SASL_SSL://127.0.0.1:9092"})
@@ -52,7 +52,7 @@ def test_a_protocol_before_an_address_says_nothing_as_in_java() -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize(("kind", "most"), [("consumer", 15), ("producer", 30)])
 def test_a_client_does_not_storm_a_broker_that_has_gone_away(kind: str, most: int) -> None:
-    """What is there in its place takes connections and closes them, as a load balancer does."""
+    """A load balancer in its place accepts connections and closes them."""
     made = 0
 
     def take(listening: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""What stands still is seen, whatever else moves; no Kafka needed."""
+"""Detection of partitions that stand still while others move; no Kafka needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real folders of ``plugin.path``, real imports."""
+"""Discovery of plugins, in real folders of ``plugin.path`` and by real imports."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class {name}Connector(SourceConnector):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder for plugins; what is imported from it is forgotten afterwards."""
+    """A folder for plugins; modules imported from it are removed afterwards."""
     path, modules = list(sys.path), set(sys.modules)
     yield tmp_path
     sys.path[:] = path
@@ -115,7 +115,7 @@ def test_a_broken_plugin_does_not_hide_the_others(folder: Path, caplog: pytest.L
 def test_a_folder_that_can_not_be_read_does_not_hide_the_others(
     folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as ``lost+found`` of a disk that is mounted as a folder of plugins."""
+    """``lost+found`` of a disk that is mounted as a folder of plugins is such a folder."""
     (folder / "good_plugin.py").write_text(SOURCE.format(name="Good"))
     (folder / "lost+found").mkdir()
     (folder / "closed").mkdir()
@@ -129,7 +129,7 @@ def test_a_folder_that_can_not_be_read_does_not_hide_the_others(
 
 
 def deny_below(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
-    """As the system does for all but root: what is in them can't be looked at, nor be listed."""
+    """Deny access to the files below the folders, and their listing, as the system does to users other than root."""
 
     def denying(call: Any, below: bool) -> Any:
         def denied(path: Any, *args: Any, **more: Any) -> Any:
@@ -217,7 +217,7 @@ def test_a_connector_that_is_not_there_is_named_as_java_does() -> None:
 
 
 def test_refusals_have_references_as_they_were_given() -> None:
-    """Not the values of config providers: who may validate need not know them."""
+    """Refusals do not contain values from config providers: a user who may validate need not know them."""
     plugins, secret = Plugins(), "canary-7f3a"
     for key, shown in (("password", "{password=${file:x:y}}"), ("connector.class", "matches ${file:x:y}, ")):
         with pytest.raises(Refused) as refused:

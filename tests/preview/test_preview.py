@@ -1,4 +1,4 @@
-"""What a configuration would do to real records, record by record and step by step."""
+"""Previews of a configuration's effect on real records, record by record and step by step."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CHAIN = {
 
 
 def preview(request: PreviewRequest) -> dict[str, Any]:
-    """The answer as the REST API shows it."""
+    """Return the answer as the REST API shows it."""
     return plain(run.preview(request))
 
 

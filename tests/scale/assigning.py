@@ -1,4 +1,4 @@
-"""What rebalances of a large group cost its leader, and how much they move."""
+"""Cost of a large group's rebalances for its leader, and the number of tasks that they move."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(connectors: int, tasks: int, workers: int) -> list[Row]:
 
 
 def _lose(group: Group) -> list[Row]:
-    """A worker is lost and does not come back within the delay."""
+    """Lose a worker that does not return within the delay."""
     before = group.places()
     gone = max(group.running)
     orphans = len(group.running.pop(gone).tasks)

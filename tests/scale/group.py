@@ -1,4 +1,4 @@
-"""A group of workers, as its leader sees it: they run what they are told to, and join again when they should."""
+"""A group of workers as its leader sees it: they run their assignments, and rejoin when they must."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DELAY_MS = 300_000
 
 @dataclass(slots=True)
 class Group:
-    """``connectors``: how many tasks each has."""
+    """A group's state. ``connectors``: the number of tasks of each."""
 
     connectors: dict[str, int]
     running: dict[str, Assignment]
@@ -24,7 +24,7 @@ class Group:
 
     @classmethod
     def of(cls, connectors: int, tasks: int, workers: int) -> Group:
-        """The tasks are dealt evenly to the connectors, nothing is assigned yet."""
+        """Return a group whose connectors have equal numbers of tasks, with nothing assigned yet."""
         each, more = divmod(tasks, connectors)
         counts = {f"connector-{i:05d}": each + (i < more) for i in range(connectors)}
         return cls(counts, {f"worker-{i:03d}": Assignment() for i in range(workers)})
@@ -33,12 +33,12 @@ class Group:
         return [Member(id, f"http://{id}:8083/", 1, running) for id, running in self.running.items()]
 
     def decide(self) -> Decision:
-        """What the leader would decide now; nothing changes."""
+        """Return the assignment that the leader would make now, without changing anything."""
         round = Rebalance(min(self.running), self.generation + 1, self.generation, max_delay_ms=DELAY_MS)
         return assign(ClusterConfigSnapshot(1, self.connectors), self.members(), self.memory, self.now_ms, round)
 
     def follow(self, decision: Decision) -> None:
-        """Let all members do as they are told."""
+        """Give all members their assignments."""
         self.generation += 1
         self.memory = decision.memory
         for id, told in decision.assignments.items():
@@ -50,7 +50,7 @@ class Group:
             )
 
     def settle(self) -> int:
-        """Rebalance until nothing moves any more; how many rebalances that took."""
+        """Rebalance until nothing moves any more; return the number of rebalances."""
         for rounds in range(1, 50):
             decision = self.decide()
             self.follow(decision)
@@ -63,19 +63,19 @@ class Group:
         raise AssertionError("the group doesn't come to rest")
 
     def places(self) -> dict[TaskId, str]:
-        """The worker of each task."""
+        """Return the worker of each task."""
         return {task: id for id, running in self.running.items() for task in running.tasks}
 
     def bytes_joining(self) -> int:
-        """What all members send to the group's coordinator when they join: where they are, and what they run."""
+        """Return the size of all members' join requests: their URLs, and the connectors and tasks that they run."""
         return sum(len(encode_metadata(m.url, m.offset, m.assignment, 2)) for m in self.members())
 
 
 def bytes_told(decision: Decision) -> int:
-    """What the leader sends back."""
+    """Return the size of the assignments that the leader sends."""
     return sum(len(encode_assignment(assignment, 2)) for assignment in decision.assignments.values())
 
 
 def moved(before: dict[TaskId, str], after: dict[TaskId, str], still_there: set[str]) -> int:
-    """Tasks that another worker runs now, though the one that ran them is still there."""
+    """Return the number of tasks that moved to another worker although their worker is still in the group."""
     return sum(1 for task, worker in before.items() if worker in still_there and after.get(task) != worker)

@@ -1,4 +1,4 @@
-"""What events cost the leader of a large cluster: reading the topics at its start, then a change here and there."""
+"""Cost of events for the leader of a large cluster: reading the topics at its start, then single changes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from scale.group import Group
 from scale.measuring import cost
 
 CHUNK = 500
-"""Records of a topic that come as one event."""
+"""Number of records of a topic in one event."""
 
 
 def connector_config(name: str) -> dict[str, str]:
-    """As many settings as connectors have."""
+    """Return a configuration with a typical number of settings."""
     return {
         "name": name,
         "connector.class": "FileStreamSource",
@@ -45,7 +45,7 @@ def connector_config(name: str) -> dict[str, str]:
 
 
 def config_topic(connectors: dict[str, int]) -> Iterator[ConfigTopicRecord]:
-    """Each record that is left after compaction."""
+    """Yield the records that remain after compaction."""
     for name, tasks in connectors.items():
         config = connector_config(name)
         yield ConnectorConfig(name, config)
@@ -87,7 +87,7 @@ def run(connectors: int, tasks: int, workers: int) -> list[tuple[str, str]]:
 
 
 def leader(group: Group, configs: list[ConfigRecord], statuses: list[StatusTopicRecord]) -> Herder:
-    """One that has read both topics and leads the group."""
+    """Return the herder of a worker that has read both topics and leads the group."""
     herder = Herder(HerderSettings(worker_id="w"))
     for i in range(0, len(configs), CHUNK):
         herder.handle(ConfigRead(tuple(configs[i : i + CHUNK])), 1)

@@ -1,4 +1,4 @@
-"""What a step costs: processor time, so that other work on the machine does not count, and memory at its peak."""
+"""Cost of a step: processor time, so that other work on the machine does not count, and peak memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ T = TypeVar("T")
 class Cost:
     seconds: float
     megabytes: float
-    """What the step held at most, beyond what was there before."""
+    """Peak of the memory that the step allocated."""
 
 
 def cost(step: Callable[[], T]) -> tuple[T, Cost]:
-    """Carry the step out twice, since memory is measured at the expense of time; the second outcome is given."""
+    """Run the step twice, since measuring memory takes time; return the second result."""
     started = time.process_time()
     step()
     seconds = time.process_time() - started

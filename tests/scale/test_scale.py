@@ -1,4 +1,4 @@
-"""What must hold of large groups whatever the machine: what moves, and that work grows in proportion at most."""
+"""Properties of large groups on any machine: the tasks that move, and work that grows at most in proportion."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_each_step_is_measured() -> None:
 
 
 def steps(work: Callable[[], object]) -> int:
-    """The number of functions entered and loop iterations begun: what grows with the work."""
+    """Return the number of Python's trace events during the work: it grows with the work."""
     count = 0
 
     def trace(frame: object, event: str, argument: object) -> object:

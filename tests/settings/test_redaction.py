@@ -1,4 +1,4 @@
-"""Secrets that a worker knows are in no log line, trace, status or metric."""
+"""No log line, trace, status or metric contains a secret that the worker knows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_events() -> None:
 
 @dataclass(frozen=True)
 class Invented(TaskEvent):
-    """An event of which nobody has thought yet."""
+    """An event that does not exist yet."""
 
     remark: str
     details: dict[str, list[str]]
@@ -88,7 +88,7 @@ def test_events_are_cleaned_but_for_names_and_data() -> None:
 
 @pytest.mark.parametrize("kind", [*get_args(TaskChange | TaskReport | ConnectorChange), SparkDied])
 def test_every_text_of_every_event_is_cleaned_unless_it_is_declared(kind: Any) -> None:
-    """Of connectors, of tasks and of Spark: those are the events with texts of plugins and drivers."""
+    """The events are those of connectors, tasks and Spark, which contain texts of plugins and drivers."""
     given: dict[str, Any] = {"id": TaskId("c", 0), "run": 1, "name": "c", "offsets": (), "values": {"text": CANARY}}
     texts = {each.name for each in fields(kind) if each.type in ("str", "str | None")} - given.keys()
     given = {each.name: given.get(each.name, CANARY) for each in fields(kind) if each.type != "bool"}
@@ -137,7 +137,7 @@ def test_only_the_beginning_of_a_long_log_line_is_searched_and_shown() -> None:
 
 
 def test_values_of_config_providers(tmp_path: Path) -> None:
-    """Whatever the name of their setting is; but not short ones, which are found in other texts."""
+    """They are hidden whatever their setting is called, except short ones, which also occur in other texts."""
     file = tmp_path / "secrets.properties"
     file.write_text(f"user={CANARY}\nkind=csv\nunused=canary-unused\n")
     redaction = Redaction()
@@ -169,7 +169,7 @@ def test_secrets_in_json_of_a_config_provider() -> None:
 
 
 def test_secrets_of_files_that_end_with_a_line_end() -> None:
-    """Settings are read without the blanks around them, so drivers get, and repeat, the rest."""
+    """Settings are read without surrounding blanks, so drivers get, and report, the rest."""
     redaction = Redaction()
     redaction.learn({"connection.password": f" {CANARY}\n"})
     redaction.learn_references(["canary-of-file\n"])
@@ -186,7 +186,7 @@ def test_secrets_in_logins_and_users() -> None:
 
 
 def test_secrets_escaped_as_in_urls() -> None:
-    """A driver that is given a password puts it into a URL, and says that."""
+    """A driver may put a password into a URL, and report the URL."""
     redaction = Redaction()
     redaction.learn({"connection.password": "p@ss/w (rd)!"})
     redaction.learn_references(["user&name=x"])
@@ -195,7 +195,7 @@ def test_secrets_escaped_as_in_urls() -> None:
 
 
 def test_many_secrets_do_not_displace_the_workers_own_and_recent_ones() -> None:
-    """The worker's own secrets, and those of a connector that was started lately."""
+    """The worker's own secrets and those of a recently started connector stay known."""
     redaction = Redaction()
     redaction.learn_own({"sasl.password": "canary-of-worker"})
     redaction.learn({"database.password": "canary-of-old-one"})

@@ -20,7 +20,7 @@ QUIET = ("--no-first-run", "--disable-background-networking", "--disable-compone
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """Of a module: as long as it lives, Playwright's event loop runs on this thread, and there can be no other."""
+    """A browser for one module: while it is open, Playwright's event loop runs on this thread, and excludes others."""
     path = os.environ.get("PENSTOCK_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if path is None:
         missing("tests of the page need Chromium: run `make browser`, or `apt-get install chromium`")
@@ -38,7 +38,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def open_page(chromium: Browser) -> Iterator[Open]:
-    """Opens a URL in a context of its own. Whatever the console says is wrong, or a script throws, fails the test."""
+    """Open a URL in a separate context. Errors in the console and exceptions of scripts fail the test."""
     contexts = []
     wrong: list[str] = []
 

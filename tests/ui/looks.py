@@ -1,4 +1,4 @@
-"""How a page looks, in all its forms: nothing wider than the window, and nothing that axe-core finds serious."""
+"""Checks of a page's layout in all its forms: nothing is wider than the window, and axe-core finds no serious fault."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 
 
 def looks_right(page: Page) -> None:
-    """On a phone in the dark, and wide in the light."""
+    """Check the page on a phone in the dark theme, and on a wide screen in the light theme."""
     schemes: list[tuple[ViewportSize, Literal["dark", "light"]]] = [(PHONE, "dark"), (WIDE, "light")]
     for size, scheme in schemes:
         page.set_viewport_size(size)
@@ -28,7 +28,7 @@ def looks_right(page: Page) -> None:
 
 
 def picture(page: Page, name: str, request: pytest.FixtureRequest, part: Locator | None = None) -> None:
-    """With ``--rewrite`` the picture of the documentation: from this part of the page on, or from its top."""
+    """With ``--rewrite``, take the documentation's picture from this part of the page on, or from its top."""
     if request.config.getoption("--rewrite"):
         PICTURES.mkdir(exist_ok=True)
         page.set_viewport_size({"width": 1000, "height": 640})

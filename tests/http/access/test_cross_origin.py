@@ -1,4 +1,4 @@
-"""Which web pages may use the REST interface. What is expected here was seen at Java Connect 4.3.1."""
+"""Access of web pages to the REST API. The expected answers were recorded from Java Connect 4.3.1."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_page_of_another_origin_changes_nothing(configured: Callable[..., Any]
 def test_the_origin_of_a_change_that_says_nothing_else(
     configured: Callable[..., Any], caplog: pytest.LogCaptureFixture, origin: str, host: str
 ) -> None:
-    """As browsers send it by plain HTTP, but to this machine."""
+    """Browsers send only the origin over plain HTTP, except to this machine."""
     caplog.set_level(logging.INFO, "penstock.audit")
     headers = {"Origin": origin, "Host": host}
     answer = configured({}).post("/connectors/c/restart", headers=headers)

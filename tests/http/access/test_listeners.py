@@ -1,4 +1,4 @@
-"""Where a worker listens and what it tells others, from its settings."""
+"""A worker's listeners and its advertised URL, from its settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replies are masked by default: every request and every path, but for those that are declared in one table."""
+"""Replies are masked by default: those of every request and path that one table does not exempt."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ DOCUMENT = {
     "configs": [{"definition": {"type": "PASSWORD"}, "value": {"name": "my.password", "value": CANARY, "errors": []}}],
     "anything": [{"deep": [{"api.key": CANARY, "token": 5}, f"http://u:{CANARY}@host"]}],
 }
-"""What any worker could answer: whole configurations, parts of them, and secrets in objects and lists."""
+"""An answer with everything that may need a mask: whole configurations, parts of them, secrets in objects and lists."""
 ROLES = Roles.parse(f"rules: [{{users: [victor], actions: [{', '.join(set(ACTIONS) - {'view-config'})}]}}]")
 WITHOUT_REQUEST = {
     "/metrics",
@@ -63,7 +63,7 @@ WITHOUT_REQUEST = {
     "/ui/{file}",
     "/ui/{folder}/{file}",
 }
-"""Paths that make no request of the worker: they show neither configurations nor anything of a connector's."""
+"""Paths that send no request to the worker: they show neither configurations nor other data of connectors."""
 VALUES: dict[str, Any] = {
     "name": NAME,
     "plugin": "FileStreamSource",
@@ -110,7 +110,7 @@ def reply_to(request: m.Request) -> m.Reply:
 
 
 def passwords(config: Any) -> set[str]:
-    """As if FileStreamSource defined ``batch.size`` as a password."""
+    """Return the names of passwords: ``batch.size``, as if FileStreamSource defined it as one."""
     return {"batch.size"} if config.get("connector.class") == "FileStreamSource" else set()
 
 
@@ -121,7 +121,7 @@ def masking_gate(monkeypatch: pytest.MonkeyPatch) -> RequestGate:
 
 
 def answered(gate: RequestGate, request: m.Request) -> str:
-    """The body of the reply to a request of somebody who may do everything but see secrets."""
+    """Return the body of the reply to a user who may do everything except see secrets."""
     http = Request({
         "type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [], "server": ("x", 80),
         "state": {"principal": Principal("victor")},
@@ -154,7 +154,7 @@ def test_only_requests_that_there_are_can_be_declared() -> None:
 
 
 def router(monkeypatch: pytest.MonkeyPatch, asked: list[m.Request], leader: Any = None) -> Any:
-    """All paths of a worker that answers every request with ``DOCUMENT``, or with the URL of the leader."""
+    """Return the router of a worker that answers every request with ``DOCUMENT``, or with the leader's URL."""
 
     def submit(request: m.Request) -> Future[m.Reply | m.Elsewhere]:
         asked.append(request)
@@ -196,7 +196,7 @@ def test_no_path_shows_a_secret_unless_its_request_is_declared(monkeypatch: pyte
         for method in methods:
             asked.clear()
             body = BODIES.get(f"{method} {pattern}", CONFIG if method in ("PUT", "PATCH") else None)
-            if pattern.endswith("/stream"):  # its lines are those of GetLogs, one page of them after the other
+            if pattern.endswith("/stream"):  # its lines are those of GetLogs, page by page
                 continue
             answer = sent(app, method, path, body)
             assert answer.status_code in (200, 201, 204), (method, pattern, answer.text)
@@ -208,7 +208,7 @@ def test_no_path_shows_a_secret_unless_its_request_is_declared(monkeypatch: pyte
 
 
 def test_replies_of_other_workers_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The leader may be Java's, which knows no roles."""
+    """The leader may be a Java worker, which has no roles."""
     leader = Starlette(routes=[Route("/{path:path}", lambda request: JSONResponse(DOCUMENT), methods=["PATCH"])])
     answer = sent(router(monkeypatch, [], leader), "PATCH", f"/connectors/{NAME}/config", {"topic": "u"})
     assert answer.status_code == 200

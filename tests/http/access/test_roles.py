@@ -1,4 +1,4 @@
-"""Roles: what each action allows, what is filtered and masked, what is recorded; with real herders and plugins."""
+"""Roles: permissions of each action, filters, masks and audit lines; with real herders and plugins."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class As:
 
 
 def passwords(config: Mapping[str, Any]) -> set[str]:
-    """As if FileStreamSource defined ``batch.size`` as a password."""
+    """Return the names of passwords: ``batch.size``, as if FileStreamSource defined it as one."""
     return {"batch.size"} & config.keys() if config.get("connector.class") == "FileStreamSource" else set()
 
 
@@ -199,7 +199,7 @@ def test_settings_of_type_password_are_masked_whatever_their_names(
     for each in [*asked, "/connectors/orders-1/tasks", f"{path}/2/diff", f"{path}/3/diff"]:
         shown = {name: users(name)("GET", each).text for name in ("victor", "connie")}
         assert (secret in shown["victor"], secret in shown["connie"]) == (False, True), each
-    # A version with another class, which has no such password
+    # A version with another class, which does not define this password
     other = {**CONFIG, "connector.class": "FileStreamSink", "topics": "t"}
     assert users("connie")("PUT", "/connectors/orders-1/config", other).status_code in (200, 400)
     assert secret not in users("victor")("GET", f"{path}/2/diff").text
@@ -245,7 +245,7 @@ def test_a_mask_that_is_sent_back_is_recorded_as_no_change(users: Callable[[str]
 
 
 def test_a_rollback_leaves_what_it_changes(api: Any, other: Any, lines: Any) -> None:
-    """The worker that does not lead learns it from the leader's answer."""
+    """A follower learns from the leader's answer what was changed."""
     for client in (api, other):
         for topic in ("t", "u"):
             api.put("/connectors/x/config", json={**CONFIG, "topic": topic})
@@ -264,7 +264,7 @@ def test_changes_are_recorded_without_roles_too(api: Any, lines: Any) -> None:
 
 
 def test_a_name_without_measure_is_recorded_cut_off(api: Any, lines: Any) -> None:
-    """The line is searched for secrets, and no request is answered meanwhile."""
+    """The line is searched for secrets, and no request is answered meanwhile, so it must be short."""
     assert api.post("/connectors", json={"name": "n" * 2**20, "config": {}}).status_code == 400
     (line,) = lines()
     assert line["connector"] == "n" * 1000
@@ -274,7 +274,7 @@ def test_the_file_is_read_again(users: Callable[[str], As], setup: dict[str, str
     path = Path(setup["penstock.authorization.file"])
     for text, status in (
         ("rules: [{users: [nobody], actions: [view]}]", 200),
-        ("rules: [{users: [nobody], actions: [fly]}]", 200),  # can't be used: what was there before counts
+        ("rules: [{users: [nobody], actions: [fly]}]", 200),  # invalid: the previous roles stay in force
         ("rules: []", 403),
     ):
         path.write_text(text)

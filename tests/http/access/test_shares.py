@@ -1,4 +1,4 @@
-"""What one client may have the worker do at a time, so that others get theirs."""
+"""Limits of the requests that one client may have in progress, so that others are served."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONFIG = {"name": "c", "connector.class": "X"}
 
 
 class Slow:
-    """A worker that answers no request until it is let; ``asked`` are those that it has been given."""
+    """A worker that answers requests only after ``go``; ``asked`` has the requests that it has received."""
 
     def __init__(self, folder: Path) -> None:
         hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()
@@ -55,7 +55,9 @@ class Slow:
 
 
 async def logged_in(slow: Slow, *clients: httpx.AsyncClient) -> None:
-    """The next passwords need not be checked: many at once would be refused."""
+    """Log the clients in one by one: the passwords of many at once would be refused, those of later requests are
+    cached.
+    """
     for client in clients:
         first = asyncio.create_task(client.get("/"))
         while not first.done():
@@ -64,14 +66,14 @@ async def logged_in(slow: Slow, *clients: httpx.AsyncClient) -> None:
 
 
 async def reached(holds: Callable[[], bool]) -> None:
-    """Wait until this holds; what follows shows what is missing if it takes too long."""
+    """Wait until this holds or the time is over; the assertions that follow then show what is missing."""
     give_up = time.monotonic() + SECONDS
     while not holds() and time.monotonic() < give_up:
         await asyncio.sleep(0.01)
 
 
 async def settled() -> None:
-    """Wait for what should not happen."""
+    """Wait a moment, for events that should not happen."""
     for _ in range(20):
         await asyncio.sleep(0.01)
 

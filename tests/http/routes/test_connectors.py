@@ -1,4 +1,4 @@
-"""A connector's life as a client sees it."""
+"""The life cycle of a connector as a client sees it."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_patch(api: Any) -> None:
 
 
 def test_a_patch_may_have_another_name_and_renames_nothing(api: Any) -> None:
-    """As in Java, which compares the names of the other requests alone."""
+    """As in Java, only the other requests compare the names."""
     create(api)
     answer = api.patch("/connectors/a/config", json={"name": "b"})
     assert (answer.status_code, answer.json()["name"], answer.json()["config"]["name"]) == (200, "a", "b")
@@ -239,7 +239,7 @@ def test_offsets(api: Any) -> None:
     pairs = [{"partition": {"filename": "f"}, "offset": {"position": 4, "share": 0.5, "big": 2**70, "text": "7"}}]
     answer = api.patch("/connectors/a/offsets", json={"offsets": pairs})
     assert (answer.status_code, answer.json()) == (200, {"message": "altered"})
-    del pairs[0]["offset"]["big"]  # which no client of ours can show
+    del pairs[0]["offset"]["big"]  # a number that the client cannot show
     api.patch("/connectors/a/offsets", json={"offsets": pairs})
     assert api.get("/connectors/a/offsets").json() == {"offsets": pairs}
     assert api.delete("/connectors/a/offsets", content=b"{}").json() == {"message": "reset"}

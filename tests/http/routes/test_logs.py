@@ -1,4 +1,4 @@
-"""Log lines of a connector whose tasks run on two workers, at once and followed."""
+"""Log lines of a connector whose tasks run on two workers: a page of them, and a stream."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LOGS = "/penstock/v1/connectors/lines/logs"
 
 @pytest.fixture(autouse=True)
 def connector(cluster: RestCluster) -> None:
-    """With a task on each of two workers."""
+    """Start a connector with a task on each of two workers."""
     config = {"name": "lines", "connector.class": "FileStreamSink", "topics": "t", "tasks.max": "2"}
     cluster.submit("one", m.CreateConnector("lines", config))
     tasks = cluster.workers["one"].herder.statuses.tasks_of("lines")
@@ -42,7 +42,7 @@ def connector(cluster: RestCluster) -> None:
 
 @pytest.fixture
 def client(cluster: RestCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    """Of worker ``one`` at a port, as answers that have no end need one."""
+    """A client of worker ``one`` on a real port, which endless answers need."""
     monkeypatch.setattr(history, "PAUSE_S", 0.01)
     with serve(cluster.app("one")) as url, Client(url) as client:
         yield client
@@ -124,7 +124,7 @@ def test_followers_are_limited(client: Client, cluster: RestCluster, monkeypatch
 def test_one_user_leaves_streams_to_others(
     cluster: RestCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """However many the user opens at the same moment; without users, the same holds for each address."""
+    """The limit holds however many the user opens at once; without authentication it holds for each address."""
     monkeypatch.setattr(history, "PAUSE_S", 0.01)
     hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()
     (tmp_path / "htpasswd").write_text("".join(f"{user}:{hashed}\n" for user in ("vic", "ada")))

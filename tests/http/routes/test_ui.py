@@ -1,4 +1,4 @@
-"""``/ui`` without a browser: what is answered to whom, and with which headers."""
+"""``/ui`` without a browser: answers to each user, and their headers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_nothing_of_it_is_inline_or_elsewhere() -> None:
     ],
 )
 def test_nothing_else_is_served(api: Any, path: str) -> None:
-    """As it stands, not as a client would shorten it."""
+    """The path is sent as it is, not normalized by the client."""
     answer = api.get(httpx.URL("http://one:8083").copy_with(raw_path=path.encode()))
     assert answer.status_code in (400, 404), answer.text
     assert answer.json()["error_code"] == answer.status_code
@@ -88,7 +88,7 @@ def test_without_roles_anybody_may_do_everything(api: Any) -> None:
 
 @pytest.fixture
 def guarded(tmp_path: Any, cluster: RestCluster) -> Callable[..., httpx.Response]:
-    """Requests of users whose password is ``right``."""
+    """Return a function that sends requests of users, whose password is ``right``."""
     import asyncio
 
     hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()

@@ -1,4 +1,4 @@
-"""What Java 4.3.1 found wrong with configurations of connectors, and the same requests here, with the real plugins."""
+"""Validation errors of connectors' configurations, as Java Connect 4.3.1 reports them, with the real plugins."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_errors_are_those_of_java(api: Any, case: dict[str, Any]) -> None:
     ],
 )
 def test_settings_that_cannot_be_validated_are_refused(api: Any, setting: dict[str, str], problem: str) -> None:
-    """Java answers the second one with 500."""
+    """Java answers the second setting with 500."""
     config = {**SOURCE, **setting}
     for answer in (
         api.put("/connector-plugins/FileStreamSource/config/validate", json=config),

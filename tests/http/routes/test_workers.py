@@ -1,4 +1,4 @@
-"""``/penstock/v1/workers``: every worker tells of all workers of the group."""
+"""``/penstock/v1/workers``: every worker lists all workers of the group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORKERS = "/penstock/v1/workers"
 
 
 def test_every_worker_tells_of_all(api: Any, other: Any, cluster: Any) -> None:
-    """Of those that run nothing, too."""
+    """Workers that run nothing are listed too."""
     generation = cluster.workers["one"].herder.membership.generation
     for worker in (api, other):
         found = worker.get(WORKERS).json()

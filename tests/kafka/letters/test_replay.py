@@ -1,4 +1,4 @@
-"""Dead letters that are sent through again."""
+"""Replay of dead letters."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_notes_of_other_programs_say_nothing_and_cost_nothing() -> None:
         assert [offset for offset in range(15) if offset in Done.of(5, metadata)] in ([0, 1, 2, 3, 4], [*range(5), 7])
     done = Done.of(0, "1-9223372036854775807")
     assert (0 in done, 10**18 in done) == (False, True)
-    for offset in range(1, 100_001):  # as in a replay whose first letter can't be sent
+    for offset in range(1, 100_001):  # as in a replay whose first letter cannot be sent
         done = Done(0, done.beyond)
         done.add(offset, offset)
     assert done.metadata() == "1-9223372036854775807"
@@ -123,7 +123,9 @@ INTERNAL = InternalTopics({"w-config": "the worker's `config.storage.topic`"})
 def guarded(
     kafka: Kafka, queue: str, connector: str, reads: dict[str, str], *places: tuple[int, int], topic: str | None = ""
 ) -> Replay:
-    """A replay to what a connector reads that is configured so; it has been carried out."""
+    """Replay the letters of a connector with this configuration, to the topics that it reads; return the finished
+    replay.
+    """
     internal = replace(INTERNAL, servers=kafka.bootstrap)
     with reading(kafka, connector) as consumer:
         producer = partial(replay_producer, connector, {"bootstrap.servers": kafka.bootstrap})
@@ -170,7 +172,7 @@ def test_a_hostile_partition_is_skipped(kafka: Kafka, partition: str) -> None:
 
 
 class NotUtf8(str):
-    """A name that a client sends as other bytes."""
+    """A name that a client sends as bytes that are not UTF-8."""
 
     def encode(self, *_: object) -> bytes:
         return b"\xff\xfe"
@@ -199,7 +201,7 @@ def test_a_topic_of_the_users_must_be_one_that_the_connector_reads() -> None:
 
 
 def test_letters_left_behind_stay_known_however_many_there_are() -> None:
-    """An earlier version counted the first of them as replayed when a note became too long."""
+    """In an earlier version the first of them counted as replayed when a note became too long."""
     dice = random.Random(7)
     spans, at = list[tuple[int, int]](), 5 * 10**15
     for _ in range(1800):
@@ -302,7 +304,7 @@ def test_a_dead_letter_without_its_topic_holds_up_no_other(kafka: Kafka) -> None
 @pytest.mark.integration
 @pytest.mark.parametrize("single", [False, True])
 def test_dead_letters_that_their_topic_refuses_hold_up_no_other(kafka: Kafka, single: bool) -> None:
-    """Too large by now, or without a key in a compacted topic."""
+    """A letter may be too large by now, or have no key for a compacted topic."""
     small = kafka.create_topic(config={"max.message.bytes": "20000"})
     compacted = kafka.create_topic(config={"cleanup.policy": "compact"})
     queue, c = kafka.create_topic(), new_name()
@@ -322,7 +324,7 @@ def test_dead_letters_that_their_topic_refuses_hold_up_no_other(kafka: Kafka, si
 
 @pytest.mark.integration
 def test_a_letter_left_behind_is_not_counted_as_replayed_between_those_of_others(kafka: Kafka) -> None:
-    """Letters of other connectors are no gaps in the note, of which too many made the first letters count as done."""
+    """Letters of other connectors are no gaps in the note: too many gaps made the first letters count as replayed."""
     topic, gone, queue, c = kafka.create_topic(), new_name("gone"), kafka.create_topic(), new_name()
     mixed = [dead(str(i), topic, 0, c if i % 2 else "other") for i in range(3000)]
     kafka.produce(queue, [dead("left", gone, 0, c), *mixed])
@@ -335,7 +337,7 @@ def test_a_letter_left_behind_is_not_counted_as_replayed_between_those_of_others
 
 @pytest.mark.integration
 def test_two_replays_at_a_time_leave_the_notes_of_the_later(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The earlier one has read its notes, and writes their copy when the later one has ended."""
+    """The earlier one has read its notes, and writes them back after the later one has ended."""
     topic, queue, c = kafka.create_topic(), kafka.create_topic(), new_name()
     settings = {"bootstrap.servers": kafka.bootstrap}
     kafka.produce(queue, [dead(value, topic, 0, c) for value in "ab"])
@@ -414,7 +416,7 @@ def test_replayed_letters_are_remembered_longer_than_the_broker_keeps_offsets(tm
 
 @pytest.mark.integration
 def test_a_replay_ends_when_all_its_connections_were_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With ``rebootstrap`` librdkafka never comes back from sending offsets, see ``AT_GROUPS``."""
+    """With ``rebootstrap`` librdkafka never returns from sending offsets, see ``AT_GROUPS``."""
     monkeypatch.setattr(replays, "AT_ONCE", 1)
     with FaultyBroker(tmp_path, {"log.retention.ms": "-1"}) as broker:
         kafka, c = Kafka(broker.bootstrap), new_name()
@@ -432,13 +434,13 @@ def test_a_replay_ends_when_all_its_connections_were_lost(tmp_path: Path, monkey
 
 @contextmanager
 def interrupted(broker: FaultyBroker, queue: str, connector: str, own: dict[str, str]) -> Iterator[Iterator[Sent]]:
-    """What is left of a replay, all of whose connections have been lost after the first letter."""
+    """Yield the rest of a replay that lost all its connections after the first letter."""
     with reading(Kafka(broker.bootstrap), connector) as consumer:
         producer = partial(replay_producer, connector, {"bootstrap.servers": broker.proxied, **own})
         sending = Replay(consumer, connector, queue, Anywhere()).send(producer, ())
         next(sending)
         broker.proxy.reset()
-        time.sleep(1)  # the producer has noticed it
+        time.sleep(1)  # until the producer has noticed it
         yield sending
 
 

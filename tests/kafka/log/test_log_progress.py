@@ -1,4 +1,4 @@
-"""Who waits for which offset is told when it has been passed; no Kafka needed."""
+"""Waits for offsets end when the reader has passed them; no Kafka needed."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def test_the_marker_of_an_own_transaction_is_not_waited_for():
     reads.passed({0: 4})
     before = reads.positions()
     assert reads.without_markers({0: 5}, before) == {0: 4}
-    # There is something more than the marker.
+    # There is a record besides the marker.
     assert reads.without_markers({0: 6}, before) == {0: 6}
-    # When the end was looked up, the transaction's records had not been delivered, so it may have had no marker yet.
+    # When the end was looked up, the transaction's records had not been delivered, so its marker may have been missing.
     assert reads.without_markers({0: 5}, {0: 3}) == {0: 5}
 
 

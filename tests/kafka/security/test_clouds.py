@@ -1,4 +1,4 @@
-"""Logins at clouds' Kafka services, by their own libraries: no cloud is reached, and a real broker takes the tokens."""
+"""Logins to Kafka services of clouds, by the clouds' libraries: a real broker checks the tokens, without a cloud."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def settings(cloud: str, servers: str, options: str = "") -> dict[str, str]:
 
 
 def msk_iam(servers: str) -> dict[str, str]:
-    """As users of Amazon's library write it for Java."""
+    """Return the settings that users of Amazon's library for Java write."""
     return {
         "bootstrap.servers": servers,
         "security.protocol": "SASL_SSL",
@@ -93,7 +93,7 @@ def test_the_region_of_amazon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_token_of_google_has_the_access_token_for_a_signature() -> None:
-    expiry = datetime.now(UTC).replace(tzinfo=None) + timedelta(hours=1)  # as Google's library has it
+    expiry = datetime.now(UTC).replace(tzinfo=None) + timedelta(hours=1)  # as in Google's library
     made = google_token(Credentials("ya29.access", expiry=expiry, account="me@example.com"))
     header, claims, access = made.text.split(".")
     assert json.loads(opened(header)) == {"typ": "JWT", "alg": "GOOG_OAUTH2_TOKEN"}
@@ -111,7 +111,7 @@ def test_an_extra_that_is_missing_is_named(cloud: str, monkeypatch: pytest.Monke
 
 
 class Identity(BaseHTTPRequestHandler):
-    """Azure's endpoint of a machine's identity, as a web app has it: gives out tokens of ``kafka-client``."""
+    """Azure's managed identity endpoint, as in a web app: it issues tokens for ``kafka-client``."""
 
     def do_GET(self) -> None:
         now = int(time.time())

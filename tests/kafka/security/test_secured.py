@@ -1,4 +1,4 @@
-"""All that a worker does with Kafka, on a broker that wants to know who it is; and what it says when it may not."""
+"""Everything that a worker does with Kafka, on a broker with authentication; and its messages when access is denied."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 
 def worker(login: dict[str, str], name: str) -> dict[str, str]:
-    """A worker's settings; its connectors' clients log in as it does."""
+    """Return a worker's settings, with which its connectors' clients log in too."""
     security = {key: value for key, value in login.items() if key != "bootstrap.servers"}
     return {
         **login,
@@ -56,7 +56,7 @@ def worker(login: dict[str, str], name: str) -> dict[str, str]:
 
 
 def grant_all(secured: Secured, principal: str, name: str) -> None:
-    """What a worker of this name needs, and its connectors."""
+    """Grant the rights that a worker of this name and its connectors need."""
     secured.grant(principal, ResourceType.TOPIC, name, CREATE, DESCRIBE, READ, WRITE)
     secured.grant(principal, ResourceType.GROUP, f"{name}-group", READ)
     secured.grant(principal, ResourceType.GROUP, f"connect-{name}", READ, DELETE)
@@ -71,7 +71,7 @@ def started(store: Any, caught_up: Inbox) -> Any:
 
 
 def joined(settings: dict[str, str], seconds: float = 30.0) -> Joined | Failed:
-    """What becomes of the attempt to be a member of the worker's group."""
+    """Try to join the worker's group and return the outcome."""
     events, over = Inbox(), threading.Event()
     member = GroupMember(settings, settings["group.id"], "http://w:8083/", "sessioned", 0, events)
     member.publish(ClusterConfigSnapshot(0))
@@ -126,7 +126,7 @@ def test_a_worker_with_all_rights(secured: Secured, how: str):
 
 
 def _tasks_work(settings: dict[str, str], source: dict[str, str], topic: str) -> None:
-    """What a source writes exactly once a sink reads; its offsets are altered and forgotten."""
+    """Check that a sink reads what a source writes exactly once, and that offsets can be altered and deleted."""
     sink = {"name": source["name"]}
     await_done(lambda done: SinkConnectorOffsets(settings).read(sink, lambda _, error: done(error)), "see no offsets")
     fence_task(settings, source, 0)
@@ -148,7 +148,7 @@ def _tasks_work(settings: dict[str, str], source: dict[str, str], topic: str) ->
     consumer.close()
     offsets = SinkConnectorOffsets(settings)
     assert answer(lambda done: offsets.read(sink, done)) == {TopicPartition(topic, 0): 1}
-    answer(lambda done: offsets.write(sink, {TopicPartition(topic, 0): None}, done))  # by kafka-python
+    answer(lambda done: offsets.write(sink, {TopicPartition(topic, 0): None}, done))  # with kafka-python
     assert answer(lambda done: offsets.read(sink, done)) == {}
 
 

@@ -1,4 +1,4 @@
-"""Both client libraries are told the same."""
+"""Both client libraries get equivalent settings."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_name_is_sent_as_its_mechanism_wants(mechanism: str, module: str, sent
         "sasl.mechanism": mechanism,
         "sasl.jaas.config": f'{module} required username="CN=a,O=b" password="p";',
     }
-    assert for_librdkafka(settings)["sasl.username"] == "CN=a,O=b"  # which escapes it itself
+    assert for_librdkafka(settings)["sasl.username"] == "CN=a,O=b"  # librdkafka escapes it itself
     assert sent in get_sasl_mechanism(mechanism)(**for_kafka_python(settings)).auth_bytes()
 
 
@@ -177,7 +177,7 @@ def test_a_login_module_that_can_not_be_read_is_not_shown():
 
 
 def test_keys_and_certificates_may_be_single_lines() -> None:
-    """As in a properties file, where a backslash ends each line but the last."""
+    """In a properties file a backslash ends each line except the last, which joins them."""
     authority = Authority.make()
     own = authority.identity("client")
     lines = {
@@ -252,7 +252,7 @@ def test_a_slow_token_endpoint_does_not_hold_the_thread_that_logs_in(monkeypatch
     answers.put(("first", 100.0))
     assert provider.token() == "first"
     clock.return_value = 1085.0
-    assert provider.token() == "first"  # while the next one is awaited
+    assert provider.token() == "first"  # while the next one is being fetched
     answers.put(("second", 100.0))
     provider._attempt.result()
     assert provider.token() == "second"
@@ -261,7 +261,7 @@ def test_a_slow_token_endpoint_does_not_hold_the_thread_that_logs_in(monkeypatch
 @pytest.mark.security
 @pytest.mark.parametrize("endless", [True, False])
 def test_an_answer_that_is_none_of_a_token_endpoint(monkeypatch: pytest.MonkeyPatch, endless: bool) -> None:
-    """Who makes a connector may name the endpoint."""
+    """A connector's configuration may name any server as its endpoint."""
     settings = {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "OAUTHBEARER",

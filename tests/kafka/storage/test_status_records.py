@@ -25,7 +25,7 @@ def test_a_trace_is_read_as_it_was_raised():
 
 
 def test_a_trace_with_half_a_surrogate_pair_is_read_back():
-    """As of a file whose name is no UTF-8."""
+    """A file whose name is not UTF-8 leaves one in a trace."""
     failed = TaskStatus(TaskId("a", 0), "FAILED", "w:1", 4, "FileNotFoundError: '/data/\udcff'", "1.0")
     assert decode(0, 0, *encode(failed)) == failed
 

@@ -1,4 +1,4 @@
-"""What one worker may say to another about who asks, over real sockets: the worker that acts verifies it itself."""
+"""Principals of forwarded requests, over real sockets: the worker that carries out a request verifies who asked."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ca() -> Authority:
 
 @pytest.fixture
 def worker(serve: Serve, ca: Authority, tmp_path: Path) -> Callable[..., RestServer]:
-    """Start a worker that knows clients by their certificates, with a certificate of this name."""
+    """Return a function that starts a worker with a certificate of this name, which authenticates clients by theirs."""
     (tmp_path / "ca.pem").write_text(ca.certificate_pem)
     (tmp_path / "roles.yaml").write_text(ROLES)
 
@@ -81,7 +81,7 @@ def audited(caplog: pytest.LogCaptureFixture) -> Callable[[], list[dict[str, Any
 
 @pytest.fixture
 def put(ca: Authority, tmp_path: Path) -> Callable[..., httpx.Response]:
-    """Send a change to a worker, with a certificate of this name."""
+    """Return a function that sends a change to a worker, with a certificate of this name."""
 
     def send(server: RestServer, name: str | None, path: str = PAUSE, **headers: str) -> httpx.Response:
         verify: Any = False
@@ -123,7 +123,7 @@ def test_a_key_of_the_settings_proves_a_certificate(
 def test_a_certificate_is_not_passed_on_without_a_proof(
     worker: Any, put: Any, audited: Callable[[], list[dict[str, Any]]], leaders: str, followers: str
 ) -> None:
-    """The follower's own certificate is that of an administrator, whom the leader must not take for the client."""
+    """The follower's certificate is an administrator's; the leader must not take the follower for the client."""
     leader = worker("worker-1", m.Reply(202), leaders)
     follower = worker("worker-2", m.Elsewhere(leader.advertised_url), followers)
     assert put(leader, "worker-2").status_code == 202
@@ -182,7 +182,7 @@ ADMIN = Principal("worker-2", how="certificate", address="1.2.3.4")
 
 
 def with_the_session_key(method: str, target: bytes, body: bytes) -> list[dict[str, str]]:
-    """Return the headers that somebody who has read the config topic could try."""
+    """Return headers that an attacker who has read the config topic could send."""
     said = {"name": "worker-2", "groups": [], "how": "certificate", "address": "", "via": "", "time": time.time()}
     text = json.dumps(said).encode()
     parts = (b"penstock principal", text, method.encode(), target, hashlib.sha256(body).digest())

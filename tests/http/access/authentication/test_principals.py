@@ -1,4 +1,4 @@
-"""Who asks: tokens, certificates, and what one worker says to another; over real sockets."""
+"""Authentication by tokens, certificates and headers of other workers, over real sockets."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_keys_of_the_provider_are_read_again(oidc: dict[str, str], tmp_path: Pat
 
 
 class Provider:
-    """Of the keys: it answers when ``go`` is set, and only if it has ``keys``. ``now`` is the time."""
+    """A provider of keys: it answers when ``go`` is set, and only if it has ``keys``. ``now`` is the time."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, keys: KeySet | None) -> None:
         self.keys, self.asked, self.now, self.go = keys, 0, 1000.0, asyncio.Event()
@@ -120,7 +120,7 @@ def test_bad_tokens_delay_no_good_ones_while_the_provider_is_away(
             assert provider.asked == attempt
             begun = asyncio.create_task(tokens.principal(good))
             await settled()
-            assert begun.done()  # although keys are being read
+            assert begun.done()  # although keys are being fetched
             assert begun.result() == known
             provider.go.set()
             assert await asyncio.gather(*first) == [None] * 10
