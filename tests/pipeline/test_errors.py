@@ -1,4 +1,4 @@
-"""Culprits are found, retried, reported and skipped, or end the task."""
+"""Failing records are found, retried, reported and skipped, or end the task."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NUMBERS = Step(PipelineStage.VALUE_CONVERTER, "x.Numbers", to_numbers)
 
 
 class Handling:
-    """A handler with everything it does written down."""
+    """An error handler and a record of everything that it does."""
 
     def __init__(self, config: dict[str, str], reporters: bool = True, stopped: bool = False) -> None:
         """``stopped``: the task is stopped while the handler waits."""
@@ -140,7 +140,7 @@ def test_a_skipped_record_reaches_no_later_step() -> None:
 
 
 class Flaky:
-    """Fails so many times before it works."""
+    """Fails the given number of times before it succeeds."""
 
     def __init__(self, failures: int) -> None:
         self.left = failures
@@ -254,7 +254,7 @@ def test_failures_are_logged_with_javas_words(
 
 
 def without_x(batch: Batch) -> Batch:
-    """As authors of transforms may try to leave out records."""
+    """Drop records in a way that authors of transforms may try."""
     return batch.with_(values=[value for value in batch.values if value != "x"])
 
 
@@ -284,7 +284,7 @@ def test_what_must_not_wait_is_done_while_a_record_waits() -> None:
     handling.handler._wait = lambda seconds: time.sleep(seconds)  # type: ignore[assignment, func-returns-value]
     handling.handler.meanwhile = lambda: done.append(1)
     assert handling.handler.run([flaky(3)], consumed("1")).values == ["1"]
-    # Once for each of the pauses of 0.3, 0.6 and 1.2 seconds, of which the longer ones have further turns.
+    # Once for each of the pauses of 0.3, 0.6 and 1.2 seconds; the longer ones take several turns.
     assert len(done) > 3
 
 

@@ -1,6 +1,6 @@
-"""Helm's own engine, from a library on Maven Central, as its command would be used.
+"""Helm's own engine, from a library on Maven Central, used like its command.
 
-It is loaded in a process of its own, because it brings Go's runtime, which handles signals.
+It is loaded in a separate process, because it contains Go's runtime, which handles signals.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KUBERNETES = "1.30.0"
 
 
 class HelmError(Exception):
-    """What Helm says of a chart or of values that it refuses."""
+    """Helm's error about a chart or values that it refuses."""
 
 
 class Helm:
@@ -34,10 +34,10 @@ class Helm:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self._rendered: dict[str, str] = {}
-        """By chart and values: they are the same for many tests."""
+        """Rendered resources by chart and values, which are the same in many tests."""
 
     def template(self, chart: Path, values: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
-        """The resources that ``helm template`` renders. Raises HelmError."""
+        """Return the resources that ``helm template`` renders. Raises HelmError."""
         given = yaml.safe_dump(values)
         if (key := f"{chart}\n{given}") not in self._rendered:
             file = folder / "values.yaml"
@@ -64,7 +64,7 @@ class Helm:
 
 @contextmanager
 def serving() -> Iterator[Helm]:
-    """One process for any number of calls."""
+    """Start one process for any number of calls."""
     [jar] = listed(JARS)
     library = jar.with_suffix(".so")
     if not library.exists():
@@ -79,7 +79,7 @@ def serving() -> Iterator[Helm]:
 
 
 class _Options(ctypes.Structure):
-    """Those that are not given are empty. The order is that of the library's header."""
+    """Options of a call, in the order of the library's header; options that are not given are empty."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         super().__init__(**{name: each.encode() if isinstance(each, str) else each for name, each in given.items()})

@@ -12,11 +12,13 @@ SOURCE = Path(__file__).parents[2] / "src" / "penstock"
 FILES = tuple(sorted(SOURCE.rglob("*.py")))
 
 Graph = Mapping[str, frozenset[str]]
-"""By module: the modules that it imports."""
+"""The modules that each module imports."""
 
 
 def module_name(file: Path) -> str:
-    """``penstock.core.model.state``, without ``penstock.``; a package is named like its folder."""
+    """Return the module's name without ``penstock.``, such as ``core.model.state``; a package is named like its
+    folder.
+    """
     names = ("penstock", *file.relative_to(SOURCE).with_suffix("").parts)
     return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
@@ -25,13 +27,13 @@ MODULES = {module_name(file): file for file in FILES}
 
 
 def part(module: str) -> str:
-    """``penstock.core.model.state`` belongs to ``core``; ``penstock`` itself to the empty part."""
+    """Return the part to which a module belongs: ``core`` for ``core.model.state``, the empty part for ``penstock``."""
     return [*module.split("."), ""][1]
 
 
 def imported_names(text: str, package: str) -> Iterator[str]:
-    """The full name of everything that ``text``, a module of ``package``, imports: at its top, in functions, under
-    TYPE_CHECKING.
+    """Yield the full name of everything that ``text``, a module of ``package``, imports: at its top, in functions, and
+    under TYPE_CHECKING.
     """
     for node in _statements(ast.parse(text)):
         match node:
@@ -41,12 +43,12 @@ def imported_names(text: str, package: str) -> Iterator[str]:
                 yield from (f"{_above(package, level)}.{name.name}" for name in names)
             case ast.ImportFrom(module=str(target), names=names, level=level):
                 full = f"{_above(package, level)}.{target}" if level else target
-                # `from penstock.core import herder` may name a module or something in one.
+                # `from penstock.core import herder` may name a module or a name in one.
                 yield from (f"{full}.{name.name}" for name in names) if full.startswith("penstock") else (full,)
 
 
 def _statements(module: ast.Module) -> Iterator[ast.AST]:
-    """All statements, also within others. Expressions, most of the nodes of a tree, have none."""
+    """Yield all statements, also nested ones. Expressions, most of a tree's nodes, contain none."""
     waiting: deque[ast.AST] = deque([module])
     while waiting:
         node = waiting.popleft()
@@ -63,20 +65,20 @@ def _above(package: str, level: int) -> str:
 
 @cache
 def names_imported_by(module: str) -> frozenset[str]:
-    """As ``imported_names``, of a module of ``penstock``."""
+    """Return the ``imported_names`` of a module of ``penstock``."""
     file = MODULES[module]
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     return frozenset(imported_names(file.read_text("utf-8"), package))
 
 
 def _module_of(name: str) -> str | None:
-    """The module that an import of ``penstock.core.herder.Herder`` loads: ``penstock.core.herder``."""
+    """Return the module that an import loads: ``core.herder`` for ``penstock.core.herder.Herder``."""
     return next((module for module in (name, name.rpartition(".")[0]) if module in MODULES), None)
 
 
 @cache
 def import_graph() -> Graph:
-    """Every module of ``penstock``. Packages that are only passed through on the way to a module do not count."""
+    """Return the imports of every module of ``penstock``. Parent packages of an imported module do not count."""
     return {
         module: frozenset(
             found
@@ -88,7 +90,7 @@ def import_graph() -> Graph:
 
 
 def circles(graph: Graph) -> set[frozenset[str]]:
-    """The sets of modules of which each imports, directly or through others, all others of its set."""
+    """Return the sets of modules that all import each other, directly or through others."""
     reached = {module: _reachable(graph, module) for module in graph}
     return {
         frozenset(other for other in reached[module] if module in reached[other]) | {module}

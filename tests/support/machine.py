@@ -1,4 +1,4 @@
-"""What the machine must provide for some tests."""
+"""Requirements of some tests on the machine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 
 def missing(reason: str) -> NoReturn:
-    """Something that the machine must provide is missing: skips the test on a developer's machine, and fails it in CI
-    (``CI`` is set), where nobody reads which tests were skipped.
+    """Skip the test because the machine lacks something; in CI (``CI`` is set), where nobody reads which tests were
+    skipped, fail it.
     """
     if os.environ.get("CI"):
         pytest.fail(reason)

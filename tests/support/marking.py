@@ -1,5 +1,5 @@
-"""Which tests need a JVM, a broker, a Spark or a browser: those with the fixtures that start one are marked here, and a
-test of ``make fast`` that starts a JVM or a browser fails.
+"""Marks of tests that need a JVM, a broker, Spark or a browser: tests with the fixtures that start one are marked, and
+a test of ``make fast`` that starts a JVM or a browser fails.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 import pytest
 
 STARTING = frozenset({"bootstrap", "registry_url", "jvm", "jvm_spec"})
-"""The fixtures that start a JVM or a broker, by whatever other fixture they are used."""
+"""The fixtures that start a JVM or a broker, used directly or through other fixtures."""
 MAKING = frozenset({"chromium", "installed"})
-"""The fixtures of browsers, and of environments that pip makes: tests with these are marked ``slow``."""
+"""Fixtures of browsers and of environments made by pip: tests with these are marked ``slow``."""
 NOT_FAST = ("integration", "slow")
-"""The marks of tests that ``make fast`` leaves out."""
+"""Marks of tests that ``make fast`` leaves out."""
 FAST = " and ".join(f"not {mark}" for mark in NOT_FAST)
-"""The expression that ``make fast`` selects tests by."""
+"""Expression with which ``make fast`` selects tests."""
 _ROOT = Path(__file__).parents[2]
 _MARKED = re.compile(rf"^pytestmark = .*\bpytest\.mark\.(?:{'|'.join(NOT_FAST)})\b", re.MULTILINE)
 _JAVAS = frozenset({"java", "spark-submit"})
 _BROWSERS = ("/playwright/driver/node", "chromium", "google-chrome")
 _running: list[str] = []
-"""The node ids of the test that runs, if it is not marked; then of what it has started."""
+"""The node ID of the running test, if it is not marked, and then the JVMs and browsers that it has started."""
 
 
 def security_tests() -> frozenset[str]:
@@ -36,8 +36,8 @@ def security_tests() -> frozenset[str]:
 
 
 def mark(items: Sequence[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they use, directly or not, and those of boundaries that the pages about security
-    name. Called before tests are selected.
+    """Mark tests by the fixtures that they use, directly or not, and the tests that the pages about security name.
+    Called before tests are selected.
     """
     boundaries = {_ROOT / path for path in security_tests()}
     files = {item.path for item in items}
@@ -51,7 +51,7 @@ def mark(items: Sequence[pytest.Item]) -> None:
 
 
 def is_left_out(path: Path, expression: str) -> bool:
-    """Whether all tests of a file are marked, and none is selected: importing it would take time for nothing."""
+    """Return whether all tests of a file are marked and none is selected, so that it need not be imported."""
     return expression == FAST and path.suffix == ".py" and _MARKED.search(path.read_text("utf-8")) is not None
 
 
@@ -70,7 +70,7 @@ def end() -> None:
 
 
 def watch() -> None:
-    """From now on, look at each process that this one starts. Called once."""
+    """Begin to watch the processes that this one starts. Called once."""
     sys.addaudithook(_look)
 
 
@@ -84,10 +84,10 @@ def _look(event: str, arguments: Any) -> None:
 
 
 def starts_java(command: Sequence[str]) -> bool:
-    """Whether a command starts a JVM that does something, which asking for its version is not."""
+    """Return whether a command starts a JVM to do more than print its version."""
     return "-version" not in command and any(os.path.basename(word) in _JAVAS for word in command)
 
 
 def starts_browser(command: Sequence[str]) -> bool:
-    """Whether a command starts a browser, or Playwright's Node, which starts one."""
+    """Return whether a command starts a browser, or Playwright's Node, which starts one."""
     return command[0].endswith(_BROWSERS)

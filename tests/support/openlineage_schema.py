@@ -1,6 +1,6 @@
-"""What the specification of OpenLineage (2-0-2, and its facets) requires of the events that we send, as JSON Schema.
+"""JSON Schema of the OpenLineage events that Penstock sends, by the specification (2-0-2, and its facets).
 
-Written down here, since no package has the specification's own files.
+It is written here because no package has the specification's own files.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 TEXT = {"type": "string"}
 URI = {"type": "string", "pattern": r"^[a-z][a-z0-9+.-]*:\S+$"}
 TIME = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"}
-"""RFC 3339's date-time, a format that jsonschema does not check by itself."""
+"""RFC 3339's date-time, a format that jsonschema does not check."""
 
 
 def record(required: dict[str, Any], /, **optional: Any) -> dict[str, Any]:
@@ -75,5 +75,5 @@ EVENT = {
 
 
 def check(event: Any) -> None:
-    """Raises jsonschema's ValidationError for an event that is not valid."""
+    """Validate an event; raises jsonschema's ValidationError if it is invalid."""
     Draft202012Validator(EVENT, format_checker=FormatChecker()).validate(event)

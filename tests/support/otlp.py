@@ -1,4 +1,4 @@
-"""A collector of OpenTelemetry: takes OTLP over HTTP, decodes it, and keeps it."""
+"""A collector of OpenTelemetry that receives OTLP over HTTP, decodes it, and keeps it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Collector:
             return [each for each in self.received if isinstance(each, kind)]
 
     def spans(self, name: str | None = None) -> list[Span]:
-        """In the order they began."""
+        """Return the spans in the order in which they began."""
         found = [
             span
             for request in self._all(ExportTraceServiceRequest)
@@ -95,5 +95,5 @@ class Collector:
 
 
 def attributes(of: Any) -> dict[str, Any]:
-    """Of a span, a data point or a resource."""
+    """Return the attributes of a span, a data point or a resource."""
     return {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in of.attributes}

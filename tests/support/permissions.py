@@ -1,4 +1,4 @@
-"""What permissions say of a configuration."""
+"""Permissions for tests, and their verdicts on configurations."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def problems(permissions: Permissions, **config: str) -> dict[str, str]:
 
 
 def limited_to(folders: Iterable[str], **more: Any) -> Permissions:
-    """Permissions of a worker with these folders in `penstock.paths.allowed`."""
+    """Return the permissions of a worker with these folders in `penstock.paths.allowed`."""
     allowed = tuple(folders)
     return Permissions(path_problem=lambda given, reader: path_problem(given, allowed, reader), **more)

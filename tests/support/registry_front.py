@@ -1,4 +1,4 @@
-"""What stands between a converter and a real registry: TLS, credentials, a proxy, and every kind of failure."""
+"""A server between a converter and a real registry: TLS, credentials, a proxy, and every kind of failure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JSON = "application/vnd.schemaregistry.v1+json"
 
 @dataclass(frozen=True)
 class Answer:
-    """What is answered instead of the registry, to requests whose path has ``path`` in it."""
+    """An answer that replaces the registry's, for requests whose path contains ``path``."""
 
     status: int
     body: bytes
@@ -38,18 +38,18 @@ class Answer:
 
 @dataclass
 class RegistryFront:
-    """``url`` is to be used in place of the registry's. What is set here holds from the next request on."""
+    """The server; ``url`` replaces the registry's. Attributes apply from the next request on."""
 
     registry: str
     context: ssl.SSLContext | None = None
     authorization: str | None = None
-    """What this header must be; other requests get 401."""
+    """Required value of this header; other requests get 401."""
     answer: Answer | None = None
     delay: float = 0.0
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
-    """Method, target and headers, in lower case."""
+    """Method, target and headers of each request, the headers' names in lower case."""
     tokens: dict[str, str] = field(default_factory=dict)
-    """By the id and the secret of a client, what ``/token`` gives it."""
+    """Tokens that ``/token`` issues, by ID and secret of a client."""
     port: int = 0
     _server: ThreadingHTTPServer | None = None
     _thread: threading.Thread | None = None
@@ -64,7 +64,7 @@ class RegistryFront:
         return f"{'http' if self.context is None else 'https'}://localhost:{self.port}"
 
     def up(self) -> None:
-        """On the port that it had before."""
+        """Start the server again on the port that it had before."""
         front, client = self, httpx.Client(timeout=900)
 
         class Handler(BaseHTTPRequestHandler):
@@ -98,16 +98,16 @@ class RegistryFront:
             daemon_threads = True
 
             def handle_error(self, *arguments: Any) -> None:
-                """A client that goes away, or that TLS refuses, is what tests are about."""
+                """Log nothing: tests provoke clients that disconnect, or that TLS refuses."""
 
-        # Not one that connections are given: while the server is down, it would be free for them.
+        # Not an ephemeral port: while the server is down, a connection could get it.
         self.port = self.port or free_port()
         self._server = Server(("127.0.0.1", self.port), Handler, bind_and_activate=False)
         self._server.allow_reuse_address = True
         self._server.server_bind()
         self._server.server_activate()
         if self.context is not None:
-            # The handshake is the connection's own thread's matter.
+            # The connection's own thread does the handshake.
             self._server.socket = self.context.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )
@@ -142,7 +142,9 @@ class RegistryFront:
         return answer.status_code, answer.content
 
     def _token(self, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
-        """OAuth 2.0, the grant of client credentials: id and secret in the header or in the form."""
+        """Answer a token request of OAuth 2.0's client credentials grant, with ID and secret in the header or the
+        form.
+        """
         form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
         sent = next((value for name, value in headers.items() if name.lower() == "authorization"), None)
         client = f"{form.get('client_id')}:{form.get('client_secret')}"
@@ -155,7 +157,7 @@ class RegistryFront:
 
 
 def _relay(one: socket.socket, other: socket.socket) -> None:
-    """Until one of the two ends."""
+    """Relay data in both directions until one side ends."""
     while True:
         ready, _, _ = select.select([one, other], [], [], 30)
         if not ready:

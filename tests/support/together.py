@@ -1,4 +1,4 @@
-"""Which tests one process of pytest-xdist runs: those of a file, and of some folders all."""
+"""Distribution of tests to processes of pytest-xdist: a file's tests stay together, and so do some folders'."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ TOGETHER = (
     "tests/spark/query/sink/",
     "tests/installed/",
 )
-"""Their tests share what takes seconds to start or to make (a Spark with jars, a database, environments), which each
-process that ran some of them would have to itself. They run first, in this order, since each of them takes minutes: the
-two with most work for Spark begin one after the other.
+"""Folders whose tests share resources that take seconds to start (a Spark with jars, a database, environments); every
+process that ran some of these tests would start its own. They run first, in this order, since each takes minutes:
+the two with most work for Spark begin one after the other.
 """
 
 
@@ -29,10 +29,10 @@ def scope(nodeid: str) -> str:
 
 
 def rank(nodeid: str) -> int:
-    """The place of a test in the order of all, by what is kept together."""
+    """Return the position of a test's folder in the order in which tests run."""
     return next((at for at, folder in enumerate(TOGETHER) if nodeid.startswith(folder)), len(TOGETHER))
 
 
 def scheduler(config: Any, log: Any) -> Together | None:
-    """The one of xdist unless files are what it is to keep together."""
+    """Return the scheduler that keeps files together, or None for the one of xdist."""
     return Together(config, log) if config.getvalue("dist") == "loadfile" else None

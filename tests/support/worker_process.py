@@ -1,4 +1,4 @@
-"""A real worker in a process of its own, as an operator runs it, and its REST interface."""
+"""A real worker in a separate process, as an operator runs it, and its REST API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 SPARKS_JAVA = "spark.driver.extraJavaOptions"
 PLUGINS_JAVA = "penstock.java.opts"
 QUICK_JAVA = "-XX:TieredStopAtLevel=1"
-"""Half the processor time until a Java is there; but what it does for long would be much slower."""
+"""Options that halve the processor time of starting a JVM; long work would be much slower with them."""
 PLAIN = {"key.converter": STRING, "value.converter": STRING}
 
 
@@ -28,7 +28,7 @@ REBALANCES = (
     "Cannot complete request momentarily due to stale configuration",
     "Cannot complete request because of a conflicting operation",
 )
-"""How the answers begin that a worker gives with status 409 while its group rebalances."""
+"""Beginnings of a worker's messages with status 409 while its group rebalances."""
 
 
 class RestClient(httpx.Client):
@@ -53,7 +53,7 @@ def _rebalances(answer: httpx.Response) -> bool:
 
 
 class WorkerProcess:
-    """``settings`` go into its properties file; a port of 0 in ``listeners`` is found out from its log."""
+    """A worker. ``settings`` are written to its properties file; a port of 0 in ``listeners`` is read from its log."""
 
     start_seconds = 300.0
 
@@ -69,11 +69,11 @@ class WorkerProcess:
             "value.converter": "org.apache.kafka.connect.json.JsonConverter",
             **{f"{kind}.storage.topic": f"{self.name}-{kind}" for kind in ("config", "offset", "status")},
             **{f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")},
-            # A shared broker has those of all workers; 25 and 5 by default.
+            # A shared broker has the internal topics of all workers; 25 and 5 partitions by default.
             **{f"{kind}.storage.partitions": "2" for kind in ("offset", "status")},
             "offset.flush.interval.ms": "500",
             "exactly.once.source.support": "enabled",
-            # A member hears of a rebalance with a heartbeat; 3 s by default.
+            # A member learns of a rebalance by a heartbeat; 3 s by default.
             "heartbeat.interval.ms": "500",
             SPARKS_JAVA: QUICK_JAVA,
             PLUGINS_JAVA: QUICK_JAVA,
@@ -98,7 +98,7 @@ class WorkerProcess:
         return self
 
     def ready(self) -> Self:
-        """It has joined its group and takes changes, which it refuses with 409 if that lasts."""
+        """Wait until the worker is ready: it has joined its group and accepts changes."""
         until(self._healthy, f"that the worker is ready, see {self.log}", self.start_seconds)
         return self
 
@@ -116,7 +116,7 @@ class WorkerProcess:
         return [sys.executable, "-m", "penstock.cli", "worker", "distributed", str(properties)]
 
     def url(self, after: int) -> str | None:
-        """Its address, once it is ready to be spoken to; ``after``: how long the log was before."""
+        """Return the worker's URL, or None before it listens; ``after``: the length of the log at its start."""
         for line in self.log.read_bytes()[after:].decode().splitlines():
             if "advertised as " in line:
                 return line.split("advertised as ")[1].split()[0]
@@ -135,7 +135,7 @@ class WorkerProcess:
         self.http.close()
 
     def stop(self) -> int:
-        """SIGTERM; its exit status."""
+        """Send SIGTERM, wait, and return the exit status."""
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -147,7 +147,7 @@ class WorkerProcess:
         self.process.wait()
 
     def descendants(self) -> list[psutil.Process]:
-        """The processes below the worker's, wherever they are in the tree."""
+        """Return all descendants of the worker's process."""
         assert self.process is not None
         return descendants(self.process.pid)
 

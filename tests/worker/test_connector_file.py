@@ -1,4 +1,4 @@
-"""What files a connector's configuration may come in."""
+"""Formats of files with a connector's configuration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.core.model.messages import CreateConnector
 from penstock.worker.connector_file import read_connector
 
 ANSWER = json.dumps({"name": "c", "config": {"file": "a"}, "tasks": [{"connector": "c", "task": 0}], "type": "source"})
-"""Of ``GET /connectors/c``."""
+"""Answer to ``GET /connectors/c``."""
 
 
 def written(folder: Path, name: str, content: str) -> Path:

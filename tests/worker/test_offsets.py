@@ -1,4 +1,4 @@
-"""What the worker does with offsets, over topics in memory."""
+"""The worker's operations on offsets, with topics in memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Topic:
 
 
 class Store:
-    """``OffsetStore``: one reader and writer of a topic."""
+    """Stands for an ``OffsetStore``, one reader and writer of a topic."""
 
     def __init__(self, topic: Topic, on_caught_up: Callable[[], None] = lambda: None) -> None:
         self._topic, self._entries, self._on_caught_up, self._read = topic, OffsetEntries(), on_caught_up, 0
@@ -113,7 +113,7 @@ def for_task(offsets: OffsetsAccess, config: dict[str, str]) -> list[Any]:
 def test_a_connector_that_gets_an_own_topic_goes_on_from_what_its_old_tasks_commit_last(
     shared: Topic, own: Topic
 ) -> None:
-    """Its new run reads offsets while old tasks still commit to the worker's topic."""
+    """The new run reads offsets while old tasks still commit to the worker's topic."""
     offsets = offsets_of(shared)
     shared.put("c", {"p": 1})
     assert for_task(offsets, OWN) == [{"p": 1}]
@@ -125,7 +125,7 @@ def test_a_connector_that_gets_an_own_topic_goes_on_from_what_its_old_tasks_comm
 
 
 def test_only_the_source_sees_the_offset_of_its_partition_null(shared: Topic) -> None:
-    """As in Java, where a reset leaves it as well."""
+    """In Java a reset leaves it too."""
     go = threading.Event()
     go.set()
     offsets, config = offsets_of(shared, lambda config: SlowSource(go)), {"connector.class": "X"}
@@ -154,7 +154,7 @@ def test_offsets_of_the_runtime_itself_are_not_shown_and_are_reset_with_the_othe
 
 
 def test_an_offset_that_a_task_has_deleted_does_not_come_back_from_the_workers_topic(shared: Topic, own: Topic) -> None:
-    """The task's process has ended before the deletion was copied there."""
+    """The task's process ended before the deletion was copied there."""
     go = threading.Event()
     go.set()
     offsets = offsets_of(shared, lambda config: SlowSource(go))
@@ -186,7 +186,7 @@ def test_an_offset_that_can_not_be_read_is_left_out_until_it_is_reset(
 
 
 def test_offsets_of_a_connector_without_its_class_are_refused(shared: Topic) -> None:
-    """An empty list would say that it has none."""
+    """An empty list would mean that it has none."""
     offsets = OffsetsAccess(WORKER, Store(shared), Plugins(), dict, None, allowed)  # type: ignore[arg-type]
     with pytest.raises(Refused, match="Failed to find any class that implements Connector and which name matches Gone"):
         offsets.read("c", {"connector.class": "Gone", "topics": "t"})
@@ -209,7 +209,7 @@ def test_the_plugin_is_not_asked_about_a_list_in_a_partition_whose_offset_has_a_
 
 
 class Slow:
-    """A plugin that decides on offsets when the client has been answered already."""
+    """A plugin that decides on offsets after the client has been answered."""
 
     def __init__(self, go: threading.Event) -> None:
         self.go = go
@@ -232,8 +232,8 @@ TOO_LATE = "Nothing is changed any more: the request for it has been given up."
 def given_up(
     ask: WriteOffsets | FenceProducers, go: threading.Event, offsets: Any = None, fence: Any = None
 ) -> list[str]:
-    """The errors of an ask whose plugin returns after the client has got the first; of these the herder ignores the
-    second.
+    """Return the errors of a request whose plugin returns after the client has received the first; the herder ignores
+    the second.
     """
     outcomes: list[Completed] = []
     with ThreadPoolExecutor() as threads:
@@ -270,7 +270,7 @@ def test_a_sources_offsets_are_not_written_after_the_client_has_got_an_error(
 def test_a_sinks_offsets_are_not_written_after_the_client_has_got_an_error(shared: Topic) -> None:
     go, places = threading.Event(), (({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 1}),)
     errors = given_up(WriteOffsets("c", {}, places, token=1), go, offsets_of(shared, lambda config: SlowSink(go)))
-    assert errors[1:] == [TOO_LATE]  # raised in place of the change of the group
+    assert errors[1:] == [TOO_LATE]  # raised instead of changing the group
 
 
 def test_tasks_are_not_fenced_after_their_fencing_has_failed() -> None:
@@ -300,7 +300,7 @@ SERVERS = "override.bootstrap.servers"
 def test_offsets_are_reached_with_overrides_only_that_are_allowed(
     shared: Topic, kind: Any, config: dict[str, str], clients: list[str], client: str
 ) -> None:
-    """As the policy is now: the configuration may be older, or the client not one that its tasks have."""
+    """The present policy counts: the configuration may be older, or its tasks may not have that client."""
     asked: list[list[str]] = []
 
     def check(config: Mapping[str, str], prefixes: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a worker's settings allow is checked before anything of a configuration is imported, and again at each start."""
+"""Permissions in a worker's settings are checked before a configuration's classes are imported, and at each start."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def validated(config: dict[str, str], **settings: str) -> dict[str, list[str]]:
-    """The errors of a connector's configuration on a worker with these settings."""
+    """Return the errors of a connector's configuration on a worker with these settings."""
     worker = WorkerSettings.standalone_of(WORKER | {key.replace("__", "."): text for key, text in settings.items()})
     plugins = Plugins.discover(worker.plugin_path)
     permissions = WorkerPermissions.of(worker, plugins)
@@ -69,7 +69,7 @@ def test_nothing_is_imported_that_is_not_allowed(tmp_path: Path, monkeypatch: py
 
 def test_by_default_functions_of_plugins_are_allowed(tmp_path: Path) -> None:
     (tmp_path / "penstock_test_shop.py").write_text("import subprocess\nfrom os import system\ndef f(r): return r\n")
-    (tmp_path / "json.py").write_text("")  # has the name of a module of Python's
+    (tmp_path / "json.py").write_text("")  # named like a module of the standard library
     folder = {"plugin__path": str(tmp_path)}
     assert validated(function("penstock_test_shop:f"), **folder) == {}
     for name in ("penstock_test_shop:system", "penstock_test_shop:subprocess.call", "json:loads", "os:system"):
@@ -93,7 +93,7 @@ def test_settings_have_their_effect(settings: dict[str, str], key: str) -> None:
 
 
 def test_a_denied_class_is_not_touched(tmp_path: Path) -> None:
-    """Neither made nor asked for its settings, by a validation, a creation or a question for its settings."""
+    """Validation, creation and a request for its definitions neither instantiate the class nor read its settings."""
     touched = tmp_path / "touched"
     (tmp_path / "penstock_test_denied.py").write_text(
         "from penstock.api import ConfigDef, SourceConnector\n"
@@ -129,7 +129,7 @@ def test_a_denied_class_is_not_touched(tmp_path: Path) -> None:
         ({"producer.override.acks": "1"}, True),
         ({"admin.override.acks": "1"}, False),
         ({"consumer.override.acks": "1"}, False),
-        ({"admin.override.acks": "1", "offsets.storage.topic": "own"}, False),  # which is for distributed mode
+        ({"admin.override.acks": "1", "offsets.storage.topic": "own"}, False),  # the topic is for distributed mode
         ({"admin.override.acks": "1", "topic.creation.groups": "g"}, True),
         ({"producer.override.acks": "1", "connector.class": "FileStreamSink"}, False),
         ({"consumer.override.acks": "1", "connector.class": "FileStreamSink"}, True),
@@ -163,7 +163,7 @@ def test_a_password_among_refused_overrides_is_hidden() -> None:
 
 
 def test_tasks_do_not_start_with_what_is_not_allowed() -> None:
-    """The config topic may hold what another worker, or nobody, has validated."""
+    """The config topic may have configurations that another worker, or none, has validated."""
     worker = WorkerSettings.standalone_of(WORKER | {"penstock.plugins.denied": "*.FileStream*"})
     plugins, nothing = Plugins.discover(()), None
     permissions = WorkerPermissions.of(worker, plugins)
@@ -185,7 +185,7 @@ def test_sql_is_judged_as_tasks_take_it(given: str, judged: list[str]) -> None:
 
 
 def test_tasks_do_not_start_with_options_of_java_that_run_programs() -> None:
-    """A config provider may have another value than when the configuration was validated."""
+    """A config provider's value may have changed since the configuration was validated."""
     worker = WorkerSettings.standalone_of(WORKER)
     plugins, unused = Plugins.discover(()), cast(Any, None)
     config = CONNECTOR | {"penstock.java.opts": "-XX:OnOutOfMemoryError=/tmp/x"}
@@ -195,7 +195,7 @@ def test_tasks_do_not_start_with_options_of_java_that_run_programs() -> None:
 
 
 def test_tasks_do_not_start_with_configurations_of_their_own_that_are_not_allowed(tmp_path: Path) -> None:
-    """As they are in the config topic: they need not be what the connector has made."""
+    """Task configurations in the config topic need not be those that the connector has made."""
     worker = WorkerSettings.standalone_of(WORKER | {"penstock.paths.allowed": str(tmp_path)})
     plugins, unused = Plugins.discover(()), cast(Any, None)
     connector = CONNECTOR | {"file": str(tmp_path / "in")}
@@ -220,7 +220,7 @@ def test_databases_and_properties_of_jdbc_are_the_operators() -> None:
 
 @pytest.mark.security
 def test_paths_and_options_of_queries_are_those_of_the_workers_settings(tmp_path: Path) -> None:
-    """Each configuration is answered, whatever is in it: no path is an error of the worker."""
+    """Every configuration gets an answer, whatever it contains: no path is an error of the worker."""
     settings = {"penstock.paths.allowed": str(tmp_path), "penstock.spark.options.allowed": "csv.badRecordsPath, x.*"}
     plugins = Plugins.discover(())
     permissions = WorkerPermissions.of(WorkerSettings.standalone_of(WORKER | settings), plugins)
@@ -257,13 +257,13 @@ def test_paths_and_options_of_queries_are_those_of_the_workers_settings(tmp_path
     ],
 )
 def test_a_query_shares_its_group_with_no_other_sink(own: str, other: str, refused: bool) -> None:
-    """Ordinary sinks may share one, as in Java: at validation and when tasks start."""
+    """Ordinary sinks may share a group, as in Java. Checked at validation and when tasks start."""
     worker = WorkerSettings.standalone_of(WORKER)
     plugins = Plugins.discover(worker.plugin_path)
     key = "consumer.override.group.id"
 
     def problems(name: str, first: dict[str, str], second: dict[str, str]) -> list[tuple[str, str]]:
-        """The problems of the second, called by this name, while there is ``other`` with the first."""
+        """Return the problems of the second configuration under this name, while ``other`` has the first."""
         known = KnownConnectors(
             configs=lambda: [("other", {"connector.class": other, "topics": "t"} | first, 1)],
             is_source=lambda config: plugins.kind(config) == "source",

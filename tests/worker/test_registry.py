@@ -1,6 +1,5 @@
-"""Connectors with a Schema Registry in a real worker, through REST: from a file to a topic of Avro records and into a
-file again, and what becomes of them when the registry fails. Between the worker and the real registry stands a server
-that can be told to fail.
+"""Connectors with a Schema Registry in a real worker, through REST: from a file to a topic of Avro records and back to
+a file, also when the registry fails. A server between the worker and the real registry fails on demand.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def front(registry_url: str) -> Iterator[RegistryFront]:
 
 @pytest.fixture(scope="module")
 def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    # Commits of sinks are rare, so that a test can be in the midst of a retry before the next.
+    # Sinks commit rarely, so that a test can be in the middle of a retry before the next commit.
     settings = {"offset.flush.interval.ms": str(COMMIT_SECONDS * 1000)}
     with WorkerProcess(bootstrap, tmp_path_factory.mktemp("worker"), **settings) as worker:
         yield worker
@@ -73,7 +72,7 @@ KINDS: list[type[RegistryConverter]] = [AvroConverter, JsonSchemaConverter, Prot
 
 
 class Files:
-    """A source from ``given`` and a sink to ``taken``, each with a topic."""
+    """A source that reads ``given`` and a sink that writes ``taken``, each with a topic."""
 
     def __init__(self, worker: WorkerProcess, front: RegistryFront, kafka: Kafka, folder: Path) -> None:
         self.worker, self.front, self.kafka = worker, front, kafka
@@ -124,9 +123,9 @@ class Files:
         return [record.value for record in self.kafka.read_all(self.topic)]
 
     def produce(self, *records: tuple[Any, dict[str, Any]]) -> None:
-        """By a converter of another process, as it were, which has the registry to itself."""
+        """Produce records with a separate converter that uses the registry directly, as another process would."""
         settings = {"schema.registry.url": self.front.registry}
-        if self.kind is JsonSchemaConverter:  # a property that is added to objects open to any is not compatible
+        if self.kind is JsonSchemaConverter:  # adding a property to an open content model is not compatible
             settings["object.additional.properties"] = "false"
         converter = self.kind()
         converter.configure(settings, False)
@@ -139,7 +138,7 @@ class Files:
         return [entry["offset"]["kafka_offset"] for entry in answer["offsets"]]
 
     def trace(self, what: str) -> str:
-        """Of the task, once it has failed."""
+        """Wait until the task has failed, and return its trace."""
         name = f"{self.name}-{what}"
         until(lambda: self.worker.states(name) == ["RUNNING", "FAILED"], f"{name} failed", SECONDS)
         return str(self.worker.get(f"/connectors/{name}/status")["tasks"][0]["trace"])
@@ -173,7 +172,7 @@ def test_a_schema_evolves_while_records_flow_once_from_file_to_file(files: Files
     files.wait(*old)
     source = f"{files.name}-in"
     until(lambda: files.worker.get(f"/connectors/{source}/offsets")["offsets"], "the offset of both", SECONDS)
-    # A task with the old configuration would write a line that comes before its end: changing offsets fences it.
+    # A task with the old configuration would write a line that arrives before its end: changing offsets fences it.
     assert files.worker.http.put(f"/connectors/{source}/stop").status_code == 204
     until(lambda: files.worker.states(source) == ["STOPPED"], "the stop of the source", SECONDS)
     offsets = files.worker.get(f"/connectors/{source}/offsets")
@@ -183,7 +182,7 @@ def test_a_schema_evolves_while_records_flow_once_from_file_to_file(files: Files
     assert files.worker.http.put(f"/connectors/{source}/resume").status_code == 202
     new = "Struct{line=three,note=new}"
     files.wait(*old, new)
-    # What other clients find: each record once, under the name of the transform, with its writer's schema.
+    # Other clients find each record once, with the transform's schema name and the writer's schema.
     client = SchemaRegistryClient({"url": registry_url})
     subject = f"{files.topic}-value"
     assert client.get_versions(subject) == [1, 2]
@@ -269,7 +268,7 @@ def test_a_sink_waits_for_a_registry_in_the_middle_and_commits_what_is_done(
     files.wait("Struct{line=one}")
     until(lambda: files.committed() == [1], "the first commit", SECONDS)
     break_down(front, how)
-    # This schema is known to the task, the next is not.
+    # The task has cached this schema, but not the next.
     files.produce((LINE, {"line": "two"}))
     files.wait("Struct{line=one}", "Struct{line=two}")
     files.produce((LINE_WITH_NOTE, {"line": "three", "note": "n"}))
@@ -339,8 +338,8 @@ def test_undecodable_records_are_dead_letters_byte_for_byte(every_format: Files,
     files = every_format
     letters = f"{files.name}-letters"
     files.produce((LINE, {"line": "one"}))
-    cut = (files.produced()[0] or b"")[:8]  # in the midst of the payload
-    bad = [BAD[0][:5] + b"\0", *BAD[1:], cut]  # Protobuf has the place of the message behind the id
+    cut = (files.produced()[0] or b"")[:8]  # in the middle of the payload
+    bad = [BAD[0][:5] + b"\0", *BAD[1:], cut]  # Protobuf has the message's index after the ID
     files.kafka.produce(files.topic, [Record(value) for value in bad])
     files.produce((LINE, {"line": "two"}))
     files.sink(

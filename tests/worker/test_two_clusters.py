@@ -31,7 +31,7 @@ def values(kafka: Kafka, topic: str) -> list[bytes | None]:
 
 
 def positions(kafka: Kafka, topic: str, connector: str) -> list[int]:
-    """What is stored in an offsets topic for the connector, one behind the other."""
+    """Return the connector's positions in an offsets topic, in order."""
     if topic not in kafka.topics():
         return []
     stored = [(json.loads(r.key or b"[0]"), r.value) for r in kafka.read_all(topic)]
@@ -60,7 +60,7 @@ def test_a_connector_moves_to_a_second_cluster_without_gap_or_repeat(
         until(lambda: values(kafka, topic) == [b"one", b"two"], "records on the first cluster")
         assert worker.http.put(f"/connectors/{topic}/stop").status_code == 204
         until(lambda: worker.states(topic) == ["STOPPED"], "the connector stopped")
-        # Its task may not have ended yet, and would send the next lines to the first cluster.
+        # The old task may not have ended yet, and would send the next lines to the first cluster.
         until(lambda: not any(kind_of(each) == "task" for each in worker.descendants()), "the end of its task")
         write(b"three", b"four")
         worker.put(topic, **config, **elsewhere, **rules, **own)

@@ -1,4 +1,4 @@
-"""A worker as its users meet it: started by its command, spoken to over REST, ended by a signal."""
+"""A worker as users run it: started by its command, used over REST, ended by a signal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def collector() -> Iterator[Collector]:
 
 @pytest.fixture(scope="module")
 def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Iterator[WorkerProcess]:
-    """Its tasks' traces and its metrics go to the collector, events of OpenLineage into a file."""
+    """A worker that exports traces and metrics to the collector, and OpenLineage events to a file."""
     folder = tmp_path_factory.mktemp("worker")
     lineage = {
         "penstock.openlineage.enabled": "true",
@@ -47,7 +47,7 @@ def worker(bootstrap: str, tmp_path_factory: pytest.TempPathFactory, collector: 
 
 
 def pass_lines(worker: WorkerProcess, kafka: Kafka, folder: Path, name: str) -> Path:
-    """A file of three lines goes through a topic of three partitions into another file, which is returned."""
+    """Copy a file of three lines through a topic of three partitions into another file, and return that."""
     given, taken = folder / "in.txt", folder / "out.txt"
     given.write_text("one\ntwo\nthree\n")
     topic = kafka.create_topic(partitions=3)
@@ -90,7 +90,7 @@ def test_events_say_what_connectors_read_and_write(
     given, (topic,) = tmp_path / "in.txt", worker.get("/connectors/kept-in/topics")["kept-in"]["topics"]
 
     def datasets(connector: str) -> tuple[list[str], list[str]] | None:
-        """The inputs and outputs of its last event; a line may be on its way."""
+        """Return the inputs and outputs of the connector's last event; its line may be incomplete."""
         lines = (worker.folder / "lineage.json").read_text().rpartition("\n")[0].splitlines()
         events = [event for line in lines if (event := json.loads(line))["job"]["name"] == connector]
         if not events:
@@ -125,7 +125,7 @@ def test_tasks_take_other_values_of_config_providers_when_their_connector_restar
     first, *others = (kafka.create_topic() for _ in range(3))
 
     def arrives_in(topic: str) -> bool:
-        """Of the lines that are written while it is waited for; those before the restart go where they went."""
+        """Return whether new lines arrive in the topic; earlier ones stay in the topic used before the restart."""
         with given.open("a") as lines:
             lines.write(f"for {topic}\n")
         return f"for {topic}".encode() in [(value or b"").strip(b'"') for value in kafka.values(topic)]
@@ -164,7 +164,7 @@ def test_no_process_is_left_of_a_worker_that_was_stopped(bootstrap: str, kafka: 
     assert below
     assert worker.stop() == 0
     until(lambda: not any(alive(each) for each in below), "everything gone")
-    with worker:  # it goes on where it was: what was committed at the end is not repeated
+    with worker:  # it resumes at its position: records committed at the end are not repeated
         worker.running("ended-out")
         with (tmp_path / "in.txt").open("a") as more:
             more.write("four\n")

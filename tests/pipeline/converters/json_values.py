@@ -1,4 +1,4 @@
-"""The JSON converter as its tests make it."""
+"""JSON converters for tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from penstock.pipeline.converters import JsonConverter
 
 
 def converter(**settings: str) -> JsonConverter:
-    """Of values; in names of settings an underscore stands for a point."""
+    """Return a converter of values; an underscore in the name of a setting stands for a dot."""
     subject = JsonConverter()
     subject.configure({name.replace("_", "."): value for name, value in settings.items()}, is_key=False)
     return subject

@@ -1,4 +1,4 @@
-"""The notation of the golden cases, and what Penstock answers to one; see golden/README.md."""
+"""Notation of the golden cases, and Penstock's answers to them; see golden/README.md."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DAY = 86_400_000
 
 
 def answer(case: dict[str, Any]) -> Any:
-    """Our answer in Java's words; a case of many values has a list of answers, or of errors in their place."""
+    """Return Penstock's answer in Java's notation; a case of several values has a list of answers or errors."""
     if "values" not in case:
         return written(case, result(case))
     answers: list[Any] = []
@@ -52,7 +52,7 @@ def written(case: dict[str, Any], found: Any) -> Any:
 
 
 def result(case: dict[str, Any]) -> Any:
-    """What Penstock makes of one value; raises what it raises."""
+    """Convert one value with Penstock and return the result; raises the converter's error."""
     schema = read_schema(case.get("schema"), JsonReader(True, 10).read_value)
     given = case.get("value")
     match case["op"]:
@@ -65,7 +65,7 @@ def result(case: dict[str, Any]) -> Any:
             data = None if given is None else base64.b64decode(given)
             subject = converter(case)
             found = subject.to_connect("topic", (), data)
-            for _ in range(2):  # the second time the head of the envelope is known
+            for _ in range(2):  # the second time the head of the envelope is cached
                 assert subject.to_connect_batch(["topic"], [()], [data]) == ([found[0]], [found[1]])
             return found
         case "header":
@@ -118,7 +118,7 @@ def convert(target: str, schema: Schema | None, value: Any) -> Any:
 
 
 def read(schema: Schema | None, node: Any) -> Any:
-    """The value that a notation stands for; without a schema every value is tagged with its type."""
+    """Return the value of a notation; without a schema every value is tagged with its type."""
     if node is None:
         return None
     if schema is None:
@@ -167,7 +167,7 @@ def read_tagged(node: Any) -> Any:
 
 
 def show(schema: Schema | None, value: Any) -> Any:
-    """The tagged notation of a value, as Java gives it."""
+    """Return the tagged notation of a value, as Java writes it."""
     if value is None:
         return None
     match value:
@@ -201,7 +201,7 @@ def show(schema: Schema | None, value: Any) -> Any:
 
 
 def without_sizes(node: Any) -> Any:
-    """Tags of numbers without a schema tell more in Java than Python knows: ``int8`` is an ``int`` as others are."""
+    """Remove the sizes from tags of numbers without a schema: in Python an ``int8`` is an ``int`` like others."""
     match node:
         case {"t": "int8" | "int16" | "int32" | "int64", "v": value}:
             return {"t": "int64", "v": value}
@@ -215,7 +215,7 @@ def without_sizes(node: Any) -> Any:
 
 
 def show_any_schema(schema: Schema | None) -> Any:
-    """As ``show_schema``, for the incomplete schemas of empty arrays and maps as well."""
+    """Like ``show_schema``, but also for the incomplete schemas of empty arrays and maps."""
     if schema is None:
         return None
     match schema.type:
@@ -230,7 +230,7 @@ def show_any_schema(schema: Schema | None) -> Any:
 
 
 def chain(error: BaseException) -> list[list[str]]:
-    """The errors, outermost first, as Java names them."""
+    """Return the errors, outermost first, with their Java names."""
     found = []
     current: BaseException | None = error
     while current is not None:

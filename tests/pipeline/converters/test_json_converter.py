@@ -1,4 +1,4 @@
-"""What golden cases can't show: whole batches, the identity of schemas, what is remembered between calls."""
+"""The JSON converter beyond the golden cases: batches, the identity of schemas, state kept between calls."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ SCALARS: list[tuple[Schema, st.SearchStrategy[object]]] = [
 
 @st.composite
 def data(draw, depth: int = 2):
-    """A schema and a value of it."""
+    """Draw a schema and a value of it."""
     kind = draw(st.sampled_from(["scalar", "array", "map", "struct"] if depth else ["scalar"]))
     if kind == "scalar":
         schema, values = draw(st.sampled_from(SCALARS))

@@ -1,4 +1,4 @@
-"""What a plugin that commits its group's offsets itself can learn of the group's member."""
+"""The group member's data for a plugin that commits its group's offsets itself."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_metadata_in_another_format_are_refused(serialized: bytes) -> None:
 
 
 class _Looks(SinkTask):
-    """Looks at its member with each record."""
+    """Reads its member's data with each record."""
 
     seen: list[tuple[GroupMetadata, object, int]]
 
@@ -96,7 +96,7 @@ def test_a_member_that_no_rebalance_waits_for_is_not_reported(
 def test_a_task_that_waits_long_for_its_group_says_so(
     kafka: Kafka, bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other member is alive for the broker, and does not take part in the rebalance."""
+    """The other member is alive for the broker, but does not take part in the rebalance."""
     monkeypatch.setattr(member, "LONG_REBALANCE_SECONDS", 0.5)
     kafka.produce(topic, [b"1"])
     task = recording()

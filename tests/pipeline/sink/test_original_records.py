@@ -1,4 +1,4 @@
-"""Which records of a sink are still known as they were read."""
+"""Original records of a sink: those that were read and are still kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def raw(first: int, *values: bytes, partition: int = 0) -> Batch:
 
 
 class Fetches:
-    """A sink's fetches of topic ``t``, and what its task makes of them."""
+    """A sink's fetches of topic ``t``, and the records that its task gets."""
 
     def __init__(self, keeps: bool = True) -> None:
         self.originals = OriginalRecords(conversion=Conversion.build(CONVERTERS, {}, resolve), keeps=keeps)

@@ -100,7 +100,7 @@ def test_a_retriable_error_puts_the_same_records_again(kafka: Kafka, bootstrap: 
 
 
 class AwayError(Exception):
-    """An error like that of a driver which only the plugin has."""
+    """An error like that of a driver that only the plugin has."""
 
     pgcode = "57P03"
 
@@ -196,14 +196,14 @@ def test_a_failing_open_fails_the_task(bootstrap: str, topic: str) -> None:
 
 
 def told(run: TaskRun, *names: str) -> list[Any]:
-    """Of what it has reported last."""
+    """Return the figures of these names from the last report."""
     return [run.host.reported.get(name) for name in names]
 
 
 def test_metrics_have_javas_names(kafka: Kafka, bootstrap: str, topic: str) -> None:
     kafka.produce(topic, ["a", "b"])
     with TaskRun(recording(), bootstrap, {"topics": topic}) as run:
-        # A commit of nothing is one too, and a report may come between two records.
+        # A commit of nothing counts too, and a report may be sent between two records.
         eventually(lambda: told(run, "sink-record-read-total", "sink-record-active-count") == [2, 0])
         assert told(run, "sink-record-send-total", "partition-count") == [2, 1]
         assert run.host.reported["offset-commit-completion-total"] > 0

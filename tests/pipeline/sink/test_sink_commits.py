@@ -1,4 +1,4 @@
-"""What the loop of sink tasks commits, and where it begins to read."""
+"""Commits of a sink task, and the offsets from which it starts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_after_a_failing_pre_commit_the_task_reads_from_the_committed_offsets(
 def test_a_partition_without_offsets_is_read_again_from_its_first_record_after_a_failing_pre_commit(
     kafka: Kafka, bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where it begins could not be looked up when it was assigned."""
+    """Its start position could not be looked up when it was assigned."""
     monkeypatch.setattr(loop, "positions", lambda *_: {})
     kafka.produce(topic, ["a", "b"])
     failures = [ConnectError("disk full")]
@@ -175,7 +175,7 @@ def test_other_groups_and_starts(kafka: Kafka, bootstrap: str, topic: str) -> No
         "consumer.override.auto.offset.reset": "latest",
     }
     with TaskRun(task, bootstrap, config) as run:
-        # What is produced before the consumer has found the end of the topic is not read, as it is told.
+        # Records produced before the consumer has found the end of the topic are not read, as configured.
         eventually(lambda: kafka.produce(topic, ["new"]) or values(task))
         assert set(values(task)) == {"new"}
         eventually(lambda: kafka.committed(group) == {(topic, 0): len(kafka.values(topic))})

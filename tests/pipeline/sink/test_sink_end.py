@@ -1,4 +1,4 @@
-"""How a sink task ends that fails or is lost. Without a broker: it is called once before any partition comes."""
+"""The end of a sink task that fails or is lost. Without a broker: it is called once before partitions are assigned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.tasks.sink_loop import FIRST, Commits, assign, sink_loop
 
 
 class _FailsTwice(SinkTask):
-    """Fails, and again when its partitions are closed."""
+    """Fails, and fails again when its partitions are closed."""
 
     def put(self, records: Sequence[SinkRecord]) -> None:
         raise ValueError("the disk is full")
@@ -63,7 +63,7 @@ def test_a_lost_task_is_lost_whatever_fails_at_its_end(monkeypatch: pytest.Monke
 
 
 class _Exits(SinkTask):
-    """Calls ``sys.exit`` where it may do so last."""
+    """Calls ``sys.exit`` in its last call."""
 
     def __init__(self) -> None:
         self.closed: list[TopicPartition] = []

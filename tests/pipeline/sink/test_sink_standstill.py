@@ -1,4 +1,4 @@
-"""A sink whose consumer stops with one of several partitions, as librdkafka was seen to do; here it is told to."""
+"""A sink whose consumer stops fetching one of several partitions, as librdkafka has done; the tests pause it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support.waiting import SECONDS, until
 pytestmark = pytest.mark.integration
 
 SOUGHT = "seeking there again"
-# What is asked of a broker waits behind a fetch.
+# A request to a broker waits until its fetch has returned.
 QUICK = {"consumer.override.fetch.max.wait.ms": "50"}
 
 
@@ -37,7 +37,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture)
 
 
 def obeying() -> Any:
-    """A sink task whose consumer does what its class is ``asked``, in the loop's own thread."""
+    """A sink task that applies the functions in its class's ``asked`` to its consumer, in the loop's thread."""
 
     def put(self: RecordingSink, records: list[SinkRecord]) -> None:
         RecordingSink.put(self, records)
@@ -49,7 +49,7 @@ def obeying() -> Any:
 
 
 def stopped_with_a_partition(kafka: Kafka, topic: str, task: Any) -> None:
-    """What is written to partition 0 from now on does not come, but what is written to partition 1."""
+    """Make the consumer stop fetching partition 0, but not partition 1."""
     eventually(lambda: len(values(task)) == 2)
     task.asked.append(lambda consumer: consumer.pause([ClientPartition(topic, 0)]))
     eventually(lambda: not task.asked)
@@ -60,9 +60,7 @@ def stopped_with_a_partition(kafka: Kafka, topic: str, task: Any) -> None:
 def test_a_partition_that_stands_still_is_begun_again_where_it_was(
     kafka: Kafka, bootstrap: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "penstock.pipeline.sink.standstill.PATIENCE_SECONDS", 4.0
-    )  # twice as long, it has to go on then
+    monkeypatch.setattr("penstock.pipeline.sink.standstill.PATIENCE_SECONDS", 4.0)  # twice as long: then it must go on
     topic, task = kafka.create_topic(partitions=2), obeying()
     kafka.produce(topic, [Record("a0", partition=0), Record("b0", partition=1)])
     with TaskRun(task, bootstrap, {"topics": topic, **QUICK}):
@@ -117,7 +115,7 @@ def test_neither_markers_nor_aborted_records_nor_open_transactions_are_waited_fo
 def test_all_records_come_though_the_broker_is_frozen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is fenced meanwhile, so that all partitions have leaders with another epoch."""
+    """The broker is fenced meanwhile, so that all partitions have leaders with another epoch."""
     monkeypatch.setattr("penstock.pipeline.sink.standstill.PATIENCE_SECONDS", 300.0)
     task = obeying()
     with FaultyBroker(tmp_path, {"broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "300"}) as broker:

@@ -1,4 +1,4 @@
-"""What a put that is to be repeated leaves in the log and among the figures. Without a broker: nothing is fetched."""
+"""Log lines and metrics of a put that is retried. Without a broker: nothing is fetched."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.tasks.sink_loop import FIRST, deliver, sink_loop
 
 
 class Busy(SinkTask):
-    """Raises these errors, one at each put; then it takes the records."""
+    """Raises these errors, one at each put, and then accepts the records."""
 
     def __init__(self, *errors: Exception) -> None:
         self.errors = list(errors)
@@ -36,7 +36,7 @@ def client() -> Iterator[Consumer]:
 
 
 def delivered(client: Consumer, task: SinkTask) -> dict[str, Any]:
-    """The figures after the task has taken its records."""
+    """Return the metrics after the task has accepted its records."""
     loop = sink_loop(client, task)
     deliver(loop, (FIRST, 7))
     while loop.machine.state.batch is not None:
@@ -55,7 +55,7 @@ def test_an_error_that_may_pass_is_logged_once_and_told(client: Consumer, caplog
 def test_an_error_of_a_put_without_records_is_logged_once_and_told(
     client: Consumer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As of a task that has buffered records, which it can't write."""
+    """A task that cannot write its buffered records may raise such an error."""
     loop = sink_loop(client, Busy(RetriableError("it is away"), RetriableError("it is away")))
     for _ in range(3):
         loop.machine.state.next_put = 0.0

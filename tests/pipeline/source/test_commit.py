@@ -1,4 +1,4 @@
-"""What is committed of a source without transactions, when brokers are in trouble or records can't be sent."""
+"""Offset commits of a source without transactions, when brokers fail or records cannot be sent."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ IMPATIENT = {"offset.flush.timeout.ms": "300"}
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[Kafka]:
-    """Of a broker that creates no topics by itself: records for one that is missing wait until somebody creates it."""
+    """A broker without automatic topic creation: records for a missing topic wait until it is created."""
     with Broker(extra={"auto.create.topics.enable": "false"}) as broker:
         yield Kafka(broker.bootstrap)
 
 
 @pytest.fixture
 def missing() -> str:
-    """A topic that is not there yet; that is no failure, but records don't arrive."""
+    """A topic that does not exist yet: sending does not fail, but records do not arrive."""
     return new_name("missing")
 
 
@@ -58,7 +58,7 @@ def test_source_partitions_do_not_wait_for_another_ones_topic(
 def test_no_offset_is_written_once_another_run_may_have_begun(
     kafka: Kafka, topic: str, base: type[ScriptedSource]
 ) -> None:
-    """As after a freeze: the loop goes on before it learns that it is to end, and offsets of the next run may exist."""
+    """After a freeze, the loop goes on before it learns that it must end, and the next run may have written offsets."""
     task = scripted([record(topic, "a", 1)], base=base)
     with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT) as run:
         eventually(lambda: stored(run) == [("a", 1)])
@@ -72,7 +72,7 @@ def test_no_offset_is_written_once_another_run_may_have_begun(
 
 
 def test_waiting_for_brokers_is_no_call_of_the_task(kafka: Kafka, missing: str) -> None:
-    """Else a task that is well would be stalled while they are away."""
+    """Otherwise a healthy task would count as stalled while the brokers cannot be reached."""
     seen, waits = list[str](), {"offset.flush.interval.ms": "100", "offset.flush.timeout.ms": "6000"}
     with TaskRun(scripted([record(missing, "b", 1)]), kafka.bootstrap, {}, worker=waits) as run:
         run.started()
@@ -94,7 +94,7 @@ def test_a_task_that_hangs_when_it_learns_of_a_commit_is_seen(
     with TaskRun(task, kafka.bootstrap, {}, worker=IMPATIENT, **once) as run:
 
         def look() -> list[str]:
-            """The last one: a busy machine may keep another call for as long."""
+            """Return the last call: on a busy machine another call may take as long."""
             run.control.calls.report(0.3, lambda call: seen.append(call.method))
             return seen[-1:]
 
@@ -129,7 +129,7 @@ def test_a_flush_that_takes_too_long_is_logged(kafka: Kafka, missing: str, caplo
 
 
 def test_a_task_waits_while_its_producer_is_full(kafka: Kafka, missing: str, topic: str) -> None:
-    """What waits for slow brokers takes no more than ``buffer.memory``, and goes on in order."""
+    """Records that wait for slow brokers take at most ``buffer.memory``, and are sent in order."""
     polled: list[int] = []
 
     def poll(self: Any) -> Any:
@@ -172,7 +172,7 @@ def test_a_record_that_is_refused_holds_back_its_own_source_partition_only(kafka
 def test_the_reason_for_which_a_broker_refuses_a_record_is_shown(
     kafka: Kafka, topic: str, offsets_topic: str, exactly_once: bool
 ) -> None:
-    """Java's words; a record with a key that shares the batch does not hide them."""
+    """The message is Java's; a record with a key in the same batch does not hide it."""
     compacted = kafka.create_topic(config={"cleanup.policy": "compact"})
     keyed = SourceRecord(topic=compacted, key="k", value="v", source_partition={"p": "a"}, source_offset={"o": 1})
     spec: dict[str, Any] = {"exactly_once": True, "offsets_topic": offsets_topic} if exactly_once else {}

@@ -1,4 +1,4 @@
-"""Topics created before the first record, by rules of a connector and as its task wants them (KIP-158)."""
+"""Topics created before the first record, by the connector's rules and its task's requests (KIP-158)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHIPPED = {"topic.creation.default.partitions": "3", "topic.creation.default.rep
 
 
 class Sending(SourceTask):
-    """Sends one record to each of ``topics`` and writes down what it is asked about new ones."""
+    """Sends one record to each of ``topics`` and records the questions that it gets about new ones."""
 
     topics: list[str]
     asked: list[TopicSettings]
@@ -52,7 +52,7 @@ def sending(*topics: str, **members: Any) -> type[Sending]:
 
 
 def run(task: type[Sending], kafka: Kafka, config: dict[str, str], **spec: Any) -> None:
-    """Run the task until its topics hold what it sent."""
+    """Run the task until its topics have its records."""
     topics = list(task.topics)
     with TaskRun(task, kafka.bootstrap, config, **spec):
         eventually(lambda: set(topics) <= kafka.topics())
@@ -65,7 +65,7 @@ def partitions(kafka: Kafka, topic: str) -> int:
 
 
 def own_settings(kafka: Kafka, topic: str) -> dict[str, str]:
-    """The settings that the topic does not have from its broker."""
+    """Return the settings that the topic overrides."""
     own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
     return {name: entry.value for name, entry in kafka.configs(topic).items() if entry.source == own}
 
@@ -228,7 +228,7 @@ def test_a_missing_permission_fails_the_task_and_is_named(secured: Secured) -> N
 def test_topic_creation_retries_while_brokers_cannot_be_reached(
     kafka: Kafka, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As Java does: a topic that can't be looked for yet does not end the task, and a stop is obeyed meanwhile."""
+    """As in Java, a topic that cannot be looked up yet does not end the task, which can be stopped meanwhile."""
     monkeypatch.setattr(topic_creation, "WAIT_SECONDS", 1)
     config = {**ALL, "admin.override.bootstrap.servers": "127.0.0.1:1"}
     task = sending(new_name("waiting"))

@@ -1,4 +1,4 @@
-"""Of which records a task is notified that needs to know of few."""
+"""Sampled delivery notifications, for a task that needs few of them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Noting(SourceTask):
 
 
 def batch(counts: dict[int | None, int]) -> Batch:
-    """Values that name their partition and number, in turn from each partition."""
+    """Return a batch of values that name their partition and number, from each partition in turn."""
     rows = [(p, i) for i in range(max(counts.values())) for p, count in counts.items() if i < count]
     origin = SourceOrigin([{}] * len(rows), [{"at": i} for i in range(len(rows))])
     return Batch.of("t", [f"{p or 0}-{i}" for p, i in rows], partitions=[p for p, _ in rows], origin=origin)
 
 
 def heard(sent: Batch, offsets: dict[str, int]) -> tuple[dict[str, int], int]:
-    """What the task hears if the records come to these offsets; and how many callbacks there were."""
+    """Return the notifications of the task if the records get these offsets, and the number of callbacks."""
     task, tracked = Noting(), SampledBatch(sent, sent, None)  # type: ignore[arg-type]
     callbacks = tracked.callbacks()
     for value, callback in zip(sent.values, callbacks, strict=True):
@@ -95,7 +95,7 @@ class Arriving:
 
 
 def in_flight() -> set[int]:
-    """The ids of the batches in memory; other tests may have left some."""
+    """Return the IDs of the batches in memory; other tests may have left some."""
     gc.collect()
     return {id(each) for each in gc.get_objects() if isinstance(each, TrackedBatch)}
 

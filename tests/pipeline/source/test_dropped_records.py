@@ -1,4 +1,4 @@
-"""The offsets of records that transforms drop, for tasks that want them stored. Without a broker."""
+"""Offsets of records that transforms drop, for tasks that want them stored. Without a broker."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ID = TaskId("c", 0)
 
 
 class Kafka:
-    """A sender and its producer, a ``TopicCreator``, and an ``OffsetLog``."""
+    """Stands for a sender and its producer, a ``TopicCreator``, and an ``OffsetLog``."""
 
     def __init__(self) -> None:
         self.producer, self.taken, self.lost = self, 0, set[str]()
@@ -78,7 +78,7 @@ class Kafka:
 
 
 class Task(SourceTask):
-    """Polls one batch, and is stopped."""
+    """Returns one batch, and is then stopped."""
 
     def __init__(self, control: TaskControl, values: list[bytes]) -> None:
         self._control, self._values = control, values
@@ -94,7 +94,7 @@ class Storing(Task, RuntimeHooks):
 
 
 class Advancing(Task, RuntimeHooks):
-    """Returns no records, and has a position of its own at its first poll."""
+    """Returns no records, but reports a position at its first poll."""
 
     def __init__(self, control: TaskControl, values: list[bytes]) -> None:
         super().__init__(control, values)
@@ -114,14 +114,14 @@ class Advancing(Task, RuntimeHooks):
 
 
 class AdvancingAcknowledged(Advancing):
-    """As ``Advancing``, and learns of each record."""
+    """Like ``Advancing``, but is notified of each record."""
 
     def commit_record(self, record: SourceRecord, topic: str, partition: int, offset: int) -> None:
         raise AssertionError("there is no record")
 
 
 class Coincidence(Task):
-    """Has members of the names of ``RuntimeHooks``, and means something else by them."""
+    """Has members named like those of ``RuntimeHooks``, with another meaning."""
 
     stores_dropped = begun = awaited = polls_aside = True
 
@@ -192,7 +192,7 @@ def test_the_slot_of_postgres_follows_them() -> None:
 
 
 class Late(Kafka):
-    """Its records do not arrive before ``arrived``."""
+    """Acknowledges no records before ``arrived`` is set."""
 
     arrived = False
 
@@ -204,8 +204,8 @@ class Late(Kafka):
 
 
 def test_an_identity_is_not_committed_before_the_offset_that_belongs_to_it() -> None:
-    """As of something that was replaced while the last records of the old one have not arrived: with the identity of
-    the new one the position in the old one would be taken for one in the new.
+    """Something was replaced while its last records had not been acknowledged: with the new identity, the old position
+    would be taken for one in the new object.
     """
     control, metrics = TaskControl(), Metrics(lambda values: None, ())
     kafka: Any = Late()

@@ -1,4 +1,4 @@
-"""Where a task writes its source offsets."""
+"""Topics to which a task writes its source offsets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_copy_that_the_producer_refuses_is_logged_and_the_others_are_made(capl
 
 
 def test_nothing_is_copied_to_the_topic_that_has_the_offsets() -> None:
-    """Once that is known."""
+    """Copying ends once the task knows that both are the same topic."""
     made: list[Producer] = []
     answers: list[bool | KafkaException] = [KafkaException(KafkaError(KafkaError._TRANSPORT)), True]
 
@@ -71,7 +71,7 @@ def test_the_producer_of_offsets_is_closed_while_there_are_none(kafka: Kafka, mo
 
     def closed() -> bool:
         log.idle()
-        return copied._producer is None  # nobody has waited for the copies
+        return copied._producer is None  # nothing has waited for the copies
 
     until(closed, "the end of the copies' producer", SECONDS)
     log.write([offset(3)], 60.0)

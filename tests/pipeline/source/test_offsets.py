@@ -36,7 +36,7 @@ def test_the_last_offset_of_each_partition_counts() -> None:
 
 
 def test_an_offset_that_is_put_while_others_are_taken_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As by a poll during which another thread commits."""
+    """A poll may put an offset while another thread commits."""
     known, encode, threads = offsets(), source_offsets.encode_value, list[threading.Thread]()
 
     def slowly(offset: dict[str, Any] | None) -> bytes | None:

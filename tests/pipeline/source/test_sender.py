@@ -1,4 +1,4 @@
-"""What a producer refuses, and what becomes of records that it has when its task ends."""
+"""Records that a producer refuses, and records that it still has when its task ends."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def nobody() -> Any:
 
 
 def sending(losses: LossPolicy = LossPolicy(), producer: Any = None, max_block: float = MAX_BLOCK) -> Sender:
-    """A sender with this producer, or else one that reaches no broker."""
+    """Return a sender with this producer, or with one that cannot reach a broker."""
     host, metrics = MemoryHost(), Metrics(lambda values: None, ())
     errors = ErrorHandler(ErrorSettings(), metrics, lambda seconds: False)
 
@@ -56,7 +56,7 @@ def test_a_partition_that_is_none_is_refused_as_in_java() -> None:
 
 
 class Partitions:
-    """A producer that knows as many partitions as the brokers have said last; ``answers``: what they say."""
+    """A producer that knows the number of partitions in the brokers' last answer; ``answers``: their answers."""
 
     def __init__(self, *answers: int) -> None:
         self._answers, self._known = iter(answers), 1
@@ -84,7 +84,7 @@ def test_a_partition_that_has_been_added_is_waited_for_as_in_java() -> None:
 
 @pytest.mark.parametrize("exactly_once", [False, True])
 def test_a_partition_that_a_new_topic_does_not_have_is_named_with_the_origin_of_the_record(exactly_once: bool) -> None:
-    """The producer would take the first records of a topic, and know nothing of their origin later."""
+    """The producer would accept the first records of a topic, and would not know their origin later."""
 
     class TakesAll(Partitions):
         def produce(self, topic: str, value: bytes, key: Any, partition: int, *more: Any) -> None:
@@ -140,7 +140,7 @@ def test_what_has_not_arrived_is_given_up_at_the_end_and_is_no_failure() -> None
     producer = sender.producer
     for value in (b"1", b"2"):
         sender.put("t", None, value)
-    assert len(producer) >= 2  # besides the records, events that librdkafka may have about its connections
+    assert len(producer) >= 2  # besides the records, librdkafka may have events about its connections
     sender.close()
     until(lambda: producer.poll(0.1) >= 0 and not len(producer), "the end of the records", SECONDS)
     assert not sender.lost
@@ -148,7 +148,9 @@ def test_what_has_not_arrived_is_given_up_at_the_end_and_is_no_failure() -> None
 
 
 class Failed:
-    """librdkafka when a transaction has failed: records are refused without a reason, the next step with it."""
+    """Behaves like librdkafka after a failed transaction: it refuses records without a reason, the next step with
+    one.
+    """
 
     def produce(self, *given: Any) -> None:
         raise KafkaException(KafkaError(KafkaError._STATE))
@@ -171,7 +173,7 @@ def test_the_reason_why_a_transaction_has_failed_is_found_out(send: Callable[[Se
 
 
 def test_brokers_that_do_not_answer_are_not_asked_for_each_new_topic() -> None:
-    """The loop can't end while it asks, and a mirror has many topics."""
+    """The loop cannot end while it asks, and a mirror has many topics."""
     asked = list[str]()
 
     def away(topic: str, timeout: float) -> None:

@@ -39,7 +39,9 @@ def queueing(queue: str, **more: str) -> dict[str, str]:
 
 
 def letters_of(*records: SourceRecord, **config: str) -> list[SourceRecord]:
-    """What becomes of these where JsonConverter is used: their letters, the converted ones among them."""
+    """Convert the records with JsonConverter; return the converted ones and the dead letters of the others, in
+    order.
+    """
     metrics = Metrics(lambda values: None, ())
     letters = SourceDeadLetters(TaskId("c", 0), {f"{OWN}topic.name": "dead", **config}, metrics)
     conversion = Conversion.build({}, {"key.converter": JSON, "value.converter": JSON}, resolve)
@@ -65,7 +67,7 @@ class Wordless(Exception):
 
 
 def test_half_a_surrogate_pair_is_a_question_mark() -> None:
-    """As JSON's escapes may give one, and Java writes it."""
+    """JSON's escapes may contain half a pair; Java writes a question mark."""
     given = SourceRecord(
         topic="t", value="\ud800", value_schema=INT32, source_partition={"file": "\udcff"}, source_offset={"o": 1}
     )
@@ -170,7 +172,7 @@ def test_a_dead_letter_of_a_source_that_cannot_be_produced_fails_the_task(
 
 @pytest.mark.integration
 def test_lines_of_a_file(kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path) -> None:
-    """A source that gives columns."""
+    """The source returns columns."""
     queue, file = new_name("dead"), tmp_path / "in"
     file.write_text("".join(f"{i if i % 3 else 'none'}\n" for i in range(1, 10)))
     config = queueing(queue, file=str(file), topic=topic, **{"value.converter": STRINGS})

@@ -1,4 +1,4 @@
-"""Where transactions end (KIP-618)."""
+"""Transaction boundaries of exactly-once sources (KIP-618)."""
 
 from __future__ import annotations
 

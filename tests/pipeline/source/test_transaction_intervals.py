@@ -1,4 +1,4 @@
-"""How long a task with exactly once waits when it has polled no records. Without a broker."""
+"""Waits of an exactly-once task whose poll returned no records. Without a broker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support.tasks.specs import SOURCE
 
 
 class Producer:
-    """And the sender around it."""
+    """Stands for a producer and the sender around it."""
 
     def __init__(self) -> None:
         self.producer = self

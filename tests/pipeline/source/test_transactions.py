@@ -1,4 +1,4 @@
-"""Exactly once (KIP-618): where transactions end, and what becomes of a task that can't end one."""
+"""Exactly once (KIP-618): transaction boundaries, and tasks that cannot end a transaction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(task: Any, kafka: Kafka, offsets_topic: str, config: dict[str, str] | No
 
 
 def test_each_poll_is_a_transaction(kafka: Kafka, topic: str, offsets_topic: str) -> None:
-    """Its mark takes one place in the log; the next poll may be under way while it is written."""
+    """Its marker takes one offset in the log; the next poll may be in progress while it is written."""
     task = scripted(records(topic, "a", "b"), records(topic, "c", start=2), records(topic, "d", start=3))
     with run(task, kafka, offsets_topic):
         eventually(lambda: [(r.offset, r.value) for r in kafka.read_all(topic)][3:] == [(5, b"d")])
@@ -141,7 +141,7 @@ def test_a_task_is_notified_of_each_commit_before_it_is_polled_again(
         return self.batches.pop(0) if self.batches else None
 
     def commit(self: Any) -> None:
-        # A broker answers to a commit a little before readers see it.
+        # A broker acknowledges a commit a little before readers see it.
         count = told.count("poll")
         told.append(eventually(lambda: len(found := kafka.values(topic)) >= min(count, 2) and found))
 
@@ -163,7 +163,7 @@ def test_without_exactly_once_there_is_no_transaction_to_define(kafka: Kafka, to
 def test_a_record_that_is_lost_fails_the_task_whatever_is_tolerated(
     kafka: Kafka, topic: str, offsets_topic: str, tolerance: str
 ) -> None:
-    """A transaction without one of its records would be no exactly once."""
+    """A transaction that lacks one of its records would violate exactly once."""
     config = {"producer.override.max.request.size": "2000", "errors.tolerance": tolerance}
     task = run(scripted(records(topic, "a", "x" * 3000, "c")), kafka, offsets_topic, config)
     lines = task.failure().splitlines()
@@ -193,13 +193,13 @@ def test_skipped_records_are_tolerated(kafka: Kafka, topic: str, offsets_topic: 
     config = {**cast, "transforms.c.spec": "int32", "errors.tolerance": "all"}
     with run(scripted(records(topic, "1", "x", "3")), kafka, offsets_topic, config):
         eventually(lambda: kafka.values(topic) == [b"1", b"3"])
-    # A commit is seen in one topic a little before it is in the other.
+    # A commit may be visible in one topic a little before the other.
     assert eventually(lambda: kafka.values(offsets_topic)) == [b'{"o":3}']
     assert kafka.values(topic) == [b"1", b"3"]
 
 
 def end_of(kafka: Kafka, topic: str) -> int:
-    """Of a topic with one partition, the marks of transactions being counted."""
+    """Return the end offset of a topic with one partition, in which markers of transactions count."""
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "none"})
     try:
         return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=900)[1]
@@ -210,7 +210,7 @@ def end_of(kafka: Kafka, topic: str) -> int:
 
 
 def test_a_transaction_that_takes_too_long_loses_the_task_with_advice(kafka: Kafka) -> None:
-    """What it wrote is aborted by the broker, which takes a place in the log."""
+    """The broker aborts its records; the marker takes one offset in the log."""
     topic, offsets_topic = kafka.create_topic(), kafka.create_topic()
 
     def late(task: ScriptedSource) -> list[SourceRecord]:
@@ -228,7 +228,7 @@ def test_a_transaction_that_takes_too_long_loses_the_task_with_advice(kafka: Kaf
 
 
 def test_offsets_are_read_when_the_time_of_a_dead_tasks_open_transaction_is_over(kafka: Kafka) -> None:
-    """A task that is frozen or cut off, and has no successor, holds up those that start no longer than that."""
+    """A task that is frozen or cut off, and has no successor, delays starting tasks no longer than that."""
     topic = kafka.create_topic(config={"cleanup.policy": "compact"})
     worker = {
         "bootstrap.servers": kafka.bootstrap,
@@ -248,7 +248,7 @@ def test_offsets_are_read_when_the_time_of_a_dead_tasks_open_transaction_is_over
         dead.flush()
         answer(store.read_to_end)
         assert store.snapshot("c") == []
-        assert end_of(kafka, topic) == 2  # with the mark of what the broker has aborted
+        assert end_of(kafka, topic) == 2  # with the marker of the broker's abort
     finally:
         store.close()
 
@@ -256,7 +256,7 @@ def test_offsets_are_read_when_the_time_of_a_dead_tasks_open_transaction_is_over
 def test_a_producer_that_was_fenced_before_it_is_given_more_loses_the_task(
     kafka: Kafka, bootstrap: str, topic: str, offsets_topic: str
 ) -> None:
-    """librdkafka takes no record then, and says no more than that the error is fatal."""
+    """librdkafka then refuses records, and reports only that the error is fatal."""
     group = new_name("g")
 
     def fence(task: ScriptedSource) -> list[SourceRecord]:
@@ -265,7 +265,7 @@ def test_a_producer_that_was_fenced_before_it_is_given_more_loses_the_task(
         return records(topic, "b", start=1)
 
     def wait(task: ScriptedSource) -> list[SourceRecord]:
-        time.sleep(1.0)  # the broker refuses b, and nobody asks the producer meanwhile
+        time.sleep(1.0)  # the broker refuses b, and nothing polls the producer meanwhile
         return records(topic, "c", start=2)
 
     task = scripted(records(topic, "a"), fence, wait)
@@ -276,7 +276,7 @@ def test_a_producer_that_was_fenced_before_it_is_given_more_loses_the_task(
 
 
 def test_brokers_that_are_away_for_longer_than_a_transaction_lose_the_task_and_not_a_record(tmp_path: Path) -> None:
-    """Java's producer would wait for them, and be fenced when they are back."""
+    """Java's producer would wait for the brokers, and be fenced when they return."""
     seconds = 4
     config = {"producer.override.transaction.timeout.ms": f"{seconds * 1000}"}
     with FaultyBroker(tmp_path) as broker:
@@ -304,7 +304,7 @@ def test_brokers_that_are_away_for_longer_than_a_transaction_lose_the_task_and_n
 def test_a_task_that_starts_while_the_brokers_are_away_waits_for_them(
     kafka: Kafka, topic: str, offsets_topic: str
 ) -> None:
-    """librdkafka does not call an error retriable that says that no broker can be reached."""
+    """librdkafka does not mark the error that no broker can be reached as retriable."""
     with Proxy(int(kafka.bootstrap.split(":")[1])) as proxy:
         proxy.cut(6)
         once = {"exactly_once": True, "offsets_topic": offsets_topic, "group_id": new_name("g")}

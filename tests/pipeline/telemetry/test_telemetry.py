@@ -1,4 +1,4 @@
-"""Stages, places and clients of a task, from what is known."""
+"""Telemetry of a task: its stages, places and clients."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_what_librdkafka_says_by_javas_names() -> None:
 
 
 class Quiet(SourceTask):
-    """Says nothing but how late it is."""
+    """Reports only its delay."""
 
     def seconds_behind(self) -> float:
         return 2.5
@@ -137,7 +137,7 @@ class Broken(SourceTask):
 
 
 def measured(task: SourceTask, *committed: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
-    """What a task reports that has come to these source offsets."""
+    """Return the metrics of a task that has reached these source offsets."""
     spec = SOURCE
     offsets = SourceTaskOffsets(spec)
     for partition, offset in committed:
@@ -156,7 +156,7 @@ def test_a_source_that_does_not_say_where_it_is_has_the_numbers_of_its_offsets(t
 
 
 def test_numbers_of_other_classes_are_reported_as_numbers() -> None:
-    """As databases and NumPy give them, which JSON does not know."""
+    """Databases and NumPy return numbers of classes that JSON does not support."""
 
     class Counting(SourceTask):
         def seconds_behind(self) -> float:

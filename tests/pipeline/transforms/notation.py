@@ -1,8 +1,9 @@
-"""How golden files write schemas, values and records; ``golden/Harness.java`` reads and writes the same.
+"""Notation of schemas, values and records in golden files; ``golden/Harness.java`` reads and writes the same.
 
-A schema is an object with ``type`` and whatever is not the default. A value with a schema is what that tells: numbers,
-texts (also of floats and decimals, and base64 of bytes), milliseconds for dates, pairs for maps, objects for structs.
-A schemaless value carries its own type where JSON has none: ``{"float": "1.5"}``, ``{"map": [["k", 1]]}``.
+A schema is an object with ``type`` and everything that is not the default. A value with a schema is written by its
+type: numbers, texts (also for floats and decimals, and base64 for bytes), milliseconds for dates, pairs for maps,
+objects for structs. A schemaless value is tagged where JSON lacks the type: ``{"float": "1.5"}``,
+``{"map": [["k", 1]]}``.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def _write_schemaless(value: Any) -> Json:
 
 
 def read_batch(node: Json) -> Batch:
-    """A batch of one record."""
+    """Return a batch of one record."""
     key_schema, value_schema = read_schema(node["key"][0]), read_schema(node["value"][0])
     headers = []
     for name, schema_node, value in node["headers"]:
@@ -186,7 +187,7 @@ def read_batch(node: Json) -> Batch:
 
 
 def write_batch(batch: Batch) -> Json:
-    """The one record of a batch, or None if there is none."""
+    """Return the only record of a batch, or None if it is empty."""
     if not len(batch):
         return None
     row = batch.row(0)

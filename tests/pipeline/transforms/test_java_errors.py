@@ -1,4 +1,4 @@
-"""What Java's transforms throw at records that have come through others, and the causes of it."""
+"""Errors, with their causes, that Java's transforms throw for records that have passed others."""
 
 from __future__ import annotations
 

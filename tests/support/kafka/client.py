@@ -37,15 +37,15 @@ from support.waiting import pause, until
 READ_SECONDS = 900
 
 PATIENCE_SECONDS = 60
-"""How long a producer has to send its records before another is asked to."""
+"""Seconds that a producer has to send its records before another takes over."""
 
 T = TypeVar("T")
 
 
 def answered(ask: Callable[[], T], *final: int, seconds: float = READ_SECONDS) -> T:
-    """The answer to a request, which is sent again while its error is one that passes: a coordinator that loads or
-    moves, a leader or a topic that the broker does not know yet, no answer in time. librdkafka asks only once where an
-    admin client, or a consumer without a subscription, asks. Errors with the codes ``final`` are raised.
+    """Send a request again while its error may pass, and return the answer. Such errors are a coordinator that loads or
+    moves, a leader or a topic that the broker does not know yet, and a timeout. librdkafka asks only once for admin
+    clients and consumers without a subscription. Errors with the codes ``final`` are raised.
     """
     began = time.monotonic()
     while True:
@@ -80,14 +80,14 @@ class Kafka:
     def create_topic(
         self, name: str | None = None, partitions: int = 1, config: Mapping[str, str] | None = None
     ) -> str:
-        """Returns when the topic can be used; its name, a random one if none is given."""
+        """Create a topic, and return its name when it can be used; the name is random if none is given."""
         name = name or f"t-{uuid.uuid4().hex[:12]}"
         self.create(NewTopic(name, partitions, 1, config=dict(config or {})))
         until(lambda: self._usable(name), f"{name} can be used", READ_SECONDS)
         return name
 
     def create(self, topic: NewTopic) -> None:
-        """Returns when the controller has created it. Raises KafkaException if there is such a topic."""
+        """Create a topic; return when the controller has created it. Raises KafkaException if it exists."""
         unanswered = False
 
         def ask() -> None:
@@ -103,7 +103,7 @@ class Kafka:
         answered(ask)
 
     def delete_topic(self, name: str) -> None:
-        """Returns when the broker has deleted it. A consumer may have created another of this name by then."""
+        """Delete a topic; return when the broker has deleted it. A consumer may have created it again by then."""
         before = self._described(name)
         self.admin.delete_topics([name], request_timeout=READ_SECONDS)[name].result()
         gone = str(before and before.topic_id)
@@ -115,7 +115,7 @@ class Kafka:
         until(lambda: self._created(name), f"{name} is there again", READ_SECONDS)
 
     def _created(self, name: str) -> bool:
-        """A broker may not be done with the deletion yet."""
+        """Try to create the topic; return False while the broker is still deleting an earlier one."""
         try:
             self.create_topic(name)
         except KafkaException:
@@ -123,7 +123,7 @@ class Kafka:
         return True
 
     def _usable(self, name: str) -> bool:
-        """A broker learns of a new topic a little later than the client that created it."""
+        """Return whether the broker knows the topic: it learns of a new one a little later than its creator."""
         found = self._described(name)
         return found is not None and all(partition.leader for partition in found.partitions)
 
@@ -142,10 +142,10 @@ class Kafka:
         return set(answered(lambda: self.admin.list_topics(timeout=READ_SECONDS)).topics)
 
     def produce(self, topic: str, records: Iterable[Record | bytes | str | None]) -> None:
-        """Writes ``records``, bare values among them, and returns when the broker has them all.
+        """Write ``records`` or bare values, and return when the broker has them all.
 
-        A producer can lose its brokers for good when an answer names none of them, because they are all fenced
-        (librdkafka's issue 5301): another one sends what it has not sent after a while.
+        A producer can lose its brokers permanently when an answer names none of them because they are all fenced
+        (librdkafka's issue 5301): another one sends its remaining records after a while.
         """
         unsent = [record if isinstance(record, Record) else Record(record) for record in records]
         began = time.monotonic()
@@ -155,13 +155,13 @@ class Kafka:
             unsent = self._send(topic, unsent)
 
     def _send(self, topic: str, records: list[Record]) -> list[Record]:
-        """Write ``records`` by one producer; return the ones that it has not tried to send in ``PATIENCE_SECONDS``."""
+        """Write ``records`` by one producer; return those that it has not tried to send in ``PATIENCE_SECONDS``."""
         settings = {
             "bootstrap.servers": self.bootstrap,
             "partitioner": "murmur2_random",
             "linger.ms": 1,
             "message.timeout.ms": READ_SECONDS * 1000,
-            # In order, also when the broker refuses the first of them: it may not lead a new topic yet.
+            # Keeps the order when the broker refuses the first of them because it does not lead a new topic yet.
             "max.in.flight.requests.per.connection": 1,
         }
         producer = Producer(settings)
@@ -191,7 +191,9 @@ class Kafka:
         return [records[number] for number in sorted(unsent)]
 
     def read_all(self, topic: str, isolation: str = "read_committed") -> list[Record]:
-        """Every record of ``topic`` that a consumer with this isolation level sees now, partition by partition."""
+        """Return every record of ``topic`` that a consumer with this isolation level sees now, partition by
+        partition.
+        """
         settings = {
             "bootstrap.servers": self.bootstrap,
             "group.id": f"read-all-{uuid.uuid4().hex}",
@@ -202,7 +204,7 @@ class Kafka:
         }
         consumer = Consumer(settings)
         try:
-            # A topic that a task has made just now is known to the controller first.
+            # The controller knows a topic that a task has just created before the broker does.
             partitions = until(
                 lambda: answered(lambda: consumer.list_topics(topic, timeout=READ_SECONDS)).topics[topic].partitions,
                 f"{topic} is known",
@@ -225,7 +227,7 @@ class Kafka:
             consumer.close()
 
     def configs(self, topic: str) -> dict[str, ConfigEntry]:
-        """The settings of a topic, which may have been created just now, those that are the broker's among them."""
+        """Return the settings of a topic, including those from the broker; the topic may be new."""
         asked = ConfigResource(ConfigResource.Type.TOPIC, topic)
         return answered(lambda: self.admin.describe_configs([asked], request_timeout=READ_SECONDS)[asked].result())
 
@@ -235,22 +237,24 @@ class Kafka:
         answered(lambda: self.admin.delete_records([wanted], request_timeout=READ_SECONDS)[wanted].result())
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """Return the committed offsets of a group, by topic and partition; nothing if there is no such group."""
+        """Return the committed offsets of a group by topic and partition; empty if there is no such group."""
         with closing(self._offsets()) as offsets:
             found = offsets.committed(group, READ_SECONDS)
         return {(each.topic, each.partition): offset for each, (offset, _) in found.items()}
 
     def commit(self, group: str, topic: str, offset: int, partition: int = 0) -> None:
-        """Set a group's offset of a partition; nobody may be in the group."""
+        """Set a group's offset of a partition; the group must have no members."""
         with closing(self._offsets()) as offsets:
             offsets.commit(group, {PartitionOfTopic(topic, partition): (offset, "")}, READ_SECONDS)
 
     def delete_group(self, group: str) -> None:
-        """Delete a group with its offsets; it must be there, and nobody may be in it."""
+        """Delete a group with its offsets; it must exist and have no members."""
         answered(lambda: self.admin.delete_consumer_groups([group], request_timeout=READ_SECONDS)[group].result())
 
     def _offsets(self) -> GroupOffsets:
-        """librdkafka's admin client may crash the process when a coordinator loads or moves."""
+        """Return Penstock's own client: librdkafka's admin client may crash the process when a coordinator loads or
+        moves.
+        """
         return GroupOffsets({"bootstrap.servers": self.bootstrap}, "tests")
 
     def _group(self, group: str) -> ConsumerGroupDescription:
@@ -259,11 +263,11 @@ class Kafka:
         )
 
     def members(self, group: str) -> set[str]:
-        """The ids of the consumers in a group now, including those that are about to leave."""
+        """Return the IDs of a group's present consumers, including those that are about to leave."""
         return {each.member_id for each in self._group(group).members}
 
     def sharing(self, group: str) -> int:
-        """The number of consumers that have partitions in a group that is stable; 0 while it rebalances."""
+        """Return the number of consumers with partitions in a stable group; 0 while it rebalances."""
         found = self._group(group)
         stable = found.state is ConsumerGroupState.STABLE
         return sum(bool(each.assignment.topic_partitions) for each in found.members) if stable else 0

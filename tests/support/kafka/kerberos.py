@@ -1,4 +1,4 @@
-"""A Kerberos realm on this machine, and a broker whose users log in with it.
+"""A Kerberos realm on this machine, and a broker that authenticates users with it.
 
 Its programs are those of MIT Kerberos (Debian: krb5-kdc krb5-admin-server krb5-user libsasl2-modules-gssapi-mit).
 """
@@ -49,19 +49,19 @@ kdc = FILE:{folder}/kdc.log
 """
 
 PACKAGES = "PENSTOCK_KERBEROS_PACKAGES"
-"""The variable of a folder with confluent-kafka and gssapi as docs/security.md has them built."""
+"""Variable that names a folder with confluent-kafka and gssapi built as docs/security.md describes."""
 _DEFAULT_PACKAGES = "/usr/local/lib/penstock-kerberos/site"
 _HAS_ALL = "import gssapi; from penstock.kafka.security.tickets import librdkafka_has_gssapi as has; exit(not has())"
 
 
 def missing() -> str | None:
-    """Why there can be no realm here."""
+    """Return why a realm cannot run here, or None."""
     absent = [name for name in _PROGRAMS if shutil.which(name, path=_PATH) is None]
     return f"not on PATH: {', '.join(absent)} (MIT Kerberos)" if absent else None
 
 
 def python_path() -> str | None:
-    """What ``PYTHONPATH`` must be for clients that know Kerberos; None if there are none."""
+    """Return the ``PYTHONPATH`` of clients with Kerberos support, or None if there are none."""
     for folder in ("", os.environ.get(PACKAGES, _DEFAULT_PACKAGES)):
         environment = {**os.environ, "PYTHONPATH": folder}
         if subprocess.run([sys.executable, "-c", _HAS_ALL], env=environment, capture_output=True).returncode == 0:
@@ -83,7 +83,7 @@ class Realm:
         return file.read_text() if file.exists() else ""
 
     def keytab(self, *principals: str) -> Path:
-        """A keytab of new principals."""
+        """Create principals, and return their keytab."""
         file = self.folder / f"{principals[0].replace('/', '-')}.keytab"
         for principal in principals:
             self.run("kadmin.local", "-q", f"addprinc -randkey {principal}")
@@ -115,7 +115,7 @@ def realm(folder: Path) -> Iterator[Realm]:
 
 
 def login(bootstrap: str, keytab: Path, principal: str, prefix: str = "") -> dict[str, str]:
-    """Settings as Java's clients have them."""
+    """Return the login settings in the form of Java's clients."""
     options = f'useKeyTab=true storeKey=true keyTab="{keytab}" principal="{principal}"'
     settings = {
         "bootstrap.servers": bootstrap,
@@ -128,7 +128,7 @@ def login(bootstrap: str, keytab: Path, principal: str, prefix: str = "") -> dic
 
 
 class KerberosBroker(Kafka):
-    """``kerberos`` is the address of the listener where users log in; only ``connect`` may do anything there."""
+    """A broker; ``kerberos`` is the address of its Kerberos listener, where only ``connect`` has any rights."""
 
     def __init__(self, broker: Broker, kerberos: str) -> None:
         super().__init__(broker.bootstrap)
@@ -137,7 +137,7 @@ class KerberosBroker(Kafka):
 
 @contextmanager
 def kerberos_broker(realm: Realm, environment: Mapping[str, str]) -> Iterator[KerberosBroker]:
-    """``environment`` has to be that of this process: Java reads its options there."""
+    """Start the broker. ``environment`` has to be that of this process, where Java reads its options."""
     assert f"-Djava.security.krb5.conf={realm.krb5_conf}" in environment["JAVA_TOOL_OPTIONS"]
     port, service = free_port(), f"kafka/localhost@{REALM}"
     options = f'useKeyTab=true storeKey=true keyTab="{realm.keytab(service)}" principal="{service}"'

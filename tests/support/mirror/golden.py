@@ -1,4 +1,4 @@
-"""What Java's mirror classes make of some cases: ``connectors/mirror/golden/mirror.txt``, by WriteMirror.java there."""
+"""Results of Java's mirror classes: ``connectors/mirror/golden/mirror.txt``, written by WriteMirror.java there."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _LINES = (Path(__file__).parents[2] / "connectors" / "mirror" / "golden" / "mirr
 
 
 def golden(kind: str) -> list[list[str]]:
-    """The fields of each line of this kind."""
+    """Return the fields of each line of this kind."""
     rows = [line.split("\t") for line in _LINES]
     return [row[1:] for row in rows if row[0] == kind]
 
 
 def section(kind: str) -> list[list[list[str]]]:
-    """The lines behind each line of this kind, which is the first."""
+    """Return the sections that begin with a line of this kind, as lists of lines."""
     found: list[list[list[str]]] = []
     for row in (line.split("\t") for line in _LINES if line):
         if row[0] == kind:

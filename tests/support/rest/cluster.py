@@ -1,4 +1,4 @@
-"""A cluster in memory whose workers answer HTTP: for tests of the REST interface."""
+"""A cluster in memory whose workers answer HTTP, for tests of the REST API."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Submitted = Future[m.Reply | m.Elsewhere]
 
 
 class RestCluster(Cluster):
-    """Configurations are validated by the real plugins; offsets are kept in a dictionary."""
+    """A cluster that validates configurations with the real plugins and keeps offsets in a dictionary."""
 
     plugins = Plugins.discover()
 
@@ -38,12 +38,12 @@ class RestCluster(Cluster):
         super().__init__(lambda line: None, **settings)
         self.offsets: dict[str, dict[str, Any]] = {}
         self.figures: dict[str, Figures] = {}
-        """By worker: what its tasks report, whatever their connector."""
+        """Reports of each worker's tasks, whatever their connector."""
         self._answers: dict[int, Submitted] = {}
         self._metrics: dict[str, WorkerMetrics] = {}
         self.previewed: dict[str, Any] = {"kind": "source", "records": [], "error": None}
         self.previews: list[m.Preview] = []
-        """What has been asked for; ``previewed`` is the answer."""
+        """Requested previews; ``previewed`` is the answer."""
         self.dead_letters: dict[str, Any] = {
             "ListDeadLetters": {
                 "connector": "c",
@@ -66,7 +66,7 @@ class RestCluster(Cluster):
                 "complete": True,
             },
         }
-        """Answers by the kind of the request; queues are topics, which there are none of."""
+        """Answers by kind of request; there are no real dead letter queues."""
         self.log_lines = {name: LogLines(name, 100) for name in ("one", "two")}
         self.history = History(90 * 24 * 3_600_000)
         self._local = LocalAnswers(
@@ -86,7 +86,7 @@ class RestCluster(Cluster):
         return self.history.submit(request, lambda request: self._submit(worker, request))
 
     def _submit(self, worker: str, request: m.Request) -> Submitted:
-        """As a worker's loop does it, but at once."""
+        """Handle a request as a worker's loop does, but at once."""
         answer: Submitted = Future()
         if isinstance(request, m.GetLogs):
             answer.set_result(m.Reply(200, self.log_lines[worker].answer(request)))
@@ -101,7 +101,7 @@ class RestCluster(Cluster):
         return answer
 
     def app(self, worker: str) -> Router:
-        """The worker's REST interface; it forwards to the others."""
+        """Return the worker's REST API, which forwards requests to the other workers."""
 
         class ToOthers(httpx.AsyncBaseTransport):
             async def handle_async_request(_, request: httpx.Request) -> httpx.Response:
@@ -125,7 +125,7 @@ class RestCluster(Cluster):
         )
 
     def _members(self, worker: str) -> list[str]:
-        """URLs of the group's members, as its coordinator has them: those that the leader knows."""
+        """Return the URLs of the group's members, as the leader knows them."""
         memberships = [each.herder.membership for each in self.workers.values()]
         if self.workers[worker].herder.membership.assignment is None:
             return []
@@ -139,7 +139,7 @@ class RestCluster(Cluster):
         return found
 
     def metrics(self, worker: str) -> WorkerMetrics:
-        """They hear of no events by themselves."""
+        """Return the worker's metrics, which get no events by themselves."""
         made = WorkerMetrics(self.workers[worker].herder, lambda config: config["connector.class"])
         return self._metrics.setdefault(worker, made)
 

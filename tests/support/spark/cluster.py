@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark on this machine, started from the PySpark wheel: one master, some workers."""
+"""A standalone Spark cluster on this machine, started from the PySpark wheel: one master, some workers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TOLD = "Telling app of decommission executors"
 
 
 class SparkCluster:
-    """Used as a context manager. Each worker has so many ``cores``, which are slots for tasks."""
+    """A cluster, as a context manager. ``cores`` is the number of each worker's slots for tasks."""
 
     def __init__(self, folder: Path, workers: int = 2, cores: int = 1, java: str = "") -> None:
         """``java``: options for the master and the workers."""
@@ -48,7 +48,7 @@ class SparkCluster:
         self._stack.close()
 
     def add_workers(self, count: int) -> None:
-        """Start so many more; returns when the master knows them."""
+        """Start more workers; return when the master has registered them."""
         first = len(self._workers)
         for i in range(first, first + count):
             work = str(self._folder / f"work-{i}")
@@ -58,33 +58,35 @@ class SparkCluster:
             self._said(f"worker-{i}", self._workers[i], r"(Successfully registered) with master")
 
     def worker_of(self, process: psutil.Process) -> psutil.Process:
-        """The worker below which this process is."""
+        """Return the worker that is an ancestor of this process."""
         above = {each.pid for each in process.parents()}
         [worker] = [worker for worker in self._workers if worker.pid in above]
         return psutil.Process(worker.pid)
 
     def kill(self, worker: psutil.Process) -> None:
-        """Returns when its executors have ended too: until they notice, Spark may start tasks on them."""
+        """Kill a worker; return when its executors have ended too: until then Spark may start tasks on them."""
         executors = [each for each in worker.children(recursive=True) if "ExecutorBackend" in command(each)]
         worker.kill()
         _, alive = psutil.wait_procs(executors, SECONDS)
         assert not alive, f"executors of a worker that was killed are alive: {alive}"
 
     def decommission(self, worker: psutil.Process) -> None:
-        """Returns when the master has told its applications; needs ``spark.decommission.enabled`` for Java."""
+        """Decommission a worker; return when the master has told applications. Needs Java's
+        ``spark.decommission.enabled``.
+        """
         master = self._log("master").read_text().count(_TOLD)
         worker.send_signal(signal.SIGPWR)
         until(lambda: self._log("master").read_text().count(_TOLD) > master, "the decommissioning", SECONDS)
 
     def kill_applications(self) -> None:
-        """As by the links of the master's page. Returns when the master has removed them."""
+        """Kill all applications, like the links of the master's page; return when the master has removed them."""
         page = self._said("master", self._master, r"Bound MasterWebUI to \S+, and started at (http://\S+)")
         for each in httpx.get(f"{page}/json/", timeout=SECONDS).json()["activeapps"]:
             httpx.post(f"{page}/app/kill/", params={"id": each["id"], "terminate": "true"}, timeout=SECONDS)
             self._said("master", self._master, f"(Removing app {each['id']})")
 
     def python_processes(self) -> list[list[int]]:
-        """For each worker those of its executors: the one that tasks are forked from, and the tasks."""
+        """Return for each worker its executors' Python processes: those that fork tasks, and the tasks."""
         return [
             [each.pid for each in descendants(worker.pid) if "penstock.spark.daemon" in command(each)]
             for worker in self._workers
@@ -113,7 +115,7 @@ class SparkCluster:
         return process
 
     def _said(self, name: str, process: subprocess.Popen[bytes], pattern: str) -> str:
-        """What its log says, as soon as it does."""
+        """Wait for a line of the process's log, and return the pattern's group."""
         log = self._log(name)
 
         def found() -> re.Match[str] | None:

@@ -1,4 +1,4 @@
-"""Delta tables in tests: what Spark needs for them, and what is in one."""
+"""Delta tables in tests: settings of Spark, and contents of a table."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ JARS = Path(penstock.embedded.__file__).parent / "pinned" / "delta.jars"
 
 
 def spark_settings() -> dict[str, str]:
-    """What the worker's properties need. Raises EmbeddedError."""
+    """Return the worker's settings for Delta. Raises EmbeddedError."""
     return {
         "spark.jars": ",".join(map(str, listed(JARS))),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # A job of 50 parts reads the list of a table's files otherwise, however short that is.
+        # Otherwise a job of 50 partitions reads the list of a table's files, however short it is.
         "spark.databricks.delta.snapshotPartitions": "2",
     }
 
 
 def files(table: Path) -> list[Path]:
-    """The files of the newest version, by the table's log from its first entry on."""
+    """Return the files of the newest version, from all entries of the table's log."""
     found: dict[str, None] = {}
     for entry in log(table):
         for line in entry.read_text().splitlines():
@@ -45,13 +45,13 @@ def files(table: Path) -> list[Path]:
 
 
 def log(table: Path) -> list[Path]:
-    """One file a version."""
+    """Return the log's files, one per version."""
     return sorted((table / "_delta_log").glob("*.json"))
 
 
 @contextmanager
 def started_with(**settings: str) -> Iterator[Hosted]:
-    """A Spark that knows Delta, and has these settings too."""
+    """Start a Spark with Delta and these settings."""
     more = {SPARKS_JAVA: QUICK_JAVA, **settings}
     with started(HostSettings(spark={**spark_settings(), **more})) as hosted:
         yield hosted

@@ -1,4 +1,4 @@
-"""Tasks on a real Spark, for tests: ``Hosted`` remembers what it delivered; the loops are in ``spark/loops.py``."""
+"""Tasks on a real Spark, for tests: ``Hosted`` keeps the events that it gets; the loops are in ``spark/loops.py``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOOPS = str(Path(__file__).parents[2] / "spark")
 
 
 class Events:
-    """What was delivered; tests take what they wait for and leave the rest."""
+    """Events that were delivered; tests take those that they wait for and leave the rest."""
 
     def __init__(self) -> None:
         self._queue: queue.Queue[TaskEvent | SparkReady | SparkDied] = queue.Queue()
@@ -40,8 +40,8 @@ class Events:
         self._queue.put(event)
 
     def until(self, kind: type | tuple[type, ...], id: TaskId | None = None, timeout: float = 900.0) -> list[Any]:
-        """The events of this task up to and with the first of this kind; without a task, only that one. Fails after
-        ``timeout`` seconds, or if the task has ended and no other run of it has said anything for ENDED_SECONDS.
+        """Take this task's events up to and including the first of this kind; without a task, only that event. Fails
+        after ``timeout`` seconds, or if the task has ended and no other run of it has sent events for ENDED_SECONDS.
         """
         deadline = time.monotonic() + timeout
         taken: list[Any] = []
@@ -61,7 +61,7 @@ class Events:
                 pytest.fail(f"{kind} of {id} did not come in time, but {taken}")
 
     def so_far(self, id: TaskId) -> list[Any]:
-        """What has come of this task and was not taken yet."""
+        """Return this task's events that have not been taken yet."""
         while not self._queue.empty():
             self._seen.append(self._queue.get())
         return [event for event in self._seen if getattr(event, "id", None) == id]
@@ -71,14 +71,14 @@ class Hosted(HostedTasks):
     def __init__(self, settings: HostSettings) -> None:
         self.events = Events()
         self.members = MemberMemory()
-        # Where the tasks' processes find ``loops.py``.
+        # The folder in which the tasks' processes find ``loops.py``.
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (LOOPS, os.environ.get("PYTHONPATH"))))
         super().__init__(settings, self.events.put, self.members)
 
 
 @contextmanager
 def started(settings: HostSettings) -> Iterator[Hosted]:
-    """A Spark with these settings, when it is ready."""
+    """Start a Spark with these settings, and wait until it is ready."""
     hosted = Hosted(settings)
     hosted.start()
     try:
@@ -90,7 +90,7 @@ def started(settings: HostSettings) -> Iterator[Hosted]:
 
 @dataclass
 class Gate:
-    """What the worker finds out when the process is ready, and when its producer is."""
+    """The worker's answers when the process is ready, and when its producer is."""
 
     admission: Future[TaskSpec] = field(default_factory=Future)
     offsets: Future[CommittedOffsets] = field(default_factory=Future)
@@ -109,7 +109,7 @@ _numbers = count()
 
 
 def make_spec(loop: str = "tick", *, run: int = 1, paused: bool = False, **config: str) -> TaskSpec:
-    """A task of its own whose loop is a function of ``loops.py``."""
+    """Return the specification of a new task whose loop is a function of ``loops.py``."""
     return TaskSpec(
         connector=f"c{next(_numbers)}",
         task=0,
@@ -128,17 +128,17 @@ def id_of(spec: TaskSpec) -> TaskId:
 
 
 def process_of(hosted: Any, spec: TaskSpec) -> int:
-    """The process of an admitted task."""
+    """Return the process ID of an admitted task."""
     pid = hosted.runs[id_of(spec)].process_id
     assert isinstance(pid, int)
     return pid
 
 
 def files_of_spark(java: int) -> Path:
-    """Where a Spark of the tests, of which this is Java's process, has its temporary files."""
+    """Return the folder of temporary files of the Spark with this Java process."""
     return Path(psutil.Process(java).environ()["SPARK_LOCAL_DIRS"])
 
 
 def without_waiting(events: list[Any]) -> list[Any]:
-    """What a task has told, but for the wait before it that a busy machine brings about."""
+    """Return a task's events without ``TaskWaiting``, which occurs on a busy machine."""
     return [event for event in events if not isinstance(event, TaskWaiting)]

@@ -1,4 +1,4 @@
-"""Runs of Spark sinks and sources on a real Spark, and what they have written."""
+"""Runs of Spark sinks and sources on a real Spark, and their output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from support.tasks.runs import JSON, STRING, eventually, new_name
 PLAIN_JSON = {"value.converter": JSON, "value.converter.schemas.enable": "false", "key.converter": STRING}
 SECONDS = 900
 COLUMNS = "id BIGINT, name STRING"
-"""Of the rows that ``make`` makes."""
+"""Columns of the rows that ``make`` makes."""
 
 
 def make(first: int, last: int) -> list[dict[str, Any]]:
@@ -34,7 +34,7 @@ def ids(rows: list[dict[str, Any]]) -> list[int]:
 
 
 def sample_spec(task_class: str, config: dict[str, str], **worker: str) -> TaskSpec:
-    """Of a source that is to be previewed."""
+    """Return the specification of a source's task for a preview."""
     return TaskSpec(
         connector="previewed",
         task=0,
@@ -49,7 +49,7 @@ def sample_spec(task_class: str, config: dict[str, str], **worker: str) -> TaskS
 
 
 class Query:
-    """One connector whose task is a query; a context manager that leaves nothing running."""
+    """A connector whose task is a query; as a context manager it leaves nothing running."""
 
     task_class = ""
 
@@ -59,13 +59,13 @@ class Query:
         self.id = TaskId(self.name, 0)
         self.config = {"name": self.name, **PLAIN_JSON} | {k.replace("_", "."): v for k, v in config.items()}
         self.worker: dict[str, str] = {}
-        """More of the worker's configuration."""
+        """Additional settings of the worker."""
         self.plugin_path: tuple[str, ...] = ()
         self.number = 0
         self.running = False
 
     def start(self, paused: bool = False, until: type[TaskEvent] = TaskRunning, **config: str) -> list[TaskEvent]:
-        """Begin the next run; what it says up to this event."""
+        """Begin the next run, and return its events up to this one."""
         self.number += 1
         self.config |= {key.replace("_", "."): value for key, value in config.items()}
         spec = TaskSpec(
@@ -87,7 +87,7 @@ class Query:
         return self.until(until)
 
     def until(self, event: type[TaskEvent]) -> list[TaskEvent]:
-        """The events up to the first of this kind. Fails with its trace if the task ends before."""
+        """Take the events up to the first of this kind. Fails with the task's trace if it ends before."""
         events = self.hosted.events.until((event, TaskEnded), self.id, timeout=SECONDS)
         if not isinstance(events[-1], event):
             self.running = False
@@ -96,7 +96,7 @@ class Query:
         return events
 
     def stop(self, patience: float | None = None) -> list[TaskEvent]:
-        """``patience``: seconds to end by itself, in place of the worker's ``task.shutdown.graceful.timeout.ms``."""
+        """Stop the task. ``patience``: seconds to end by itself, instead of ``task.shutdown.graceful.timeout.ms``."""
         self.hosted.stop(self.id, patience)
         return self.ended()
 
@@ -105,12 +105,12 @@ class Query:
         return self.until(TaskEnded)
 
     def failure(self) -> str:
-        """Wait until it has failed; its trace."""
+        """Wait until the task has failed, and return its trace."""
         (failed,) = [event for event in self.ended() if isinstance(event, TaskFailed)]
         return failed.trace
 
     def figures(self, fit: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-        """What its task reports now and then, the first time that these figures fit."""
+        """Wait for the first metrics of the task for which ``fit`` is true, and return them."""
 
         def reported() -> dict[str, Any] | None:
             values: dict[str, Any] = self.until(TaskMetrics)[-1].values
@@ -119,19 +119,19 @@ class Query:
         return cast("dict[str, Any]", eventually(reported, SECONDS))
 
     def more(self) -> dict[str, Any]:
-        """What its task is told beside its configuration."""
+        """Return additional fields of the task's specification."""
         return {}
 
     def while_another_runs(self) -> None:
-        """Run a task of another connector on the same Spark, from its start to its end: what this query would do, it
-        has done by then; what has not happened will not happen.
+        """Run a task of another connector on the same Spark from start to end. By then this query has done whatever it
+        would do: events that have not happened will not happen.
         """
         other = make_spec(fail="yes")
         self.hosted.run(other)
         self.hosted.events.until(TaskEnded, TaskId(other.connector, 0))
 
     def fine(self) -> bool:
-        """Fails with the trace if the task has failed."""
+        """Return True, or fail with the trace if the task has failed."""
         failed = [event.trace for event in self.hosted.events.so_far(self.id) if isinstance(event, TaskFailed)]
         assert not failed, failed[0]
         return True
@@ -157,13 +157,13 @@ class Sink(Query):
         self.kafka.produce(self.topic, [json.dumps(value) for value in values])
 
     def rows(self, format: str = "parquet") -> list[dict[str, Any]]:
-        """What a reader of the folder finds, in no order."""
+        """Return the rows that a reader of the folder finds, in no particular order."""
         files = ds.dataset(self.folder, format=format, partitioning="hive")
         if not files.files:
             return []
         schemas = [files.schema, *(fragment.physical_schema for fragment in files.get_fragments())]
         wide = pa.unify_schemas(schemas, promote_options="permissive")
-        # The files just listed: one that came since may be wider.
+        # Only the files just listed: one added since then may have more columns.
         return ds.dataset(files.files, wide, format=format, partitioning="hive").to_table().to_pylist()
 
     def wait(self, count: int) -> list[dict[str, Any]]:
@@ -174,7 +174,7 @@ class Sink(Query):
             try:
                 rows = self.rows() if self.folder.exists() else []
             except OSError:
-                return None  # files on the move
+                return None  # files are being moved
             return rows if len(rows) >= count else None
 
         rows = eventually(look, SECONDS)
@@ -183,14 +183,14 @@ class Sink(Query):
         return rows
 
     def written(self, count: int) -> None:
-        """Wait until the group has so many records behind it. Rows are there a moment before their offsets are, and a
-        run that is stopped in between leaves those of the last batch to its successor.
+        """Wait until the group has committed this many records. Rows are visible a moment before their offsets are
+        committed; a run that is stopped in between leaves the last batch's commit to the next run.
         """
         eventually(lambda: self.fine() and sum(offset for offset, _ in self.committed().values()) == count, SECONDS)
 
     def begun(self, count: int) -> int:
-        """Wait until a batch has begun. It may be over before anybody has looked: as often as all of the ``count``
-        records have been written, there are more of them. Returns their number.
+        """Wait until a batch has begun, and return the number of records. The batch may be over before the test has
+        looked, so more records are produced whenever all of the ``count`` records have been written.
         """
 
         def look() -> bool:
@@ -208,7 +208,7 @@ class Sink(Query):
         return count
 
     def committed(self) -> dict[int, tuple[int, dict[str, Any]]]:
-        """By partition, what the group has: offset and metadata."""
+        """Return the group's offset and metadata by partition."""
         consumer = self._consumer()
         try:
             known = answered(lambda: consumer.list_topics(self.topic, timeout=READ_SECONDS))
@@ -220,7 +220,7 @@ class Sink(Query):
             consumer.close()
 
     def commit(self, offsets: dict[int, tuple[int, dict[str, Any]]]) -> None:
-        """Put the group where a run may have left it."""
+        """Set the group's offsets and metadata, as a run may have left them."""
         consumer = self._consumer()
         try:
             wanted = [TopicPartition(self.topic, p, offset, json.dumps(m)) for p, (offset, m) in offsets.items()]
@@ -229,8 +229,8 @@ class Sink(Query):
             consumer.close()
 
     def left_in_batch(self, start: int, end: int, *, next: bool = False) -> dict[str, Any]:
-        """Put the group where a run leaves partition 0 that is killed within a batch of these records: the last one,
-        or the one after it. The metadata before.
+        """Set partition 0's offset as a run leaves it that is killed within a batch of these records: the last batch,
+        or the next one. Return the metadata before that.
         """
         _, metadata = self.committed()[0]
         self.commit({0: (start, {**metadata, "version": metadata["version"] + next, "end": end})})
@@ -264,7 +264,7 @@ NAME = field("name", "string")
 
 
 def record(fields: list[dict[str, Any]], row: dict[str, Any] | None) -> Record:
-    """With ``id`` as its key; a row of None only has that."""
+    """Return a record with ``id`` as its key; the value is null if the row has nothing else."""
     key = {"schema": {"type": "struct", "fields": [ID]}, "payload": {"id": (row or {})["id"]}}
     value = {"schema": {"type": "struct", "fields": fields}, "payload": row}
     return Record(None if len(row or {}) == 1 else json.dumps(value).encode(), json.dumps(key).encode())
@@ -300,7 +300,7 @@ def stored_offsets(query: Source | JdbcSource) -> tuple[CommittedOffset, ...]:
 
 
 class Source(Query):
-    """Reads ``folder`` into ``topic``; its offsets are in a topic of its own."""
+    """Reads ``folder`` into ``topic``; its offsets are in a separate topic."""
 
     task_class = "penstock.connectors.spark:SparkSourceTask"
 
@@ -325,7 +325,7 @@ class Source(Query):
         }
 
     def add(self, file: str, *rows: dict[str, Any]) -> None:
-        """A file of these rows, which is there all at once."""
+        """Add a file of these rows atomically."""
         (self.folder / f".{file}").write_text("".join(json.dumps(row) + "\n" for row in rows))
         (self.folder / f".{file}").rename(self.folder / file)
 
@@ -339,7 +339,7 @@ class Source(Query):
         return values
 
     def committed(self) -> dict[str, Any] | None:
-        """The last source offset."""
+        """Return the last source offset."""
         stored = self.kafka.values(self.offsets)
         return json.loads(stored[-1]) if stored and stored[-1] is not None else None
 
@@ -348,13 +348,13 @@ class Source(Query):
         eventually(lambda: self.fine() and (self.committed() or {}).get("batch", -1) >= number, SECONDS)
 
     def reset(self, offset: dict[str, Any] | None = None) -> None:
-        """As by REST."""
+        """Set or delete the offset, as the REST API does."""
         key = json.dumps([self.name, {"query": self.name}], separators=(",", ":"))
         self.kafka.produce(self.offsets, [Record(None if offset is None else json.dumps(offset), key)])
 
 
 class JdbcSource(Query):
-    """Reads tables of ``url`` to topics that begin with ``prefix``; its offsets are in a topic of its own."""
+    """Reads tables of ``url`` into topics that begin with ``prefix``; its offsets are in a separate topic."""
 
     task_class = "penstock.connectors.jdbc:JdbcSourceTask"
 
@@ -380,7 +380,7 @@ class JdbcSource(Query):
         }
 
     def committed(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
-        """The source partitions with their last offsets."""
+        """Return the source partitions with their last offsets."""
         found = {record.key: record.value for record in self.kafka.read_all(self.offsets)}
         return [(json.loads(key or b"")[1], json.loads(value or b"null")) for key, value in found.items()]
 

@@ -1,4 +1,4 @@
-"""What one of Spark's partitions does in a database, without Spark: our Java half in a Java with Spark's classes."""
+"""Transactions of a Spark partition in a database, without Spark: the Java half in a JVM with Spark's classes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def array(jvm: Any, kind: Any, values: Sequence[Any]) -> Any:
 
 
 def load(jvm: Any) -> Any:
-    """Our ``Entry`` with drivers beside it: as in Spark, the classes are those of a loader of its own."""
+    """Load ``Entry`` with drivers beside it; as in Spark, a separate class loader has these classes."""
     jars = [our_jar(), *(jar for name in INSTALLABLE for jar in install(name))]
     urls = array(jvm, jvm.java.net.URL, [jvm.java.net.URL(jar.as_uri()) for jar in jars])
     loader = jvm.java.net.URLClassLoader(urls, jvm.java.lang.ClassLoader.getSystemClassLoader())
@@ -49,8 +49,8 @@ def load(jvm: Any) -> Any:
 
 
 class Bench:
-    """One database, and what a session would do with it; ``settings`` are those of a connector. ``driver``: its class,
-    by default the dialect's. ``opening``: statements that each session needs.
+    """A database and a session's operations on it; ``settings`` are those of a connector. ``driver``: its class, by
+    default the dialect's. ``opening``: statements that each session needs.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Bench:
         self.database.execute(self.dialect.create(self.dialect.table_name(shape.table), shape.columns))
 
     def known(self, shape: RowShape) -> RowShape:
-        """As ``Tables.known``."""
+        """Return the shape with the table's columns, like ``Tables.known``."""
         found = list(self.database.columns(f"SELECT * FROM {self.dialect.quoted(shape.table)} WHERE 1=0"))
         return shape.in_table(dict(zip(found[::2], found[1::2], strict=True)))
 
@@ -113,11 +113,11 @@ class Bench:
         generation: str = "first",
         claims: bool = True,
     ) -> list[str]:
-        """Rows of topic t, partition 0, from this offset on: the shape and values of each. What is reported.
+        """Write rows of topic t, partition 0, from this offset on: the shape and values of each. Return the reports.
 
-        ``generation``: of the run that writes a ``batch``; ``claims``: whether it has just begun.
+        ``generation``: that of the run that writes a ``batch``; ``claims``: whether the run has just begun.
 
-        They are copied into columns of these ``types``, if that can be.
+        Rows are copied into columns of these ``types``, if possible.
         """
         made = []
         for shape in map(self.known, shapes):
@@ -159,7 +159,7 @@ class Bench:
 
 
 class Joined(JdbcJava):
-    """Our Java half in a Java that is no Spark's."""
+    """The Java half in a JVM that is not Spark's."""
 
     def __init__(self, jvm: Any, entry: Any, connection: Connection, safe: Safe) -> None:
         self._gateway, self._connection, self.entry = SimpleNamespace(jvm=jvm), connection, entry
@@ -173,7 +173,7 @@ class Joined(JdbcJava):
 
 
 class Looks:
-    """What a source asks its database, and how many rows it would read."""
+    """Queries of a source to its database, and the number of rows that it would read."""
 
     def __init__(self, jvm: Any, entry: Any, safe: Safe) -> None:
         self._jvm, self._entry, self._safe = jvm, entry, safe
@@ -201,7 +201,7 @@ class Looks:
 
 
 class TableReader:
-    """Rows of a query as our Java half reads them for a source, without Spark."""
+    """Rows of a query as the Java half reads them for a source, without Spark."""
 
     def __init__(self, bench: Bench, sql: str, zone: str = "UTC") -> None:
         self._bench, self._sql, self._zone = bench, sql, zone
@@ -210,7 +210,7 @@ class TableReader:
         catalog.close()
 
     def values(self, name: str, arrays: bool = False, durations: bool = False) -> list[Any]:
-        """The values of a column as fields of Connect have them."""
+        """Return the values of a column as values of Connect's fields."""
         made, jvm = self._bench.list, self._bench.jvm
         fields = fields_of(self.columns, self._bench.dialect, "none", "connect_logical", arrays, durations)
         (field,) = (field for field in fields if field.name == name)

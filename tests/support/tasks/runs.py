@@ -1,4 +1,4 @@
-"""Running task loops in a thread, as the host in production runs them in a process: for the tests of ``pipeline``."""
+"""Task loops in a thread, for tests; in production the host runs them in a process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support.waiting import check_threads, pause
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 SECONDS = 900
-"""Long enough for a Java to start on a busy machine."""
+"""Seconds; long enough for a JVM to start on a busy machine."""
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +34,13 @@ _classes: dict[str, type] = {}
 
 
 def register(plugin: type) -> type:
-    """Make a plugin class of a test known by its ``java_name``; a decorator."""
+    """Decorator that registers a plugin class of a test by its ``java_name``."""
     _classes[plugin.java_name] = plugin  # type: ignore[attr-defined]
     return plugin
 
 
 def resolve(kind: str, name: str) -> type:
-    """The class that a configuration names, built in or registered by a test."""
+    """Return the class that a configuration names, built in or registered by a test."""
     for module in (converters, transforms, predicates):
         for each in module.__all__:
             _classes.setdefault(getattr(getattr(module, each), "java_name", each), getattr(module, each))
@@ -52,7 +52,7 @@ def new_name(what: str = "c") -> str:
 
 
 def eventually(look: Callable[[], T], seconds: float = SECONDS) -> T:
-    """The first true value; fails if there is none in time, and if a thread has ended by an exception."""
+    """Return the first true value; fail if there is none in time, or if a thread has ended by an exception."""
     began = time.monotonic()
     while not (found := look()):
         check_threads()
@@ -70,14 +70,14 @@ class MemoryHost:
         self.topics: list[str] = []
         self.members: list[str] = []
         self.waiting: list[str] = []
-        """The ids that the coordinator has given a sink."""
+        """Member IDs that the coordinator has given a sink."""
         self.stored: list[tuple[dict[str, Any] | None, dict[str, Any] | None]] = []
         self.identities: list[Mapping[str, Any] | None] = []
         self.reported: dict[str, float] = {}
         self.reasons: list[str | None] = []
-        """Why it retries, each time that it says that it is running."""
+        """The degraded reason of each ``running`` report."""
         self.committed: CommittedOffsets = ()
-        """What a source with exactly once finds."""
+        """Committed offsets that a source with exactly once reads at its start."""
 
     def running(self, degraded_reason: str | None = None) -> None:
         self.states.append("running")
@@ -104,7 +104,7 @@ class MemoryHost:
 
 
 class WatchedControl(TaskControl):
-    """Counts how often the loop has looked at ``pausing`` and at ``aborted``: evidence that it goes round."""
+    """Counts the loop's reads of ``pausing`` and ``aborted``, which show that it runs."""
 
     def __init__(self, pausing: bool) -> None:
         self.looks = Counter[str]()
@@ -131,7 +131,7 @@ class WatchedControl(TaskControl):
 
 
 class TaskRun:
-    """One run of a task in a thread; as a context manager it is stopped at the end, and must not have failed."""
+    """A run of a task in a thread; as a context manager it is stopped at the end, and must not have failed."""
 
     def __init__(
         self,
@@ -185,8 +185,8 @@ class TaskRun:
         return self
 
     def turns(self, flag: str, count: int) -> None:
-        """Wait until the loop has looked at this flag so many more times. What a turn of the loop would do, it has done
-        by then; what has not happened will not happen.
+        """Wait until the loop has read this flag ``count`` more times. By then the loop has done whatever a turn would
+        do: events that have not happened will not happen.
         """
         enough = self.control.looks[flag] + count
 
@@ -201,7 +201,7 @@ class TaskRun:
         assert self.error is None, trace(self.error)
 
     def stop(self) -> None:
-        """Stop it and wait for its end."""
+        """Stop the task and wait for its end."""
         self.control.stop()
         self.join()
 
@@ -211,7 +211,7 @@ class TaskRun:
         assert not self.thread.is_alive(), f"the task did not end; it is at\n{''.join(traceback.format_stack(frame))}"
 
     def failure(self) -> str:
-        """Wait until it has failed; the text that its status would show."""
+        """Wait until the task has failed, and return the trace that its status would show."""
         self.join()
         assert self.error is not None, "the task ended without an error"
         return trace(self.error)

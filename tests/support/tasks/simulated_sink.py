@@ -1,4 +1,4 @@
-"""A sink's machine with a simulated consumer and task, for scenarios: what is told here is what the loop would do."""
+"""A sink's machine with a simulated consumer and task, for scenarios; its lines show what the loop would do."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class SimulatedSink:
         self.machine = SinkMachine(settings)
         self.now = 0.0
         self.seen: set[tuple[type, type]] = set()
-        """Each phase with each event that it got."""
+        """Each phase with each event that it received."""
         self.records: deque[FetchedBatch] = deque()
         self.puts: deque[events.PutEnded] = deque()
         self.requests: dict[str, list[events.TaskRequest]] = {}
-        """What the task requests within its next call of a method."""
+        """Requests that the task makes during its next call of each method."""
         self.fetching: list[events.SinkEvent] = []
-        """What happens within the next fetch."""
+        """Events that happen during the next fetch."""
         self.pre_commits: deque[Exception | Positions] = deque()
         self.letters: deque[bool] = deque()
         self.failing: set[str] = set()
         """Methods of the task, or steps of the loop, whose next call raises."""
         self.delayed: list[events.SinkEvent] = []
-        """What happens while a record waits for its next attempt to be converted."""
+        """Events that happen while a record waits for the next attempt to convert it."""
         self.started = False
         """Whether the consumer can seek."""
         self._say, self._elsewhere, self._depth = say, elsewhere, 0
@@ -47,7 +47,7 @@ class SimulatedSink:
         self._say("  " * self._depth + text)
 
     def happen(self, event: events.SinkEvent) -> None:
-        """The machine gets the event, and what follows is carried out."""
+        """Give the machine the event, and carry out its actions."""
         self.seen.add((type(self.machine.state.phase), type(event)))
         following = self.machine.step(event, self.now)
         failure: Exception | None = None
@@ -66,7 +66,7 @@ class SimulatedSink:
             raise failure
 
     def outcome(self, event: events.SinkEvent, method: str = "") -> None:
-        """The machine gets what the task has requested within the method, and then the event."""
+        """Give the machine the requests that the task makes during the method, and then the event."""
         for request in self.requests.pop(method, []):
             self.tell(f"→ {described_event(request)}")
             self.happen(request)
@@ -74,7 +74,7 @@ class SimulatedSink:
         self.happen(event)
 
     def rebalance(self, event: events.Rebalance) -> None:
-        """The consumer's callback."""
+        """Handle a rebalance in the consumer's callback."""
         try:
             self.happen(event)
         except RuntimeError as e:
@@ -185,7 +185,7 @@ class SimulatedSink:
 
 
 def records(ranges: Mapping[TopicPartition, tuple[int, int]]) -> FetchedBatch:
-    """Records of partitions, from the first to the last offset of each."""
+    """Return records of partitions, from the first to the last offset of each."""
     rows = [(name, offset) for name, (first, last) in ranges.items() for offset in range(first, last + 1)]
     topics, numbers = [name.topic for name, _ in rows], [name.partition for name, _ in rows]
     origin = SinkOrigin(topics, numbers, [offset for _, offset in rows], ["CreateTime"] * len(rows))
@@ -196,7 +196,7 @@ def records(ranges: Mapping[TopicPartition, tuple[int, int]]) -> FetchedBatch:
 
 
 def described(sink: SimulatedSink) -> str:
-    """The phase and what else is not as usual."""
+    """Describe the phase and everything that is not in its usual state."""
     state = sink.machine.state
     match state.phase:
         case Idle():
@@ -333,7 +333,7 @@ def _offsets(offsets: Positions) -> str:
 
 
 def _batch(batch: FetchedBatch | None) -> str:
-    """``t-0:3..7``: the offsets of the records of each partition."""
+    """Describe the offsets of each partition's records, such as ``t-0:3..7``."""
     if batch is None:
         return "nothing"
     words = []

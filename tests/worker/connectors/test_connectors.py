@@ -36,7 +36,7 @@ WAIT_S = 1.0
 
 
 class Blocking(SourceConnector):
-    """Blocks in the method that its configuration names, until it is let go."""
+    """Blocks in the method that its configuration names, until it is released."""
 
     go: ClassVar[threading.Event]
 
@@ -72,7 +72,7 @@ class Wordless(Exception):
 
 
 class Noting(SourceConnector):
-    """Fails as its configuration says, and notes how it ends."""
+    """Fails as its configuration says, and records how it ends."""
 
     ends: ClassVar[list[str]]
 
@@ -151,7 +151,7 @@ class Runs:
         return [event for event in self.events if getattr(event, "name", None) == name]
 
     def delay(self, name: str, what: str) -> str:
-        """What is logged the first time that this takes long."""
+        """Return the reason of the first delay that begins with ``what``."""
 
         def told() -> list[str]:
             reasons = [event.reason for event in self.of(name) if isinstance(event, ConnectorDelayed)]
@@ -161,7 +161,7 @@ class Runs:
 
 
 def made(event: Any) -> list[dict[str, str]]:
-    """The task configurations of the answer to the request 7."""
+    """Return the task configurations in the answer to request 7."""
     assert isinstance(event, Completed)
     assert event.token == 7
     assert isinstance(event.value, GeneratedTasks)
@@ -258,7 +258,7 @@ def test_a_connector_that_exits_ends_no_thread(runs: Runs) -> None:
 def test_a_failed_connector_is_stopped_once_unless_it_is_javas(
     runs: Runs, kind: str, end: str, fail: str, stopped: bool
 ) -> None:
-    """As in Java Connect; a connector of Python may let go of what it holds."""
+    """Java's is not stopped, as in Java Connect; one in Python may release its resources."""
     Noting.ends = []
     runs.connectors.start("a", 1, {"connector.class": kind, "fail": fail}, STARTED)
     if fail == "task_configs":
@@ -312,7 +312,7 @@ def test_a_connector_that_never_started_is_not_stopped(runs: Runs) -> None:
 def test_a_connector_that_begins_as_paused_or_stopped_fails_for_what_it_could_not_start_with(
     runs: Runs, target: str
 ) -> None:
-    """Java: Worker.startConnector makes a SourceConnectorConfig, whatever the target state."""
+    """In Java, Worker.startConnector makes a SourceConnectorConfig, whatever the target state."""
     invalid = {"connector.class": "Noting", "topic.creation.groups": "g", "topic.creation.default.partitions": "1"}
     runs.connectors.start("a", 1, invalid, target)
     until(lambda: runs.of("a"), "its failure")
@@ -332,7 +332,7 @@ def test_a_config_provider_may_supply_the_number_of_tasks(runs: Runs) -> None:
 
 
 def test_tasks_are_known_by_the_values_that_they_were_made_of(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a digest, in which no secret can be found."""
+    """They are compared by a digest, which reveals no secret."""
 
     def digest_of(password: str) -> bytes:
         monkeypatch.setattr(runs, "secret", password)
@@ -363,7 +363,7 @@ def test_too_many_tasks_fail_the_connector(runs: Runs, enforced: str) -> None:
 
 
 def test_only_values_that_a_connector_is_started_with_make_it_start_again(runs: Runs) -> None:
-    """Else it would not while its tasks are configured more often than values expire."""
+    """Otherwise it would never restart if its tasks are configured more often than values expire."""
     runs.start("a", 1)
     runs.connectors.make_task_configs(7, 1, 1)
     until(lambda: runs.events[1:], "the tasks")

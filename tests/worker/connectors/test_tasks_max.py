@@ -1,4 +1,4 @@
-"""How many tasks a connector may make."""
+"""Limit of the number of tasks that a connector may make."""
 
 from __future__ import annotations
 

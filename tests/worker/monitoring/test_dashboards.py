@@ -1,4 +1,4 @@
-"""Dashboards and alerts find what they ask for: Strimzi's for Kafka Connect by name, our own by every expression."""
+"""Dashboards and alerts have data: Strimzi's for Kafka Connect by metric name, Penstock's by every expression."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JOINED = {
     "kafka_connect_connector_connector_version": ("connector",),
     "kafka_connect_connector_task_status": ("connector", "task"),
 }
-"""Metrics that Strimzi's dashboard joins with others: the labels of which there must be one series each."""
+"""Metrics that Strimzi's dashboard joins with others: the labels that must identify one series each."""
 
 SELECTOR = re.compile(r"\b((?:kafka|jvm|process)_\w+)(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
@@ -38,7 +38,7 @@ Series = list[tuple[str, dict[str, str]]]
 
 
 def expressions(document: Any) -> Iterator[str]:
-    """All of a dashboard or of rules."""
+    """Yield all expressions of a dashboard or of rules."""
     match document:
         case dict():
             for name, value in document.items():
@@ -52,7 +52,7 @@ def expressions(document: Any) -> Iterator[str]:
 
 
 def selectors(expression: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Of metrics, with their matchers; variables of a dashboard stand for anything."""
+    """Return the metrics of an expression with their matchers; a dashboard's variables match anything."""
     found = SELECTOR.findall(expression)
     return [(name, [m for m in MATCHER.findall(matchers) if not m[2].startswith("$")]) for name, matchers in found]
 
@@ -64,7 +64,7 @@ def matches(labels: dict[str, str], matcher: tuple[str, str, str]) -> bool:
 
 
 def without_data(wanted: list[str], series: Series) -> list[str]:
-    """The expressions with a metric of which there is no series."""
+    """Return the expressions with a metric that has no series."""
 
     def there(name: str, matchers: list[tuple[str, str, str]]) -> bool:
         return any(name == each and all(matches(labels, m) for m in matchers) for each, labels in series)
@@ -73,7 +73,7 @@ def without_data(wanted: list[str], series: Series) -> list[str]:
 
 
 def ambiguous(series: Series) -> list[tuple[str, ...]]:
-    """Labels of metrics that are joined, of which there are several series: Prometheus refuses the whole expression."""
+    """Return labels of joined metrics that have several series: Prometheus would refuse the whole expression."""
     seen = Counter((name, *(labels[label] for label in JOINED[name])) for name, labels in series if name in JOINED)
     return [key for key, count in seen.items() if count > 1]
 
@@ -105,7 +105,7 @@ def test_every_expression_of_ours_asks_for_a_metric() -> None:
 
 @pytest.mark.integration
 def test_they_have_data(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
-    """At a worker with a source, a sink that has put a record into its queue, a task and a connector that failed."""
+    """The worker has a source, a sink with a dead letter, a failed task and a failed connector."""
     (tmp_path / "in.txt").write_text("".join(f"line {i}\n" for i in range(100)))
     topic, dead = kafka.create_topic(), f"{kafka.create_topic()}-dead"
     kafka.produce(topic, [Record("{", partition=0), Record('{"schema": null, "payload": 1}', partition=0)])

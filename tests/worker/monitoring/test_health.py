@@ -1,4 +1,4 @@
-"""What a worker tells of its tasks beside Java's status."""
+"""Details of tasks that a worker reports in addition to Java's status."""
 
 from __future__ import annotations
 

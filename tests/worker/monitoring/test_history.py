@@ -1,4 +1,4 @@
-"""What an operator asks a worker: history kept over its restarts, log lines, and a preview through REST."""
+"""Requests of operators to a worker: history kept over restarts, log lines, and a preview through REST."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_versions_and_events_outlive_the_worker(bootstrap: str, kafka: Kafka, tm
         found = worker.http.post("/penstock/v1/preview", json=tried).json()
         assert [record["before"]["value"] for record in found["records"]] == ["one"], found
         assert found["records"][0]["result"]["value"] == "Struct{line=one}"
-        # A topic is told before its records are committed.
+        # A topic is reported before its records are committed.
         until(lambda: kafka.values(topic) == [b"one"], "the line, once")
         assert worker.stop() == 0
         worker.start().ready()

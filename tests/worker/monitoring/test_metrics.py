@@ -1,4 +1,4 @@
-"""What a worker measures, with herders that really decide; time passes when a test says so."""
+"""Metrics of a worker, with real herders; tests control the clock."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Clock:
 
 
 class Measured:
-    """A herder whose metrics observe every event first, and that gets no reports, as in the worker's loop."""
+    """A herder whose metrics see every event first, and that gets no reports, as in the worker's loop."""
 
     def __init__(self, herder: Herder, clock: Clock) -> None:
         self._herder = herder
@@ -44,7 +44,7 @@ class Measured:
 
 
 class MeasuredCluster(Cluster):
-    """One worker, measured from when it has joined."""
+    """A cluster of one worker, measured since it joined."""
 
     def __init__(self, clock: Clock, **settings: Any) -> None:
         super().__init__(lambda line: None, **settings)
@@ -57,7 +57,7 @@ class MeasuredCluster(Cluster):
 
 
 class Samples:
-    """What Prometheus reads, as ``name{label="value"}`` to number."""
+    """Samples that Prometheus scrapes: ``name{label="value"}`` to number."""
 
     def __init__(self, text: bytes) -> None:
         self.text = text.decode()
@@ -184,7 +184,7 @@ def test_reported_values_become_metrics(cluster: MeasuredCluster) -> None:
         "total-record-errors": 2.0,
     }
     cluster.tell(TaskMetrics(T0, run, values))
-    cluster.tell(TaskMetrics(T0, run - 1, {"source-record-poll-total": 1.0}))  # a late word of an earlier run
+    cluster.tell(TaskMetrics(T0, run - 1, {"source-record-poll-total": 1.0}))  # a late report of an earlier run
     seen = samples(cluster)
     assert seen.of_task("source_task_source_record_poll_total") == 500
     assert seen.of_task("source_task_source_record_poll_rate") == 12.5

@@ -1,4 +1,4 @@
-"""What a worker does about the preview of a source that Spark reads; a test of its own is how Spark does that."""
+"""A worker's handling of previews of sources that Spark reads; Spark's part has its own test."""
 
 from __future__ import annotations
 

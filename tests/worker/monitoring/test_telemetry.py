@@ -1,4 +1,4 @@
-"""What a worker sends to a collector, and what it says if it can't."""
+"""Telemetry that a worker exports to a collector, and its messages if it cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connectors and tasks that block: it is told where, and everybody else goes on."""
+"""Connectors and tasks that block: the worker reports where, and all others go on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLASS = "stuck.Stuck"
 
 
 def part(worker: WorkerProcess, name: str, task: bool = False) -> dict[str, Any]:
-    """What the status says of the connector, or of its task."""
+    """Return the connector's or its task's part of the status."""
     answer = worker.http.get(f"/connectors/{name}/status")
     status: dict[str, Any] = answer.json() if answer.status_code == 200 else {"connector": {}, "tasks": []}
     found: dict[str, Any] = next(iter(status["tasks"]), {}) if task else status["connector"]
@@ -29,7 +29,7 @@ def part(worker: WorkerProcess, name: str, task: bool = False) -> dict[str, Any]
 
 
 def told(worker: WorkerProcess, name: str, words: str, task: bool = False) -> dict[str, Any]:
-    """What the status says of it, the first time that its trace has these words."""
+    """Wait until its trace contains these words, and return its part of the status."""
 
     def look() -> dict[str, Any] | None:
         found = part(worker, name, task)
@@ -39,7 +39,7 @@ def told(worker: WorkerProcess, name: str, words: str, task: bool = False) -> di
 
 
 def ask(url: str, config: dict[str, str]) -> None:
-    """For as long as it takes, which may be until the worker ends without an answer."""
+    """Send a request without a time limit; the worker may end without an answer."""
     with suppress(httpx.TransportError):
         httpx.put(url, json=config, timeout=None)
 
@@ -49,7 +49,7 @@ def test_blocking_calls_are_logged_and_delay_nothing_else(bootstrap: str, tmp_pa
         for place in ("start", "task_configs", "task"):
             worker.put(place, connector__class=CLASS, block=place)
         url, config = f"/connector-plugins/{CLASS}/config/validate", {"connector.class": CLASS, "block": "validate"}
-        for _ in range(40):  # more than there are threads for the preparation of tasks
+        for _ in range(40):  # more than the threads that prepare tasks
             threading.Thread(target=ask, args=(f"{worker.http.base_url}{url}", config), daemon=True).start()
 
         blocked = told(worker, "start", "has not returned")

@@ -1,4 +1,4 @@
-"""Plugins that never return: what they delay, and what goes on."""
+"""Plugins that never return: the work that they delay, and the work that goes on."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_config_provider_that_hangs_delays_the_tasks_of_no_other_connector(
     assert "\tat outline(" in told[0]
     assert told[99].startswith("The task has waited for 0 s for other tasks of the connector")
     events.clear()
-    for task in (0, 99):  # one whose preparation hangs, and one that waits for it
+    for task in (0, 99):  # a task whose preparation hangs, and one that waits for it
         launcher.stop(TaskId("hangs", task))
     assert events == [TaskEnded(TaskId("hangs", 0), 1), TaskEnded(TaskId("hangs", 99), 1)]
     go.set()
@@ -97,7 +97,7 @@ def test_a_config_provider_that_hangs_delays_the_tasks_of_no_other_connector(
 
 
 class WaitingSpecs(Specs):
-    """Resolves at once what has a task number above those that hang, and otherwise never before ``go``."""
+    """Resolves tasks with numbers above those that hang at once, and others only after ``go``."""
 
     def outline(self, action: StartTask) -> TaskSpec:
         if action.id.task < THREADS:
@@ -153,7 +153,7 @@ def test_requests_during_a_preparation_precede_later_ones(go: threading.Event) -
 
 
 class AwaySpecs(Specs):
-    """No broker answers."""
+    """Specifications of a worker whose broker does not answer."""
 
     def outline(self, action: StartTask) -> TaskSpec:
         raise NoAnswerError("Failed to connect")
@@ -248,7 +248,7 @@ def test_an_access_to_offsets_that_never_calls_back_ends(monkeypatch: pytest.Mon
 
 
 def test_a_call_that_nobody_waits_for_any_more_gives_its_thread_back(go: threading.Event) -> None:
-    """As when the run of a task is over whose committed offsets are still being read."""
+    """A task's run may end while its committed offsets are still being read."""
     threads, begun, ran = ConnectorThreads(1), threading.Event(), list[str]()
 
     def call() -> str:

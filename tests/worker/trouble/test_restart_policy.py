@@ -1,4 +1,4 @@
-"""``penstock.restart.policy`` in a real worker: what fails runs again, and what is due later survives the worker."""
+"""``penstock.restart.policy`` in a real worker: failed tasks are restarted, and later restarts survive the worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLASS = "failing.Failing"
 
 
 def policy(worker: WorkerProcess, name: str) -> dict[str, Any]:
-    """What the status says of the connector's task."""
+    """Return the restart policy's part of the task's status."""
     tasks = worker.get(f"/connectors/{name}/status?penstock=true")["penstock"]["tasks"]
     shown: dict[str, Any] = tasks[0]["restart_policy"] if tasks else {}
     return shown
@@ -54,7 +54,7 @@ def test_failed_tasks_are_restarted(bootstrap: str, tmp_path: Path) -> None:
         assert "Restarting task twice-0, which has failed: restart 1" in log
         assert "Restarting task never-0" not in log
 
-        # The count is in the topics: a worker that starts later knows it, and starts the task afresh.
+        # The count is in the topics: a worker that starts later knows it, and starts the task again.
         worker.stop()
         worker.start().ready()
         worker.running("twice")

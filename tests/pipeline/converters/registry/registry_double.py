@@ -1,4 +1,4 @@
-"""A schema registry in this process, with Confluent's paths, ids and GUIDs, that can be told to fail."""
+"""A schema registry in this process, with Confluent's paths, IDs and GUIDs, that fails on demand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 @dataclass
 class Reply:
-    """What is answered instead of what was asked for."""
+    """A reply that replaces the regular one."""
 
     status: int
     body: bytes
@@ -30,7 +30,7 @@ def failure(status: int, code: int, message: str, times: int = 10**6) -> Reply:
 class RegistryDouble:
     url: str = ""
     schemas: list[dict[str, Any]] = field(default_factory=list)
-    """By id, from 1."""
+    """Schemas by ID, from 1."""
     subjects: dict[str, list[int]] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
     requests: list[tuple[str, str]] = field(default_factory=list)
@@ -96,7 +96,7 @@ class RegistryDouble:
 
 
 def in_context(parts: list[str]) -> list[str]:
-    """The path without the context that it begins with: the subject in it, and those in answers, begin with that."""
+    """Remove the context from the beginning of a path; the subject in it, and those in answers, then begin with it."""
     match parts:
         case ["contexts", name, "subjects", subject, *rest]:
             return ["subjects", f":{name}:{subject}", *rest]

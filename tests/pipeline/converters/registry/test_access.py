@@ -1,4 +1,4 @@
-"""How converters reach a registry: TLS, credentials, tokens and proxies, each with a server that insists on it."""
+"""Access of converters to a registry: TLS, credentials, tokens and proxies, each with a server that requires it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SSL = "schema.registry.ssl."
 
 
 def round_trip(url: str, config: dict[str, str]) -> None:
-    """Register a schema of a new topic, and read with another converter what was written."""
+    """Register a schema of a new topic, and read the written bytes with another converter."""
     topic = f"users-{uuid.uuid4().hex[:8]}"
     data = converter(url, config).from_connect(topic, (), SCHEMA, VALUE)
     assert converter(url, config).to_connect(topic, (), data)[1] == VALUE
@@ -43,7 +43,7 @@ def authority() -> Authority:
 
 
 def server_context(folder: Path, authority: Authority, host: str = "localhost", client: bool = False) -> ssl.SSLContext:
-    """``client``: whether the other side must have a certificate too."""
+    """Return the TLS context of a server. ``client``: whether clients must have certificates too."""
     identity = authority.identity("registry", host)
     (folder / "server.pem").write_text(identity.certificate_pem + identity.key_pem())
     (folder / "ca.pem").write_text(authority.certificate_pem)
@@ -56,7 +56,7 @@ def server_context(folder: Path, authority: Authority, host: str = "localhost", 
 
 
 def stores(kind: str, folder: Path, authority: Authority) -> tuple[dict[str, str], dict[str, str]]:
-    """What trusts the authority, and what shows a certificate of it."""
+    """Return the settings that trust the authority, and those of a client certificate signed by it."""
     client = authority.identity("client")
     match kind:
         case "PEM":
@@ -160,7 +160,7 @@ def test_a_token_of_an_oauth_server(registry_url: str) -> None:
         asked = [headers for _, target, headers in front.requests if target != "/token"]
         assert {headers["target-sr-cluster"] for headers in asked} == {"lsrc-1"}
         assert {headers["confluent-identity-pool-id"] for headers in asked} == {"pool-1"}
-        # Each of the two converters has asked for one token.
+        # Each of the two converters has requested one token.
         assert sum(target == "/token" for _, target, _ in front.requests) == 2
 
 
@@ -176,7 +176,7 @@ def test_a_client_that_the_oauth_server_does_not_know(registry_url: str) -> None
 
 def test_a_proxy_to_a_registry_without_tls(registry_url: str) -> None:
     with running_front(registry_url) as proxy:
-        # The proxy finds the registry, whatever its name is here.
+        # The proxy connects to the registry, whatever name the request has.
         path = registry_url.partition("://")[2].partition("/")[2]
         config = {"proxy.host": "localhost", "proxy.port": str(proxy.port)}
         round_trip(f"http://registry.invalid/{path}", config)

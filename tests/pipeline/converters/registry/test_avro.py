@@ -1,4 +1,4 @@
-"""What Confluent's documentation says of the mapping between Connect's schemas and Avro's, as data."""
+"""The mapping between Connect's schemas and Avro's, as data from Confluent's documentation."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ BOTH_WAYS: dict[str, tuple[Schema, Any]] = {
 
 
 def normal(node: Any) -> Any:
-    """Avro's JSON, whatever the order of its members."""
+    """Normalize Avro's JSON, so that the order of members does not matter."""
     return json.loads(json.dumps(node, sort_keys=True))
 
 
@@ -139,7 +139,7 @@ ENUM_SCHEMA = STRING.with_(
 )
 USER = struct(("id", INT64.with_(doc="number of the user")), name="org.example.User", doc="a user", version=2)
 
-# Settings: schema, settings, and what is registered.
+# Settings: schema, settings, and the registered schema.
 WRITTEN: dict[str, tuple[Schema, dict[str, bool], Any]] = {
     "enums are texts": (ENUM_SCHEMA, {}, None),
     "enums are enums": (
@@ -194,7 +194,7 @@ TWO_RECORDS = [
 ]
 CAT, DOG = (struct((field, INT32), name=name, optional=True) for field, name in (("x", "a.Cat"), ("y", "b.Dog")))
 
-# Settings: Avro's schema, settings, and Connect's schema of it.
+# Settings: Avro's schema, settings, and the Connect schema made from it.
 READ: dict[str, tuple[Any, dict[str, bool], Schema]] = {
     "enums": (COLOURS, {}, ENUM_SCHEMA),
     "generalized enums": (

@@ -43,20 +43,20 @@ def options(case: dict[str, Any]) -> AvroOptions:
 
 
 def written(case: dict[str, Any]) -> dict[str, Any]:
-    """What AvroOracle.from answers, by Penstock."""
+    """Return Penstock's answer in the form of AvroOracle.from."""
     schema = read_schema(case.get("schema"), JsonReader(True, 10).read_value)
     avro = to_avro(schema, options(case))
     writer = AvroWriter(schema, avro, options(case))
     values: list[Any] = []
     for node in case["values"]:
         value = notation.read(schema, node)
-        if value is None:  # a null is no message
+        if value is None:  # a null has no message
             values.append(None)
             continue
         try:
             data = writer.one(b"", value)
             assert writer.all(b"", [value]) == [data]
-            if avro.kind == "bytes":  # which only messages have without their length
+            if avro.kind == "bytes":  # only messages have bytes without their length
                 data = varint(len(data)) + data
             values.append(base64.b64encode(data).decode())
         except DataError as error:
@@ -73,7 +73,7 @@ def varint(number: int) -> bytes:
 
 
 def read(case: dict[str, Any]) -> list[Any]:
-    """What AvroOracle.to answers, by Penstock."""
+    """Return Penstock's answers in the form of AvroOracle.to."""
     avro = parse(case["avro"])
     schema = ToConnect(options(case)).schema(avro, case.get("version"))
     found = reader(avro, schema)
@@ -93,7 +93,7 @@ def table_of(values: Any) -> Any:
 
 
 def shown(schema: Schema | None) -> Any:
-    """As AvroOracle.show."""
+    """Return the notation of a schema, as AvroOracle.show does."""
     if schema is None:
         return None
     node: dict[str, Any] = {"type": schema.type.value, "optional": schema.optional}
@@ -113,7 +113,7 @@ def shown(schema: Schema | None) -> Any:
     return node
 
 
-# Where Penstock differs on purpose: Java's error, or ours, and why.
+# Cases in which Penstock differs on purpose: Java's error, or Penstock's, and the reason.
 EXPLAINED = {
     "(org.apache.kafka.connect.data.Decimal) differs from name in source schema": "A fixed that is a decimal has a "
     "name for Avro, not for Connect: Confluent's AvroData ignores it, Apicurio's, which is older, fails.",
@@ -128,7 +128,7 @@ def explained(message: str) -> bool:
 
 
 def difference(found: dict[str, Any]) -> Any:
-    """None, or what Java answered and what we did."""
+    """Return Java's answer and Penstock's if they differ, or None."""
     case = found["case"]
     if "error" in found and explained(str(found["error"][0][1])):
         return None

@@ -1,5 +1,5 @@
-"""What Confluent's documentation says of the wire format and of the settings of the three mappings, as data: a schema
-of a registry and a payload become a schema and a value of Connect, and the value becomes this payload again.
+"""The wire format and the settings of the three mappings, as data from Confluent's documentation: a schema of a
+registry and a payload become a schema and a value of Connect, and the value becomes this payload again.
 """
 
 from __future__ import annotations
@@ -59,6 +59,6 @@ def test_scenario(double: RegistryDouble, scenario: dict[str, Any]) -> None:
     assert shown(schema) == scenario["schema"]
     assert plain(value) == scenario["value"]
     if scenario["back"]:
-        # What was read can be written with the schema that is there: a registry finds its id again.
+        # The value can be written with the registered schema: the registry finds its ID.
         fixed = converter(auto_register_schemas="false", use_latest_version="true")
         assert fixed.from_connect("t", (), schema, value) == b"\0\0\0\0\1" + payload

@@ -1,4 +1,4 @@
-"""What Confluent's documentation and tests say of the mapping between Connect's schemas and JSON Schema, as data."""
+"""The mapping between Connect's schemas and JSON Schema, as data from Confluent's documentation and tests."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def test_generalized_unions_and_enums():
 
 
 def test_numbers_and_booleans_of_an_enum_are_read_as_its_symbols():
-    """Java reads null in their place, as the schema is of strings."""
+    """Java reads them as null, since the schema is of strings."""
     schema = connect({"enum": [1, 2.5, True, "a", None]})
     assert [key[len(ENUM) + 1 :] for key in schema.parameters] == ["", "1", "2.5", "true", "a", "<NULL>"]
     read = ValueReader(10).reader(schema)

@@ -1,4 +1,4 @@
-"""What becomes of nulls, and of properties that are missing, as the JSON Schema converter writes and reads them."""
+"""Nulls and missing properties, as the JSON Schema converter writes and reads them."""
 
 from __future__ import annotations
 

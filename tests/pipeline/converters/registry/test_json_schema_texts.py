@@ -1,4 +1,4 @@
-"""The texts of JSON Schemas and of payloads, to the byte as Java writes them: registries compare the former."""
+"""Texts of JSON Schemas and payloads equal Java's to the byte: registries compare the texts of schemas."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def converter(double: RegistryDouble, **settings: str) -> JsonSchemaConverter:
 
 
 def payloads(subject: JsonSchemaConverter, schema: Schema | None, *values: Any) -> list[bytes | None]:
-    """As one batch, which has what each of them has alone."""
+    """Convert the values as one batch, and check that each alone gives the same."""
     count = len(values)
     found = subject.from_connect_batch(["t"] * count, [()] * count, [schema] * count, list(values))
     assert found == [subject.from_connect("t", (), schema, value) for value in values]

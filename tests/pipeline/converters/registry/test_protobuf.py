@@ -1,4 +1,4 @@
-"""What Confluent's documentation and tests say of the mapping between Connect's schemas and Protobuf's, as data."""
+"""The mapping between Connect's schemas and Protobuf's, as data from Confluent's documentation and tests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tagged(schema: Schema, number: int) -> Schema:
 
 
 def register(double: RegistryDouble, text: str, name: str = "t-value") -> bytes:
-    """The head of messages of this schema, without indexes."""
+    """Register the schema; return the head of its messages, without indexes."""
     number = double.register(name, {"schema": text, "schemaType": "PROTOBUF"})["id"]
     return b"\0" + int(number).to_bytes(4, "big")
 
@@ -110,7 +110,7 @@ def test_fields_read_have_tags_and_are_optional(double):
     )  # fmt: skip
     assert value == {"id": 1, "small": -1}
     assert data[5:6] == b"\0"
-    # What was read is written under the same schema.
+    # The value that was read is written with the same schema.
     assert ours.from_connect("t", (), schema.with_(name="a.B"), value) == data
 
 

@@ -1,5 +1,5 @@
-"""What converters make of a registry that fails: what may succeed later is retriable, what will not is a DataError with
-the registry's own words.
+"""Converters with a registry that fails: an error that may pass is retriable, any other is a DataError with the
+registry's own message.
 """
 
 from __future__ import annotations

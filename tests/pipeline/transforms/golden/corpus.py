@@ -50,7 +50,7 @@ def primitive(kind: str) -> Json:
 
 
 def value_of(schema: Json) -> Json:
-    """For a field of a struct, in which a null may stand for the default."""
+    """Return a value for a field of a struct, in which null may stand for the default."""
     return None if "default" in schema and chance(0.3) else item_of(schema)
 
 
@@ -114,7 +114,7 @@ def schema_of(depth: int, kinds: list[str] | None = None) -> Json:
             schema["items"] = schema_of(depth - 1)
     if chance(0.4):
         schema["optional"] = True
-    if kind != "STRUCT" and chance(0.2):  # SchemaBuilder takes no struct but one made of itself
+    if kind != "STRUCT" and chance(0.2):  # SchemaBuilder accepts only structs that it has built itself
         schema["default"] = non_null(schema)
     return schema
 
@@ -147,7 +147,7 @@ def a_map(depth: int) -> Json:
 
 
 def data() -> Json:
-    """A schema and a value: mostly a struct or a schemaless map, as the transforms want it, else anything."""
+    """Return a schema and a value: mostly a struct or a schemaless map, as transforms expect, sometimes anything."""
     if chance(0.45):
         schema = schema_of(2, ["STRUCT"])
         return [schema, item_of(schema)]
@@ -162,7 +162,7 @@ def data() -> Json:
 
 
 def fields_of(pair: Json) -> list[str]:
-    """Names that are there, if any."""
+    """Return the names of the value's fields, if any."""
     schema, value = pair
     if schema is not None:
         return [name for name, _ in schema.get("fields", ())]
@@ -357,7 +357,7 @@ FEW = ("DropHeaders", "Filter", "InsertHeader", "RegexRouter", "TimestampRouter"
 
 
 def scalar_moment() -> Json:
-    """What TimestampConverter converts without a field."""
+    """Return a value that TimestampConverter converts without a field."""
     if chance(0.4):
         return [None, R.choice([*TIMES, 1709212455, *TEXTS[-7:], {"date": R.choice(TIMES)}, None, {"float": "1.5"}])]
     schema = schema_of(0, ["INT64", "STRING", "Timestamp", "Date", "Time"])

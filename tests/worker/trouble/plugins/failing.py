@@ -13,7 +13,7 @@ __all__ = ["Failing"]
 
 
 def count(config: Mapping[str, str], place: str) -> int:
-    """How often this place has been reached, this time included."""
+    """Count how often this place has been reached, including this time."""
     file = Path(config["folder"]) / f"{config['name']}-{place}"
     reached = file.stat().st_size + 1 if file.exists() else 1
     file.write_bytes(b"x" * reached)
