@@ -30,58 +30,58 @@ from soak.resources import MOST
 from support.postgres import binaries
 
 SOAKED = ",".join(("kill", *sorted(OF_ORIGINS - (set() if binaries() else {"slot"}))))
-"""Kinds of faults of ``make soak``; those of PostgreSQL where there is one."""
+"""Kinds of faults of ``make soak``; those of PostgreSQL only if it is installed."""
 
 app = typer.Typer(
     add_completion=False,
-    help="Kill and freeze workers, Spark, tasks and the broker, and see that nothing is wrong after it.",
+    help="Kill and freeze workers, Spark, tasks and the broker, and check that no guarantee is violated.",
 )
 
 
 @app.callback()
 def _begin() -> None:
-    """A run that is told to end stops what it has started."""
+    """Exit on SIGTERM, so that a run stops the processes that it has started."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
-Bootstrap = Annotated[str, typer.Option(help="A running broker; without it one is started.")]
-Logs = Annotated[Path | None, typer.Option(help="A folder for the workers' logs; kept.")]
-Once = Annotated[bool, typer.Option(help="Workers with exactly once for sources.")]
+Bootstrap = Annotated[str, typer.Option(help="Address of a running broker; by default one is started.")]
+Logs = Annotated[Path | None, typer.Option(help="Folder for the workers' logs, which is kept.")]
+Once = Annotated[bool, typer.Option(help="Run workers with exactly-once support for sources.")]
 
 
-Number = Annotated[int, typer.Option("--number", help="How many faults.")]
-Seed = Annotated[int, typer.Option(help="Decides the order of the faults; 0 takes one at random, which is shown.")]
+Number = Annotated[int, typer.Option("--number", help="Number of faults.")]
+Seed = Annotated[int, typer.Option(help="Seed of the order of faults; 0 chooses a random one and prints it.")]
 Kinds = Annotated[
-    str, typer.Option(help=f"Separated by commas, from {', '.join(KINDS)}; those of the broker need one of our own.")
+    str, typer.Option(help=f"Comma-separated list of {', '.join(KINDS)}; broker faults exclude --bootstrap.")
 ]
-Between = Annotated[float, typer.Option(help="Seconds from one fault to the next, on average.")]
-Freeze = Annotated[float, typer.Option(help="Freeze processes of workers for so many seconds at most.")]
-Alone = Annotated[bool, typer.Option(help="Restart nothing by REST; otherwise connectors are, as one more fault.")]
+Between = Annotated[float, typer.Option(help="Mean time in seconds between two faults.")]
+Freeze = Annotated[float, typer.Option(help="Maximum time in seconds for which a worker's process is frozen.")]
+Alone = Annotated[bool, typer.Option(help="Restart nothing by REST; with --no-alone, restarts are one more fault.")]
 Session = Annotated[int, typer.Option(help="session.timeout.ms of the workers.")]
 Heartbeat = Annotated[int, typer.Option(help="heartbeat.interval.ms of the workers.")]
-Bound = Annotated[float, typer.Option(help="Seconds that something may not be running after a fault.")]
+Bound = Annotated[float, typer.Option(help="Maximum time in seconds for which a sender may be silent after a fault.")]
 Delay = Annotated[int, typer.Option(help="scheduled.rebalance.max.delay.ms of the workers.")]
 
 
 @app.command()
 def churn(
-    number: Annotated[int, typer.Option("--number", help="How many faults, in all runs.")] = 300,
-    minutes: Annotated[float, typer.Option(help="How long this run may last.")] = 15.0,
-    kept: Annotated[Path, typer.Option(help="The file of results, which this run continues.")] = Path(
-        "build/soak.jsonl"
-    ),
-    pace: Annotated[float, typer.Option(help="Seconds between two requests of one of three operators.")] = 2.0,
+    number: Annotated[int, typer.Option("--number", help="Number of faults in all runs.")] = 300,
+    minutes: Annotated[float, typer.Option(help="Maximum duration of this run in minutes.")] = 15.0,
+    kept: Annotated[Path, typer.Option(help="File of results, which this run continues.")] = Path("build/soak.jsonl"),
+    pace: Annotated[float, typer.Option(help="Seconds between two requests of each of three operators.")] = 2.0,
     seed: Seed = 0,
     kinds: Kinds = SOAKED,
     between: Between = 6.0,
     freeze: Freeze = 40.0,
-    connectors: Annotated[int, typer.Option(help="How many the operators create, change and delete.")] = 30,
+    connectors: Annotated[
+        int, typer.Option(help="Number of connectors that operators create, change and delete.")
+    ] = 30,
     workers: Annotated[int, typer.Option(help="How many workers.")] = 3,
     growth: Annotated[
         float,
         typer.Option(
-            help="How much more memory, file descriptors and threads, as a factor, a process of a worker may take in "
-            "the last third of its time than in the second."
+            help="Maximum factor by which a process's memory, file descriptors or threads may grow from the second to "
+            "the last third of its life."
         ),
     ] = MOST,
     exactly_once: Once = True,
@@ -89,11 +89,11 @@ def churn(
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
-    """30 connectors are created, changed and deleted while workers, Sparks, tasks and the broker have faults.
+    """Create, change and delete 30 connectors while faults hit workers, Sparks, tasks and the broker.
 
-    In the end all must be as it was asked for, and no process of a worker may have taken more and more memory or file
-    descriptors. Two more connectors send numbers, as in ``kills``, and others have origins that are recreated, offsets
-    that are altered, pauses, plugins that print without end, and a namesake in another cluster.
+    At the end everything must be in its requested state, and no process of a worker may have used more and more memory
+    or file descriptors. Two more connectors send numbers, as in ``kills``; others have recreated origins, altered
+    offsets, pauses, plugins that print without end, and a connector of the same name in another cluster.
     """
     if (left := number - count(read(kept))) > 0:
         plan = _plan(seed, min(left, max(1, round(minutes * 60 / between))), kinds, between, freeze, True)
@@ -114,11 +114,11 @@ def churn(
 
 @app.command()
 def queries(
-    number: Annotated[int, typer.Option("--number", help="How many queries.")] = 20,
+    number: Annotated[int, typer.Option("--number", help="Number of queries.")] = 20,
     minutes: float = 30.0,
-    pace: Annotated[float, typer.Option(help="Seconds between two requests of the operator, on average.")] = 10.0,
+    pace: Annotated[float, typer.Option(help="Mean time in seconds between two requests of the operator.")] = 10.0,
     rate: Annotated[int, typer.Option(help="Numbers per second for the sinks.")] = 200,
-    seed: Annotated[int, typer.Option(help="Decides the requests; 0 takes one at random, which is shown.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the requests; 0 chooses a random one and prints it.")] = 0,
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
@@ -158,23 +158,23 @@ def kills(
 @app.command()
 def sinks(
     number: Number = 100,
-    records: Annotated[int, typer.Option(help="How many, sent evenly during the faults.")] = 5_000_000,
+    records: Annotated[int, typer.Option(help="Number of records, sent evenly during the faults.")] = 5_000_000,
     seed: Seed = 0,
     kinds: Kinds = "kill",
     between: Between = 8.0,
     freeze: Freeze = 40.0,
     alone: Alone = True,
-    bound: Annotated[float, typer.Option(help="Seconds that a sink may stand still after a fault.")] = 60.0,
+    bound: Annotated[float, typer.Option(help="Maximum time in seconds for which a sink may stand still.")] = 60.0,
     session_timeout: Session = 6_000,
     heartbeat_interval: Heartbeat = 1_500,
     rebalance_delay: Delay = 1_000,
     consumer_session_timeout: Annotated[
-        int, typer.Option(help="session.timeout.ms of the sinks' consumers: how long a group waits for a killed one.")
+        int, typer.Option(help="session.timeout.ms of the sinks' consumers: time until a group removes a killed one.")
     ] = 45_000,
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
-    """Send numbers into a file, a Parquet and a Delta table while workers, Sparks, tasks and the broker have faults."""
+    """Write numbers to a file, a Parquet and a Delta table while faults hit workers, Sparks, tasks and the broker."""
     plan = _plan(seed, number, kinds, between, freeze, alone)
     settings = _settings(session_timeout, heartbeat_interval, rebalance_delay)
     settings["consumer__session__timeout__ms"] = str(consumer_session_timeout)
@@ -186,7 +186,7 @@ def sinks(
 @app.command()
 def changes(
     number: Number = 100,
-    changes: Annotated[int, typer.Option(help="How many, made evenly during the faults.")] = 100_000,
+    changes: Annotated[int, typer.Option(help="Number of changes, made evenly during the faults.")] = 100_000,
     workers: Annotated[int, typer.Option(help="How many workers.")] = 3,
     seed: Seed = 0,
     kinds: Kinds = "kill,freeze",
@@ -198,7 +198,7 @@ def changes(
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
-    """Debezium's jar streams changes of a PostgreSQL while workers, Sparks, tasks, JVMs and the broker have faults."""
+    """Stream changes of a PostgreSQL by Debezium while faults hit workers, Sparks, tasks, JVMs and the broker."""
     plan = replace(_plan(seed, number, kinds, between, freeze, True), processes=WITH_JARS)
     settings = _settings(session_timeout, heartbeat_interval, rebalance_delay)
     test = streaming.ChangeKillTest(plan=plan, changes=changes, workers=workers, settings=settings)
@@ -209,7 +209,7 @@ def changes(
 @app.command()
 def tables(
     number: Number = 100,
-    rows: Annotated[int, typer.Option(help="How many, half of them added evenly during the faults.")] = 1_000_000,
+    rows: Annotated[int, typer.Option(help="Number of rows; half are added evenly during the faults.")] = 1_000_000,
     workers: Annotated[int, typer.Option(help="How many workers.")] = 3,
     seed: Seed = 0,
     kinds: Kinds = "kill",
@@ -221,7 +221,7 @@ def tables(
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
-    """Send a table of PostgreSQL into a topic and two tables while workers, Sparks, tasks, the broker have faults."""
+    """Copy a table of PostgreSQL to a topic and two tables while faults hit workers, Sparks, tasks and the broker."""
     plan = _plan(seed, number, kinds, between, freeze, True)
     settings = _settings(session_timeout, heartbeat_interval, rebalance_delay)
     test = of_tables.TableKillTest(plan=plan, rows=rows, workers=workers, settings=settings)
@@ -232,16 +232,16 @@ def tables(
 @app.command()
 def values(
     number: Annotated[
-        int, typer.Option("--number", help="How many values of each type and path, in all pieces.")
+        int, typer.Option("--number", help="Number of values of each type and path, in all runs.")
     ] = 10_000,
-    seed: Annotated[int, typer.Option(help="Decides the values; 0 takes one at random, which is shown.")] = 0,
-    minutes: Annotated[float, typer.Option(help="How long this piece may last.")] = 60.0,
-    kept: Annotated[Path, typer.Option(help="The file of counts, which this piece continues.")] = Path(
+    seed: Annotated[int, typer.Option(help="Seed of the values; 0 chooses a random one and prints it.")] = 0,
+    minutes: Annotated[float, typer.Option(help="Maximum duration of this run in minutes.")] = 60.0,
+    kept: Annotated[Path, typer.Option(help="File of counts, which this run continues.")] = Path(
         "build/soak-values.jsonl"
     ),
-    only: Annotated[str, typer.Option(help="An expression of pytest's -k, such as mariadb.")] = "",
+    only: Annotated[str, typer.Option(help="Expression for pytest's -k, such as mariadb.")] = "",
 ) -> None:
-    """Pass values of each type of PostgreSQL, MariaDB and SQLite through the JDBC connectors, read by others too."""
+    """Pass values of each type of PostgreSQL, MariaDB and SQLite through the JDBC connectors, and check them."""
     seed = seed or random.randrange(1, 2**31)
     print(f"--seed {seed} --number {number} --minutes {minutes:g} --kept {kept}")
     _end("Soak of values", of_values.run(number, seed, minutes, kept, only))
@@ -249,16 +249,18 @@ def values(
 
 @app.command()
 def databases(
-    number: Annotated[int, typer.Option("--number", help="How many kills of each connector, in all pieces.")] = 100,
-    minutes: Annotated[float, typer.Option(help="How long this piece may last; it ends what it has begun.")] = 60.0,
+    number: Annotated[int, typer.Option("--number", help="Number of kills of each connector, in all runs.")] = 100,
+    minutes: Annotated[
+        float, typer.Option(help="Maximum duration in minutes; a kill in progress is completed.")
+    ] = 60.0,
     seed: Seed = 0,
-    kept: Annotated[Path, typer.Option(help="The file of results, which this piece continues.")] = Path(
+    kept: Annotated[Path, typer.Option(help="File of results, which this run continues.")] = Path(
         "build/kill-test-databases.jsonl"
     ),
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
-    """Kill the Spark of JdbcSinks that write exactly once into tables without a key of three databases."""
+    """Kill the Spark of exactly-once JdbcSinks that write to tables without keys in three databases."""
     seed = seed or random.randrange(1, 2**31)
     print(f"--seed {seed} --number {number} --minutes {minutes:g} --kept {kept}")
     test = of_databases.DatabaseKillTest(seed=seed, kept=kept, number=number, minutes=minutes)
@@ -270,11 +272,11 @@ def _plan(seed: int, number: int, kinds: str, between: float, freeze: float, alo
     seed = seed or random.randrange(1, 2**31)
     wanted = [*kinds.split(","), *([] if alone else ["restart"])]
     if unknown := [kind for kind in wanted if kind not in KINDS]:
-        raise typer.BadParameter(f"--kinds has {unknown[0]!r}; those that there are: {', '.join(KINDS)}")
+        raise typer.BadParameter(f"--kinds has {unknown[0]!r}; valid kinds: {', '.join(KINDS)}")
     if alone and "restart" in wanted:
-        raise typer.BadParameter("--kinds has restart, which --alone excludes: say --no-alone too")
+        raise typer.BadParameter("--kinds has restart, which --alone excludes: add --no-alone")
     if freeze < 2:
-        raise typer.BadParameter(f"--freeze is {freeze:g}, and must be 2 seconds at least")
+        raise typer.BadParameter(f"--freeze is {freeze:g}, and must be at least 2 seconds")
     plan = Plan(seed=seed, number=number, kinds=tuple(wanted), between=between, freeze=(2.0, freeze))
     print(f"--seed {seed} --number {number} --kinds {','.join(wanted)} --between {between:g} --freeze {freeze:g}")
     return plan
@@ -290,12 +292,12 @@ def _settings(session_timeout: int, heartbeat_interval: int, rebalance_delay: in
 
 @contextmanager
 def _faulty_broker(bootstrap: str, plan: Plan) -> Iterator[tuple[str, FaultyBroker | None]]:
-    """A broker that can be broken if the plan needs one."""
+    """Start a broker, with a proxy for faults if the plan needs one."""
     if not OF_THE_BROKER & set(plan.kinds):
         with _broker(bootstrap) as running:
             yield running, None
     elif bootstrap:
-        raise typer.BadParameter("Faults of the broker need one that is started for them: leave out --bootstrap")
+        raise typer.BadParameter("Broker faults need a broker of this run: leave out --bootstrap")
     else:
         with tempfile.TemporaryDirectory(prefix="penstock-broker-") as data, FaultyBroker(Path(data)) as faulty:
             yield faulty.bootstrap, faulty

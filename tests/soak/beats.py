@@ -1,7 +1,7 @@
-"""What the heartbeats say: which run of a task was at work when, and whether two of them were at once.
+"""Analysis of heartbeats: the times at which each run of a task worked, and whether two of them did at once.
 
-A run is at work from its start to its last heartbeat, by the clock of the machine, not by that of the topic. A task ran
-twice if a run was started before an earlier one of the same task, whatever worker or process it was in, gave its last
+A run works from its start to its last heartbeat, by the clock of the machine, not by that of the topic. A task ran
+twice if a run was started before an earlier one of the same task, in whatever worker or process, sent its last
 heartbeat.
 """
 
@@ -21,7 +21,7 @@ Task = tuple[str, int]
 
 @dataclass(slots=True)
 class Run:
-    """Times are milliseconds of the machine's monotonic clock."""
+    """A run; its times are milliseconds of the machine's monotonic clock."""
 
     id: str
     pid: int
@@ -44,11 +44,11 @@ class Runs:
         self.count += 1
 
     def twice(self) -> list[str]:
-        """A sentence for each two runs of a task that were at work at the same time."""
+        """Describe each pair of a task's runs that worked at the same time."""
         return [sentence for task, runs in self.of.items() for sentence in _overlaps(task, runs.values())]
 
     def since(self, at: int) -> dict[Task, list[Run]]:
-        """The runs that have given a heartbeat after this time."""
+        """Return the runs with a heartbeat after this time."""
         late = {task: [run for run in runs.values() if run.last > at] for task, runs in self.of.items()}
         return {task: runs for task, runs in late.items() if runs}
 
@@ -70,16 +70,16 @@ def _overlaps(task: Task, runs: Iterable[Run]) -> list[str]:
 
 
 class BeatReader:
-    """Reads a topic of heartbeats while it is written, uncommitted ones too: a task that was at work sent them."""
+    """Reads a topic of heartbeats while it is written, uncommitted ones too: they show that a task worked."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self.runs = Runs()
         self.lock = threading.Lock()
-        """Held while ``runs`` is changed."""
+        """Lock held while ``runs`` is changed."""
         self._ended = threading.Event()
         self._settings = {
             "bootstrap.servers": bootstrap,
-            "group.id": "beats",  # never joined: after a rebalance all would be read from the start
+            "group.id": "beats",  # never joined: after a rebalance everything would be read from the start
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "isolation.level": "read_uncommitted",
@@ -102,7 +102,7 @@ class BeatReader:
             messages = consumer.consume(1000, 0.2)
             if fatal := [error for message in messages if (error := message.error()) is not None and error.fatal()]:
                 raise KafkaException(fatal[0])
-            # Others say that the broker is away; reading goes on where it was.
+            # Other errors mean that the broker is unreachable; reading resumes at its position.
             beats = [json.loads(message.value()) for message in messages if message.error() is None]
             with self.lock:
                 for beat in beats:

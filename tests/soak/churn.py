@@ -1,4 +1,4 @@
-"""Connectors that are created, changed, paused, restarted and deleted without end, and what should be there at last."""
+"""Operators that create, change, pause, restart and delete connectors without end, and the expected final state."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MOST_TASKS = 2
 
 @dataclass(slots=True)
 class Wanted:
-    """What was last asked for."""
+    """The last requested state of a connector."""
 
     config: dict[str, str]
     state: str = "RUNNING"
 
     @property
     def tasks(self) -> int | None:
-        """How many there must be; None: a paused connector is asked for new tasks only when it is resumed."""
+        """Required number of tasks, or None: a paused connector is asked for new tasks only when it is resumed."""
         match self.state:
             case "STOPPED":
                 return 0
@@ -36,24 +36,24 @@ class Wanted:
 
 
 class Operator:
-    """Does one thing after the other to connectors of his own, on a thread of his own.
+    """Changes its own connectors one after the other, on its own thread.
 
-    Only what a worker has confirmed counts as asked for. The first connector is left alone once it has been created:
-    its tasks live for long, so that it can be seen what they take.
+    Only a change that a worker has confirmed counts as requested. The first connector is left alone once it has been
+    created: its tasks live long, so that their use of resources can be observed.
     """
 
     def __init__(self, cluster: Cluster, names: Sequence[str], topic: str, pace: float) -> None:
         self.wanted: dict[str, Wanted] = {}
         self.done: Counter[str] = Counter()
         self.failure: BaseException | None = None
-        """What ended him before his time."""
+        """The exception that ended the operator early."""
         self._cluster, self._names, self._topic, self._pace = cluster, names, topic, pace
         self._ended = threading.Event()
         self._revision = 0
         self._thread = threading.Thread(target=self._work, name="operator")
 
     def create_all(self) -> None:
-        """Called once, before ``start``."""
+        """Create all connectors. Called once, before ``start``."""
         for name in self._names:
             self._create(name)
 
@@ -61,7 +61,7 @@ class Operator:
         self._thread.start()
 
     def stop(self) -> None:
-        """Returns when the last request has been carried out."""
+        """Stop, and return when the last request has been carried out."""
         self._ended.set()
         self._thread.join()
 
@@ -113,8 +113,8 @@ class Operator:
 
 
 def differences(worker: WorkerProcess, wanted: Mapping[str, Wanted], apart: Collection[str] = ()) -> list[str]:
-    """Sentences on what this worker tells of that is not as it was last asked for, but of connectors that stand
-    ``apart``.
+    """Describe the differences between this worker's answers and the last requested state, except for connectors that
+    stand ``apart``.
     """
     found: dict[str, Any] = worker.get("/connectors?expand=info&expand=status")
     found = {name: one for name, one in found.items() if name not in apart}
@@ -133,8 +133,8 @@ def differences(worker: WorkerProcess, wanted: Mapping[str, Wanted], apart: Coll
 
 
 def beats_amiss(runs: Runs, since: int, wanted: Mapping[str, Wanted]) -> list[str]:
-    """Sentences on tasks that should be at work and have given no heartbeat after this time, and the other way
-    round.
+    """Describe tasks that should work but have sent no heartbeat after this time, and tasks that have but should
+    not.
     """
     late = runs.since(since)
     due = {

@@ -1,9 +1,9 @@
-"""The soak: 30 connectors are changed without end while two workers, or what is below them, are killed, and if that is
-asked for frozen, and the broker meets with faults. The third worker and what is below it meet with those of the broker
-alone, so that they live for the whole time. No process of any worker may take more and more, see ``resources``. More
-connectors are there for the faults that hit origins, offsets and neighbours of connectors, see ``origins``.
+"""The soak: 30 connectors are changed without end while two workers or their descendants are killed, on request also
+frozen, and faults are injected into the broker. The third worker and its descendants are hit only by the broker's
+faults, so that they live for the whole run. No process of any worker may use more and more resources, see
+``resources``. More connectors serve for the faults of origins, offsets and neighbours of connectors, see ``origins``.
 
-At the end every connector must be in the state last asked for, every task that should be at work must be, once and with
+At the end every connector must be in its last requested state, every task that should work must do so, once and with
 its last configuration, and no task may have run twice at any time. Two more connectors are left alone and count, see
 ``counting``.
 """
@@ -36,13 +36,14 @@ from support.kafka.client import Kafka
 CONNECTORS = 30
 OPERATORS = 3
 LAST_WATCH = 6.0
-"""Seconds of heartbeats that decide who is at work in the end."""
+"""Seconds of heartbeats that show which tasks work at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Soak:
-    """``pace``: seconds between two things that one of three operators does. ``bound``: seconds; no counter that could
-    run may be silent for longer after a fault. ``most``: as in ``resources``. ``kept``: the file for the result.
+    """Options of a soak. ``pace``: seconds between two actions of each of three operators. ``bound``: seconds; no
+    counter that could run may be silent for longer after a fault. ``most``: as in ``resources``. ``kept``: the file for
+    the result.
     """
 
     plan: Plan
@@ -58,7 +59,7 @@ class Soak:
 def run(
     soak: Soak, bootstrap: str, folder: Path, say: Callable[[str], None], broker: FaultyBroker | None = None
 ) -> Outcome:
-    """``broker`` is needed for faults of the broker; ``bootstrap`` leads to it directly."""
+    """Run a soak. ``broker`` is needed for faults of the broker; ``bootstrap`` bypasses its proxy."""
     topic = Kafka(bootstrap).create_topic(f"beats-{uuid.uuid4().hex[:8]}")
     names = [f"soak-{number:02d}" for number in range(soak.connectors)]
     support = "enabled" if soak.exactly_once else "disabled"
@@ -117,18 +118,18 @@ class _Course:
     faults: Faults
     say: Callable[[str], None]
     looks: Path
-    """Where what the processes take is written."""
+    """File to which the processes' use of resources is written."""
     watched: Span = (0.0, 0.0)
-    """From the first fault until the counters counted again after the last."""
+    """Time from the first fault until the counters counted again after the last."""
     counted: str = ""
-    """How many faults of each kind."""
+    """Summary of the number of faults of each kind."""
     failures: list[str] = field(default_factory=list)
     lives: list[Life] = field(default_factory=list)
     figures: dict[str, object] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
     def begin(self) -> None:
-        """All connectors are there and run before anything is changed or killed."""
+        """Create all connectors, and wait until they run, before anything is changed or killed."""
         for operator in self.operators:
             operator.create_all()
         wrong, seconds = self._settle(self._wanted())
@@ -138,7 +139,9 @@ class _Course:
         self.say(f"{len(self.cluster.workers)} workers run {self.connectors} connectors after {seconds:.1f} s")
 
     def inflict_all(self, plan: Plan) -> None:
-        """Returns when the last fault is over, nothing more is asked for, and the counters count again."""
+        """Inject all faults; return when the last is over, no more changes are requested, and the counters count
+        again.
+        """
         begun = time.time()
         watch, resources = FailureWatch(self.cluster), Resources(self.cluster.workers, self.looks)
         resources.start()
@@ -164,14 +167,15 @@ class _Course:
         self.say(f"{text}; {done} requests, {beats:,} heartbeats of {runs:,} runs")
 
     def end(self, most: float) -> None:
-        """Look whether everything is as it was last asked for, who is at work, and what has grown."""
+        """Check that everything is in its last requested state, which tasks work, and which processes have grown."""
         self.say("no more requests, no more faults")
         clock, wanted = Clock(), self._wanted()
         while True:
             wrong, _ = self._settle(wanted)
             seconds = clock.seconds
             amiss = self._watch(wanted)
-            # A killed worker's tasks are said to run until the group has missed it: then it is not over yet.
+            # A killed worker's tasks are shown as running until the group has noticed: then the soak has not settled
+            # yet.
             if not amiss or clock.seconds > TO_SETTLE:
                 break
         self.cluster.watch_doomed()
@@ -203,7 +207,7 @@ class _Course:
         }
 
     def _settle(self, wanted: dict[str, Wanted]) -> tuple[list[str], float]:
-        """What is not as asked for in the end, and after how many seconds that was known."""
+        """Return the remaining differences from the requested state, and the seconds until the result was final."""
         clock = Clock()
         while True:
             apart = {*self.counters.topics, *self.origins.names}

@@ -1,8 +1,8 @@
-"""Connectors whose origins are replaced under their names, and whose offsets, pauses and neighbours are the faults.
+"""Connectors whose origins are replaced under their names, or that faults alter, pause or disturb by a neighbour.
 
-The faults of ``faults.plan.OF_ORIGINS`` hit them, next to all others. What they send or write must be complete, and
-with exactly once nothing may be there twice. A connector may stop only with a sentence that says why, and that is
-waited for where an origin was recreated.
+The faults of ``faults.plan.OF_ORIGINS`` hit them, besides all others. Their records must be complete, and with exactly
+once none may be duplicated. A connector may stop only with a message that gives the reason, which is awaited where an
+origin was recreated.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ from support.waiting import until
 from support.worker_process import PLAIN
 
 STEP = 0.2
-"""Seconds between two looks of the feeder at what it feeds."""
+"""Seconds between two turns of the feeder."""
 FAILED_SECONDS = 300.0
-"""How long a connector may take to say that its origin is another one; it looks every 30 s."""
+"""Seconds that a connector may take to report that its origin was replaced; it checks every 30 s."""
 _MANY = 5_000
-"""Records of one call."""
+"""Number of records in one call."""
 CHANGED = "on.origin.changed"
 MESSAGES = (CHANGED, "The replication slot ")
-"""The message of a connector that stops because its origin was recreated."""
+"""Parts of the message of a connector that stops because its origin was recreated."""
 
 
 class Site(Protocol):
-    """A connector, what feeds it, and what becomes of that."""
+    """A connector, the input that feeds it, and its output."""
 
     name: str
     lock: threading.Lock
-    """Held while it is fed, or hit by a fault that no other may meet."""
+    """Lock held while the site is fed, or hit by a fault that excludes others."""
 
     def config(self) -> dict[str, str]: ...
 
     def feed(self) -> None:
-        """Called every STEP seconds by one thread, with ``lock``."""
+        """Produce input. Called every STEP seconds by one thread, with ``lock``."""
 
     def hit(self, fault: Fault, cluster: Cluster) -> None:
-        """Called with ``lock``; returns when its fault is over."""
+        """Inject a fault, and return when it is over. Called with ``lock``."""
 
     def missing(self) -> int:
-        """How much has not arrived of what should."""
+        """Return the number of expected records that have not arrived."""
 
     def judge(self) -> list[str]:
-        """Sentences on what is not as it should be; called when nothing is missing any more, or after a while."""
+        """Describe everything that is wrong. Called when nothing is missing any more, or after a while."""
 
     def close(self) -> None: ...
 
 
 class Reader:
-    """All values of a topic that a reader of committed records has seen up to now, partition by partition."""
+    """Reads a topic's committed records, and keeps all values so far, partition by partition."""
 
     def __init__(self, bootstrap: str, topic: str, partitions: int = 1) -> None:
         settings = {
@@ -79,7 +79,7 @@ class Reader:
         self._lock = threading.Lock()
 
     def read(self, to_the_end: bool = False) -> list[str]:
-        """``to_the_end``: nothing is written any more, and all of it is to be read; otherwise what has come by now."""
+        """Read the records that have arrived. ``to_the_end``: nothing is written any more; read everything."""
         with self._lock:
             while messages := self._consumer.consume(_MANY, 5.0 if to_the_end else 0.3):
                 for message in messages:
@@ -116,11 +116,11 @@ class Shared:
     mark: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     lock: threading.Lock = field(default_factory=threading.Lock)
     stops: list[str] = field(default_factory=list)
-    """The messages of connectors that stopped as they should."""
+    """Messages of connectors that stopped as expected."""
 
 
 class ReplacedFile:
-    """Lines of a file, which is replaced under its name when all of it has been sent."""
+    """Lines of a file that is replaced under its name when all lines have been sent."""
 
     def __init__(self, shared: Shared) -> None:
         self.name, self.lock, self._shared = f"file-{shared.mark}", threading.Lock(), shared
@@ -146,17 +146,17 @@ class ReplacedFile:
 
     def hit(self, fault: Fault, cluster: Cluster) -> None:
         until(lambda: not self.missing(), f"all lines of {self.name}", TO_SETTLE)
-        # Offsets are committed a moment later than the records.
+        # Offsets are committed a moment after the records.
         until(lambda: self._position(cluster) == self._path.stat().st_size, f"the offset of {self.name}", TO_SETTLE)
         size = self._path.stat().st_size
-        # A name that rotations give, or another.
+        # A name as rotations choose it, or another.
         rotated = self._path.with_name(f"{self._path.name}.1")
         self._path.replace(rotated if fault.choice < 0.5 else self._path.with_suffix(f".{self._epoch}-old"))
         self._epoch += 1
         self._path.touch()
         # The new file is shorter or longer than the position in the old one.
         self._write(int(fault.choice * 2 * size / 20))
-        # A task reads on in the new file; one that is lost just now and starts again may stop, and say so.
+        # A task goes on in the new file; a task that is lost at this moment and starts again may stop with a message.
         until(lambda: not self.missing() or failed(cluster, self.name), f"the new file of {self.name}", TO_SETTLE)
         if self.missing():
             restart_where_it_stopped(self._shared, cluster, self)
@@ -179,8 +179,8 @@ class ReplacedFile:
 class RecreatedTopic:
     """A mirrored topic that is deleted and created again when all of it has been mirrored.
 
-    What comes after as many records as the old topic had may be mirrored before the topic is looked at, and again when
-    the connector begins again, as ``on.origin.changed=restart`` says.
+    Records beyond the number that the old topic had may be mirrored before the topic is checked, and again when the
+    connector begins again with ``on.origin.changed=restart``.
     """
 
     def __init__(self, shared: Shared) -> None:
@@ -192,7 +192,7 @@ class RecreatedTopic:
         self._sent: list[str] = []
         self._epoch = self._since = 0
         self._longer: set[str] = set()
-        """Values that may be there twice."""
+        """Values that may be duplicated."""
 
     def config(self) -> dict[str, str]:
         return {
@@ -301,7 +301,7 @@ class RecreatedSlot:
         restart_where_it_stopped(self._shared, cluster, self)
 
     def _found(self) -> list[tuple[str, str]]:
-        """The kind of each event, and its row."""
+        """Return the kind of each event, and its row."""
         events = (value.removeprefix("Struct{").rstrip("}").split(",") for value in self._reader.read())
         found = (dict(part.split("=", 1) for part in event) for event in events)
         return [(event["op"], event["after.id"]) for event in found]
@@ -313,7 +313,7 @@ class RecreatedSlot:
         self._reader.read(to_the_end=True)
         found = self._found()
         wrong = lost(self.name, [str(number) for number in range(self._rows)], [row for _, row in found])
-        # A new snapshot has rows that were changes before.
+        # A new snapshot contains rows that were sent as changes before.
         changes = [row for kind, row in found if kind != "r"]
         return wrong + (twice(self.name, changes) if self._shared.exactly_once else [])
 
@@ -323,13 +323,15 @@ class RecreatedSlot:
 
 
 class Numbers:
-    """A connector that counts. Its offsets are altered by REST, it is paused, or it prints without end for a while."""
+    """A connector that counts. Its offsets are altered by REST, it is paused, or it prints as much as it can for a
+    while.
+    """
 
     def __init__(self, shared: Shared, kind: str) -> None:
         self.name, self.lock, self._shared, self._kind = f"{kind}-{shared.mark}", threading.Lock(), shared, kind
         self._reader = Reader(shared.bootstrap, Kafka(shared.bootstrap).create_topic(self.name))
         self._rewinds: list[int] = []
-        """The numbers from which it was to count again."""
+        """Numbers from which it was told to count again."""
         self._loud, self._hits = 0.0, 0
 
     def config(self) -> dict[str, str]:
@@ -345,7 +347,7 @@ class Numbers:
         }
 
     def feed(self) -> None:
-        """It feeds itself."""
+        """Do nothing: the connector produces its own input."""
 
     def hit(self, fault: Fault, cluster: Cluster) -> None:
         path, begun = f"/connectors/{self.name}", len(self._reader.read())
@@ -369,7 +371,7 @@ class Numbers:
         until(lambda: len(self._reader.read()) > begun, f"numbers of {self.name}", TO_SETTLE)
 
     def _count(self) -> int:
-        """The number with which it goes on, as far as readers know."""
+        """Return the number with which it goes on, as far as readers know."""
         values = self._reader.read()
         return int(values[-1].split()[1]) + 1 if values else 0
 
@@ -392,9 +394,9 @@ def altered(number: int) -> dict[str, object]:
 
 
 def jumps(numbers: Sequence[int], rewinds: Sequence[int]) -> list[str]:
-    """Sentences on numbers that neither follow the one before nor are the next of ``rewinds``.
+    """Describe numbers that neither follow the one before nor are the next of ``rewinds``.
 
-    An offset that is altered again before a number was sent from it leaves no trace.
+    An offset that is altered again before a number was sent from it cannot be seen.
     """
     wrong, last, left = [], -1, list(rewinds)
     for number in numbers:
@@ -408,7 +410,7 @@ def jumps(numbers: Sequence[int], rewinds: Sequence[int]) -> list[str]:
 
 
 class SameName:
-    """Sinks of one name in two clusters, which share their group and between them must write every record."""
+    """Sinks of one name in two clusters, which share their group and must together write every record."""
 
     def __init__(self, shared: Shared, settings: dict[str, str]) -> None:
         self.name, self.lock, self._shared = f"twin-{shared.mark}", threading.Lock(), shared
@@ -465,13 +467,13 @@ class SameName:
 
 
 def failed(cluster: Cluster, name: str) -> str:
-    """Traces of the tasks that have failed."""
+    """Return the traces of failed tasks."""
     tasks = status(cluster, name)["tasks"]
     return "".join(task.get("trace", "") for task in tasks if task["state"] == "FAILED")
 
 
 def positions(cluster: Cluster, name: str) -> list[Any]:
-    """The committed offsets of a connector."""
+    """Return the committed offsets of a connector."""
     found: list[Any] = cluster.request("GET", f"/connectors/{name}/offsets").json()["offsets"]
     return found
 
@@ -482,7 +484,7 @@ def _says_why(said: str) -> bool:
 
 
 def restart_where_it_stopped(shared: Shared, cluster: Cluster, site: Site) -> None:
-    """Wait until a connector says that its origin is another one, let it begin again, and set it back."""
+    """Wait until a connector reports that its origin was replaced, let it begin again, and reset the setting."""
     name = site.name
     said = until(lambda: failed(cluster, name), f"{name} says that its origin was recreated", FAILED_SECONDS)
     assert _says_why(said), f"{name} has stopped, and says no more than: {said}"
@@ -490,7 +492,7 @@ def restart_where_it_stopped(shared: Shared, cluster: Cluster, site: Site) -> No
         shared.stops.append(said)
     cluster.request("PUT", f"/connectors/{name}/config", {**site.config(), CHANGED: "restart"})
     until(lambda: not site.missing(), f"all of {name} after it has begun again", TO_SETTLE)
-    # A task that is lost before it has committed a position in the new origin would begin with that in the old one.
+    # A task that is lost before it has committed a position in the new origin would begin at that in the old one.
     before = positions(cluster, name)
     site.feed()
     until(lambda: not site.missing(), f"all of {name} after it has got more", TO_SETTLE)
@@ -503,7 +505,7 @@ class Origins:
     """The sites of the faults of a plan. A test calls ``begin``, ``hit`` for each fault, ``end`` and ``judge``."""
 
     def __init__(self, cluster: Cluster, bootstrap: str, folder: Path, plan: Plan, exactly_once: bool) -> None:
-        """``bootstrap`` leads to the broker directly, past what may be broken."""
+        """``bootstrap`` leads to the broker directly, past the proxy that faults affect."""
         self._cluster, self._shared = cluster, Shared(bootstrap, folder, exactly_once)
         makers: dict[str, Callable[[], Site]] = {
             "file": lambda: ReplacedFile(self._shared),
@@ -518,7 +520,7 @@ class Origins:
         self._feeder = threading.Thread(target=self._feed, name="origins")
         self.failure: BaseException | None = None
         self._unfinished: dict[str, str] = {}
-        """Sentences on faults that did not end well, by kind."""
+        """Descriptions of faults from which a connector did not recover, by kind."""
 
     @property
     def names(self) -> set[str]:
@@ -526,17 +528,17 @@ class Origins:
 
     @property
     def stops(self) -> list[str]:
-        """The messages of connectors that stopped because their origin was recreated, a line each."""
+        """Return the messages of connectors that stopped because their origin was recreated, a line each."""
         with self._shared.lock:
             return [next(line for line in said.splitlines() if _says_why(line)) for said in self._shared.stops]
 
     def expected(self, sentence: str) -> bool:
-        """Whether a failure is one that a recreated origin must lead to."""
+        """Return whether a failure is one that a recreated origin must cause."""
         sites = [self._sites[kind].name for kind in ("file", "topic", "slot") if kind in self._sites]
         return sentence.startswith(tuple(sites)) and _says_why(sentence)
 
     def begin(self) -> None:
-        """Returns when all run."""
+        """Create all connectors, and return when they run."""
         for site in self._sites.values():
             self._cluster.request("PUT", f"/connectors/{site.name}/config", site.config())
         try:
@@ -548,8 +550,8 @@ class Origins:
         self._feeder.start()
 
     def hit(self, fault: Fault) -> None:
-        """Carry out a fault; returns when it is over. Faults of one kind come one after the other, and none after one
-        that did not end well.
+        """Inject a fault, and return when it is over. Faults of one kind come one after the other, and no more come
+        after one from which the connector did not recover.
         """
         site = self._sites[fault.kind]
         with site.lock:
@@ -561,7 +563,7 @@ class Origins:
                 self._unfinished[fault.kind] = f"{site.name}: {error}, status: {status(self._cluster, site.name)}"
 
     def end(self) -> list[str]:
-        """Sentences on what does not run or arrive after the last fault. Nothing more is fed."""
+        """Stop feeding, and describe what does not run or arrive after the last fault."""
         self._ended.set()
         self._feeder.join()
         wrong = [] if self.failure is None else [f"the feeder of origins has failed: {self.failure!r}"]
@@ -578,7 +580,7 @@ class Origins:
         return wrong
 
     def judge(self) -> Outcome:
-        """After ``end``."""
+        """Judge all sites. Called after ``end``."""
         wrong = [sentence for site in self._sites.values() for sentence in site.judge()]
         figures: dict[str, object] = {"stops because an origin was recreated, with a sentence": len(self._shared.stops)}
         return Outcome(figures if self._sites else {}, wrong)
@@ -595,7 +597,7 @@ class Origins:
         try:
             while not self._ended.wait(STEP):
                 for site in self._sites.values():
-                    # One that waits for what was fed before gets no more.
+                    # A site that waits for earlier input gets no more.
                     if site.lock.acquire(blocking=False):
                         try:
                             site.feed()

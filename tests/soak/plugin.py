@@ -1,7 +1,7 @@
-"""Two sources that tell on themselves, for the soak and the kill test to run; a worker finds them by ``plugin.path``.
+"""Two sources whose records reveal faults, for the soak and the kill test; a worker finds them by ``plugin.path``.
 
-``Beats`` sends heartbeats, from which it can be seen which run of a task was at work when. ``Counting`` sends numbers,
-from which it can be seen what was lost, doubled or out of order.
+``Beats`` sends heartbeats, which show when each run of a task worked. ``Counting`` sends numbers, which show losses,
+duplicates and wrong order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Beats", "Counting"]
 
 
 class Paced(SourceTask):
-    """Gives records every ``pace`` seconds."""
+    """Returns records every ``pace`` seconds."""
 
     pace: ClassVar[float] = 0.5
 
@@ -48,10 +48,10 @@ class Paced(SourceTask):
 
 
 class BeatTask(Paced):
-    """Each record: who is at work (connector, task, run, process), by which revision of the configuration, and when.
+    """Sends heartbeats: who works (connector, task, run, process), with which revision of the configuration, and when.
 
-    ``at`` are milliseconds of the machine's monotonic clock, which its processes share. A run's first record tells
-    when it was started.
+    ``at`` is in milliseconds of the machine's monotonic clock, which its processes share. A run's first record has
+    the time of its start.
     """
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -78,7 +78,7 @@ class BeatTask(Paced):
 
 
 class Beats(SourceConnector):
-    """As many tasks as ``tasks.max`` allows, heartbeats to ``topic``; ``revision`` is passed on."""
+    """Has ``tasks.max`` tasks, which send heartbeats to ``topic``; ``revision`` is passed on."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = dict(config)
@@ -94,7 +94,7 @@ class Beats(SourceConnector):
 
 
 class CountingTask(Paced):
-    """Counts on, in each of its source partitions, from where the committed offset says; a record is two numbers:
+    """Counts on from the committed offset in each of its source partitions; a record is two numbers:
     ``<source partition> <number>``.
     """
 
@@ -136,7 +136,7 @@ def _print(until: float) -> None:
 
 
 class Counting(SourceConnector):
-    """``source.partitions`` of them, dealt out to the tasks; each goes to one of ``topic.partitions`` of ``topic``."""
+    """Divides ``source.partitions`` among the tasks; each is sent to one of ``topic.partitions`` of ``topic``."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = dict(config)

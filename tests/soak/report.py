@@ -1,4 +1,4 @@
-"""What the two commands show: a line now and then, a table at the end, and what went against the promise."""
+"""Output of the two commands: progress lines, a table at the end, and violations of the promises."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ VIOLATIONS_SHOWN = 40
 class Outcome:
     figures: dict[str, object]
     violations: list[str]
-    """Sentences; none is success."""
+    """Descriptions of violations; an empty list means success."""
 
 
 class Clock:
-    """Lines with the time since the start."""
+    """A clock that prints lines with the time since its start."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()

@@ -1,6 +1,6 @@
-"""What the processes of workers take over a long time: their memory, file descriptors and threads.
+"""Long-term use of memory, file descriptors and threads by workers' processes.
 
-A process that takes the place of one that has died is another one: it grows from its own start.
+A process that replaces a dead one counts as a new one: its growth is measured from its own start.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ from soak.victims import family
 from support.worker_process import WorkerProcess
 
 OFTEN = 5.0
-"""Seconds from one look to the next."""
+"""Seconds between two samples."""
 NOISE = {"MB of memory": 16.0, "file descriptors": 12.0, "threads": 8.0}
-"""What a process may take more in any case, of each resource."""
+"""Growth of each resource that is always allowed."""
 LEAST = 24
-"""Looks at a process, without which nothing can be said of it."""
+"""Minimum number of samples of a process for a judgement."""
 MOST = 1.25
-"""How much more, as a factor, a process may take in the last third of its time than in the second; in the first it is
-still warming up.
+"""Maximum factor of growth from the second to the last third of a process's life; in the first it is still warming
+up.
 """
 OF_SPARKS_CLEANER = "block-manager-"
-"""What Spark calls the threads that forget a job's data: two pools of at most 100, which keep each for a minute. They
-fill up when Java collects garbage, so that a Java which lives for some minutes seems to grow.
+"""Prefix of Spark's threads that remove a job's data: two pools of at most 100, which keep each for a minute. They
+fill up when Java collects garbage, so that a JVM that lives for some minutes seems to grow.
 """
 KEPT = 12
-"""Looks for which a pool of threads keeps what it does not need: a minute."""
+"""Number of samples for which a pool keeps idle threads: a minute."""
 
 
 class Sample(NamedTuple):
-    """In the order of NOISE."""
+    """Use of resources at one time, in the order of NOISE."""
 
     memory: int
     file_descriptors: int
     threads: int
     tasks: int = 0
-    """Processes of tasks that its worker had."""
+    """Number of its worker's task processes."""
 
 
 @dataclass(slots=True)
 class Life:
-    """A process from the first look at it to the last."""
+    """A process from its first sample to its last."""
 
     kind: str
     name: str
     samples: list[Sample] = field(default_factory=list)
 
     def thirds(self, of: Callable[[list[float]], float] = statistics.median) -> dict[str, tuple[float, float, float]]:
-        """Of each resource, what was taken in the first, the second and the last third of the time, if the worker had
-        had the same number of tasks all the time: each has a connection to it, and threads of Java.
+        """Return the use of each resource in the first, second and last third of the time, adjusted to a constant
+        number of tasks: each task has a connection to the worker, and threads in Java.
         """
         size = len(self.samples) // 3
         found = {}
@@ -71,8 +71,8 @@ class Life:
         return found
 
     def _without_tasks(self, taken: list[int]) -> list[float]:
-        """What was taken, as it would have been with the usual number of tasks; by least squares, beside what grows in
-        proportion to the time.
+        """Adjust the use to the usual number of tasks, by a least-squares fit that also has a term in proportion to the
+        time.
         """
         tasks = [max(each.tasks for each in self.samples[max(i - KEPT, 0) : i + 1]) for i in range(len(taken))]
         if len(set(tasks)) < 2:
@@ -86,8 +86,8 @@ class Life:
 class Resources:
     """Watches all processes of workers from ``start`` to ``stop``.
 
-    Each look is a line of JSON in the file ``looks``, with what the file descriptors lead to, the ports of
-    connections, and the names of threads.
+    Each sample is a line of JSON in the file ``looks``, with the targets of file descriptors, the ports of connections,
+    and the names of threads.
     """
 
     def __init__(self, workers: Sequence[WorkerProcess], looks: Path) -> None:
@@ -103,7 +103,7 @@ class Resources:
         self._thread.start()
 
     def stop(self) -> list[Life]:
-        """Raises what has ended the watch early."""
+        """Stop the watch, and return the processes; raises the exception that ended the watch early, if any."""
         self._ended.set()
         self._thread.join()
         if self._error is not None:
@@ -122,7 +122,7 @@ class Resources:
             self._error = error
 
     def look(self) -> None:
-        """Called by the watch, every few seconds."""
+        """Take samples. Called by the watch, every few seconds."""
         self._looks += 1
         with self._file.open("a") as file:
             for worker in self._workers:
@@ -139,14 +139,14 @@ class Resources:
 
 
 def _sample(process: psutil.Process, threads: Mapping[str, int], tasks: int) -> Sample:
-    """Without the ``threads`` of Spark's pools for its cleaner."""
+    """Sample a process, without the ``threads`` of Spark's cleaner pools."""
     counted = sum(count for name, count in threads.items() if not name.startswith(OF_SPARKS_CLEANER))
     with process.oneshot():
         return Sample(process.memory_info().rss >> 20, process.num_fds(), counted, tasks)
 
 
 def _taken(process: psutil.Process) -> dict[str, Counter[str]]:
-    """How many file descriptors lead to what, connections to which port there are, and threads of which name."""
+    """Count a process's file descriptors by target, connections by port, and threads by name."""
     folder = Path(f"/proc/{process.pid}")
     leads, names = [], []
     for descriptor in (folder / "fd").iterdir():
@@ -160,7 +160,7 @@ def _taken(process: psutil.Process) -> dict[str, Counter[str]]:
 
 
 def growth(lives: list[Life], most: float) -> list[str]:
-    """A sentence for each kind of process and each resource of which one takes more and more; ``most`` as MOST."""
+    """Describe each kind of process and resource whose use keeps growing; ``most`` is as MOST."""
     sentences = []
     for kind, found in by_kind(lives).items():
         for resource in NOISE:
@@ -175,13 +175,15 @@ def growth(lives: list[Life], most: float) -> list[str]:
 
 
 def _grows(life: Life, resource: str, most: float) -> bool:
-    """The usual and the least that it takes: what a pool takes and gives back, as Spark's threads, is no growth."""
+    """Return whether both median and minimum have grown: use that a pool gives back, like Spark's threads, is no
+    growth.
+    """
     thirds = (life.thirds()[resource], life.thirds(min)[resource])
     return all(last > second * most and last > second + NOISE[resource] for _, second, last in thirds)
 
 
 def described(lives: list[Life]) -> dict[str, object]:
-    """Lines for a report: of each kind of process and each resource, that which has grown most."""
+    """Return lines for a report: for each kind of process and resource, the process that has grown most."""
     lines: dict[str, object] = {}
     for kind, found in by_kind(lives).items():
         every = sum(life.kind == kind for life in lives)
@@ -193,7 +195,7 @@ def described(lives: list[Life]) -> dict[str, object]:
 
 
 def by_kind(lives: list[Life]) -> Mapping[str, list[Life]]:
-    """Of each kind that there is, those that were watched for long enough."""
+    """Return for each kind that occurred the processes that were watched for long enough."""
     return {
         kind: [life for life in lives if life.kind == kind and len(life.samples) >= LEAST]
         for kind in PROCESSES

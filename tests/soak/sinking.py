@@ -1,8 +1,8 @@
-"""The kill test of sinks: numbered records go into a file, a Parquet table and a Delta table while workers, their
-Sparks, their tasks and the broker meet with faults.
+"""The kill test of sinks: numbered records are written to a file, a Parquet table and a Delta table while faults hit
+workers, their Sparks, their tasks and the broker.
 
-No number may be missing in any, and none may be twice in a table: batches are added to those whole and once. The
-workers start lost tasks again: nobody restarts anything by REST unless the plan says so, and no task may fail.
+No number may be missing in any, and none may be duplicated in a table, to which batches are added whole and once.
+Workers restart lost tasks: nothing is restarted by REST unless the plan says so, and no task may fail.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ PARTITIONS = 8
 FILE, TABLE, DELTA = "lines", "rows", "delta"
 TASKS = {FILE: 3, TABLE: 1, DELTA: 1}
 GLANCE = 5.0
-"""Seconds that the broker has to say what is committed."""
+"""Timeout in seconds for reading committed offsets from the broker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkKillTest:
-    """Records are sent evenly for as long as there are faults. ``bound``: seconds; no sink may stand still for longer
-    after a fault. ``settings``: of workers.
+    """Options of a kill test. Records are sent evenly while faults come. ``bound``: seconds; no sink may stand still
+    for longer after a fault. ``settings``: those of workers.
     """
 
     plan: Plan
@@ -56,7 +56,7 @@ class SinkKillTest:
 def run(
     test: SinkKillTest, bootstrap: str, folder: Path, say: Callable[[str], None], broker: FaultyBroker | None = None
 ) -> Outcome:
-    """``broker`` is needed for faults of the broker; ``bootstrap`` leads to it directly."""
+    """Run a kill test. ``broker`` is needed for faults of the broker; ``bootstrap`` bypasses its proxy."""
     clock, kafka = Clock(), Kafka(bootstrap)
     topic = kafka.create_topic(f"numbers-{uuid.uuid4().hex[:8]}", partitions=PARTITIONS)
     feeder = Feeder(bootstrap, topic, PARTITIONS, test.records, test.plan.number * test.plan.between)
@@ -95,7 +95,7 @@ def run(
 
 
 def tally(texts: Iterable[str]) -> tuple[Tally, list[str]]:
-    """How often each number came, and the texts that are none."""
+    """Count the occurrences of each number, and return the texts that are not numbers too."""
     numbers, others = Tally(), []
     for text in texts:
         if text.endswith(MARK) and text[:-1].isdecimal():
@@ -137,7 +137,7 @@ class _Course:
     figures: dict[str, object] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
     watched: Span = (0.0, 0.0)
-    """From the first fault until the last number was sent."""
+    """Time from the first fault until the last number was sent."""
     progress: ProgressWatch = field(init=False)
 
     def begin(self) -> None:
@@ -162,7 +162,7 @@ class _Course:
         self.say(f"{len(self.cluster.workers)} workers and {sum(TASKS[name] for name in self.targets)} tasks run")
 
     def inflict_all(self, plan: Plan, feeder: Feeder) -> None:
-        """Returns when everything that was sent has been taken after the last fault."""
+        """Inject all faults; return when all records that were sent have been written after the last fault."""
         watch, begun = FailureWatch(self.cluster), time.time()
         self.progress = ProgressWatch({f"sink {name}": self._written(name) for name in self.targets})
         watch.start()
@@ -186,7 +186,7 @@ class _Course:
         }
 
     def _wait_for_all(self) -> None:
-        """Whatever is left may take its time, if only each sink moves on."""
+        """Wait for the remaining records, without a time limit as long as each sink makes progress."""
         try:
             for name in self.targets:
                 while (taken := self._taken(name)) < self.records:
@@ -211,12 +211,12 @@ class _Course:
         return all(states(self.cluster, name) == ["RUNNING"] * (TASKS[name] + 1) for name in self.targets)
 
     def _taken(self, name: str) -> int:
-        """How many records are committed."""
+        """Return the number of committed records."""
         offsets = self.cluster.request("GET", f"/connectors/{name}/offsets").json()["offsets"]
         return sum(each["offset"]["kafka_offset"] for each in offsets)
 
     def _written(self, name: str) -> Measure:
-        """What the broker and the disk say about it, without asking a worker: a file's size, what is committed."""
+        """Return a measure of a sink's progress that needs no worker: the file's size, or the committed offsets."""
         if name == FILE:
             return partial(_size, self.folder / FILE)
         settings = {"bootstrap.servers": self.kafka.bootstrap, "group.id": f"connect-{name}", "log_level": 2}
@@ -232,7 +232,7 @@ def _size(path: Path) -> float | None:
 
 
 def _committed(consumer: Consumer, partitions: list[TopicPartition]) -> float | None:
-    # Not by an admin client: one whose requests time out was seen to abort the whole process.
+    # Not by an admin client: one whose requests timed out has aborted the whole process.
     try:
         return float(sum(max(each.offset, 0) for each in consumer.committed(partitions, timeout=GLANCE)))
     except KafkaException:

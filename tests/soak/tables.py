@@ -1,9 +1,9 @@
-"""The kill test of tables: a table of PostgreSQL goes into a topic and from there into two tables, by the JDBC
-connectors, while workers, their Sparks, their tasks and the broker meet with faults.
+"""The kill test of tables: the JDBC connectors copy a table of PostgreSQL to a topic and from there to two tables,
+while faults hit workers, their Sparks, their tasks and the broker.
 
 The source and one sink write exactly once: the topic must have every row once, and a table without a key too. The other
-sink upserts, at least once. At the end all three tables must be equal. The workers start lost tasks again: nobody
-restarts anything by REST, and no task may fail.
+sink upserts, at least once. At the end all three tables must be equal. Workers restart lost tasks: nothing is
+restarted by REST, and no task may fail.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ CASE WHEN i % 5 > 0 THEN repeat('ü', i % 20) END"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableKillTest:
-    """Half of the rows are there at first, the others are added evenly for as long as there are faults. ``settings``:
-    of workers.
+    """Options of a kill test. Half of the rows exist at the start, the others are added evenly while faults come.
+    ``settings``: those of workers.
     """
 
     plan: Plan
@@ -54,7 +54,7 @@ class TableKillTest:
 
 
 class Writer:
-    """Adds rows, a transaction for each CHUNK; in vain after ``abandon``."""
+    """Adds rows, a transaction for each CHUNK; after ``abandon`` it stops."""
 
     def __init__(self, postgres: Postgres, first: int, last: int, seconds: float) -> None:
         self.failure: BaseException | None = None
@@ -93,7 +93,7 @@ def added(first: int, last: int) -> str:
 def run(
     test: TableKillTest, bootstrap: str, folder: Path, say: Callable[[str], None], broker: FaultyBroker | None = None
 ) -> Outcome:
-    """``broker`` is needed for faults of the broker; ``bootstrap`` leads to it directly."""
+    """Run a kill test. ``broker`` is needed for faults of the broker; ``bootstrap`` bypasses its proxy."""
     clock, kafka = Clock(), Kafka(bootstrap)
     install("jdbc-postgresql")
     postgres = Postgres.make()
@@ -192,7 +192,7 @@ def connectors(url: str, run_id: str, topic: str) -> dict[str, dict[str, str]]:
 
 
 def differences(postgres: Postgres, copy: str) -> tuple[int, int]:
-    """How many rows of the origin this table lacks, and how many more it has."""
+    """Return the number of the origin's rows that this table lacks, and of additional rows."""
     ((missing, more),) = postgres.rows(
         f"SELECT (SELECT count(*) FROM (TABLE {ORIGIN} EXCEPT ALL TABLE {copy}) a), "
         f"(SELECT count(*) FROM (TABLE {copy} EXCEPT ALL TABLE {ORIGIN}) b)"
@@ -201,7 +201,7 @@ def differences(postgres: Postgres, copy: str) -> tuple[int, int]:
 
 
 def _settled(cluster: Cluster, postgres: Postgres, names: list[str], rows: int) -> list[str]:
-    """Sentences on tables that do not grow to this many rows."""
+    """Describe tables that do not grow to this many rows."""
 
     def count(copy: str) -> int:
         return int(postgres.rows(f"SELECT count(*) FROM {copy}")[0][0])

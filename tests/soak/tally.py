@@ -1,4 +1,4 @@
-"""Which numbers have arrived, by source partition: how often each, and in which order."""
+"""Tally of the numbers that have arrived by source partition, with their order."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ READ_SECONDS = 900
 
 @dataclass(slots=True)
 class Tally:
-    """Of one source partition. Numbers begin at 0."""
+    """Tally of one source partition. Numbers begin at 0."""
 
     counts: bytearray = field(default_factory=bytearray)
-    """How often each number has come, 255 at most."""
+    """Number of arrivals of each number, at most 255."""
     last: int = -1
     disordered: int = 0
-    """How often a number came that was not greater than the one before."""
+    """Count of numbers that were not greater than the one before."""
 
     def add(self, number: int) -> None:
         if number >= len(self.counts):
@@ -38,7 +38,7 @@ class Tally:
 
 
 def read(bootstrap: str, topic: str) -> dict[int, Tally]:
-    """All that a read_committed reader finds in the topic up to its end, as it is now."""
+    """Tally the topic up to its present end, as a read_committed reader sees it."""
     tallies: dict[int, Tally] = {}
     for source, number, _ in _numbers(bootstrap, topic, "read_committed"):
         tallies.setdefault(source, Tally()).add(number)
@@ -46,8 +46,8 @@ def read(bootstrap: str, topic: str) -> dict[int, Tally]:
 
 
 def sending_times(bootstrap: str, topic: str) -> dict[int, list[float]]:
-    """By source partition, when its records were sent, those of aborted transactions too: in seconds of
-    ``time.time``.
+    """Return the times at which each source partition's records were sent, including those of aborted transactions, in
+    seconds of ``time.time``.
     """
     times: dict[int, list[float]] = {}
     for source, _, timestamp in _numbers(bootstrap, topic, "read_uncommitted"):
@@ -56,7 +56,7 @@ def sending_times(bootstrap: str, topic: str) -> dict[int, list[float]]:
 
 
 def _numbers(bootstrap: str, topic: str, isolation: str) -> Iterator[tuple[int, int, int]]:
-    """Source partition, number and timestamp of each record up to the topic's end."""
+    """Yield source partition, number and timestamp of each record up to the topic's end."""
     settings = {
         "bootstrap.servers": bootstrap,
         "group.id": f"tally-{uuid.uuid4().hex}",
@@ -82,10 +82,10 @@ def _numbers(bootstrap: str, topic: str, isolation: str) -> Iterator[tuple[int, 
 
 
 def amiss(tallies: Mapping[int, Tally], committed: Mapping[int, int], exactly_once: bool) -> list[str]:
-    """Sentences on numbers that are not where they should be.
+    """Describe numbers that are missing, duplicated or out of order.
 
-    ``committed`` are, by source partition, the numbers with which their source would go on: all before must have
-    come, and with exactly once none from there on.
+    ``committed``: by source partition, the number with which its source would go on; all before it must have arrived,
+    and with exactly once none from it on.
     """
     wrong = []
     for source in sorted(tallies.keys() | committed.keys()):

@@ -1,4 +1,4 @@
-"""That the soak and the kill test see what is wrong."""
+"""The soak and the kill test detect violations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from support.worker_process import WorkerProcess
 
 
 def runs(*beats: tuple[str, int], revision: str = "1") -> Runs:
-    """Of task a-0: pairs of a run's name and a time."""
+    """Return the runs of task a-0 from pairs of a run's name and a time."""
     found = Runs()
     for run, at in beats:
         found.add({"name": "a", "task": "0", "run": run, "pid": 7, "revision": revision, "at": at})
@@ -311,9 +311,9 @@ def test_a_soak_with_enough_faults_shows_them_and_starts_nothing(tmp_path: Path)
 
 
 class Asked:
-    """A cluster with one connector, which has stopped, and whose position changes at the third look after it was fed.
+    """A cluster with one stopped connector, whose position changes at the third look after it was fed.
 
-    ``asked``: what was asked for, in order.
+    ``asked``: the requests, in order.
     """
 
     def __init__(self) -> None:
@@ -357,7 +357,7 @@ class Fed:
 
 
 def test_a_connector_that_has_begun_again_is_set_back_when_its_new_position_is_committed(tmp_path: Path) -> None:
-    """Lost before that, it would begin again at the position in the old origin, and stop once more."""
+    """If it were lost before that, it would begin again at the position in the old origin, and stop once more."""
     cluster: Any = Asked()
     shared = Shared("", tmp_path, exactly_once=False)
     restart_where_it_stopped(shared, cluster, Fed(cluster))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The processes of a cluster's workers, by what they are; a fault hits one of them."""
+"""The processes of a cluster's workers, by kind; a fault hits one of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from support.worker_process import WorkerProcess
 
 
 def processes(cluster: Cluster, kind: str) -> list[tuple[WorkerProcess, psutil.Process]]:
-    """Those of this kind: ``worker``, below one ``driver``, ``java``, ``daemon``, ``task``, by worker and pid; or
-    ``jvm``, of plugins, which belong to the machine.
+    """Return the processes of a kind: ``worker`` and its descendants ``driver``, ``java``, ``daemon``, ``task``, by
+    worker and PID; or ``jvm``, JVMs of plugins, which are found by their mark on the whole machine.
     """
     if kind == "worker":
         return [(worker, found) for worker in cluster.workers for found in _itself(worker)]
@@ -28,7 +28,7 @@ def processes(cluster: Cluster, kind: str) -> list[tuple[WorkerProcess, psutil.P
 
 
 def family(worker: WorkerProcess) -> Iterator[tuple[str, psutil.Process]]:
-    """The worker's process and all below it, with what each is."""
+    """Yield the worker's process and its descendants, with their kinds."""
     for process in _itself(worker):
         yield "worker", process
     for process in worker.descendants():
@@ -44,20 +44,20 @@ def _itself(worker: WorkerProcess) -> list[psutil.Process]:
 
 
 def plugin_jvms(mark: str) -> list[psutil.Process]:
-    """Those that were given this option; they outlive who started them."""
+    """Return the JVMs that were started with this option; they may outlive the process that started them."""
     every = psutil.process_iter(["cmdline"])
     return [each for each in every if mark in (each.info["cmdline"] or []) and each.info["cmdline"][0].endswith("java")]
 
 
 def kind_of(process: psutil.Process) -> str:
-    """``driver``, ``java``, ``daemon``, ``task``, or an empty string."""
+    """Return the kind of a process: ``driver``, ``java``, ``daemon``, ``task``, or an empty string."""
     said = command(process)
     if "org.apache.spark.deploy.SparkSubmit" in said:
         return "java"
     if "-m penstock.spark.driver" in said:
         return "driver"
     if "-m penstock.spark.daemon" in said:
-        # A task is forked from it and shows its command.
+        # A task is forked from the daemon and shows its command line.
         with suppress(psutil.NoSuchProcess):
             parent = process.parent()
             return "task" if parent is not None and "-m penstock.spark.daemon" in command(parent) else "daemon"

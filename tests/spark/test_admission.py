@@ -1,4 +1,4 @@
-"""Who connects to the port of the tasks without being one: nothing it says or does not say costs the worker much."""
+"""Connections to the port for tasks by other programs: nothing that they send or omit costs the worker much."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_random_bytes_before_and_in_tls_do_not_hinder_a_task() -> None:
                 said = chance.randbytes(chance.randrange(1, 2000))
                 if number % 3:
                     to: Any = SecuredConnection(plain, identity().fingerprint)
-                    # Of any length, of a length beyond the limit, and JSON that is no object.
+                    # Frames of any length, of a length beyond the limit, and JSON that is not an object.
                     to.sendall((said, b"\x7f\xff\xff\xff" + said, b"\0\0\0\2[]")[number % 3])
                 else:
                     plain.sendall(said)
@@ -89,7 +89,7 @@ def test_random_bytes_before_and_in_tls_do_not_hinder_a_task() -> None:
 
 
 def answer_to(said: Presentation) -> AdmissionAnswer:
-    """What the worker says to this before it closes the connection."""
+    """Return the worker's answer to a presentation before it closes the connection."""
     with reception() as (address, _place), socket.create_connection(address, 30) as plain:
         secured, frames = SecuredConnection(plain, identity().fingerprint), FrameDecoder(1 << 16)
         secured.sendall(frame(PRESENTATIONS.encode(said)))
@@ -146,7 +146,7 @@ def test_who_says_nothing_has_little_time(monkeypatch: pytest.MonkeyPatch) -> No
     with reception() as (address, _place):
         with socket.create_connection(address, 30) as silent:
             assert silent.recv(1) == b""
-        # Its time may be over before it has said anything.
+        # Its time may be over before it has sent anything.
         with socket.create_connection(address, 60) as plain, suppress(OSError):
             secured = SecuredConnection(plain, identity().fingerprint)
             secured.sendall(b"\0\0")

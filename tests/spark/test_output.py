@@ -1,4 +1,4 @@
-"""What Spark's Java and its tasks print: masked, escaped, and no line of it looks like one of the worker's log."""
+"""Output of Spark's JVM and its tasks: masked, escaped, and distinguishable from lines of the worker's log."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def log_format(monkeypatch: pytest.MonkeyPatch, formatter: logging.Formatter) ->
 
 
 def copied(said: bytes, times: int = 1) -> list[str]:
-    """The lines that arrive of what a process prints."""
+    """Return the lines that arrive from a process that prints this."""
     program = f"import sys; sys.stderr.buffer.write(sys.stdin.buffer.read() * {times})"
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as file:
         given.write(said)

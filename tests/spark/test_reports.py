@@ -1,4 +1,4 @@
-"""What a run of a task reports to the worker's loop, and what of it is in the worker's log."""
+"""Reports of a task's run to the worker's loop, and their lines in the worker's log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that share a process: which do, and how they come into it."""
+"""Tasks that share a process: their selection, and how they are started in it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TWO = {"penstock.tasks.per.process": "2"}
 
 
 class Application:
-    """A driver that starts what it is asked to, in name."""
+    """Stands for a driver: it records the starts that it is asked for."""
 
     def __init__(self) -> None:
         self.jobs: dict[str, asyncio.Future[JobEnd]] = {}
@@ -86,7 +86,7 @@ def test_queries_and_tasks_with_an_environment_of_their_own_share_none() -> None
 
 
 def test_tasks_of_jars_share_only_where_that_is_asked_for() -> None:
-    jar = f"{JavaSourceTask.__module__}:{JavaSourceTask.__qualname__}"  # how a jar's is named
+    jar = f"{JavaSourceTask.__module__}:{JavaSourceTask.__qualname__}"  # the name of the task class of jars
     assert of({}, {}, task_class=jar) is None
     assert of(TWO, {}, task_class=jar) == Company(jar, 2)
 
@@ -105,17 +105,17 @@ def test_who_comes_into_which_process() -> None:
             "other": submission("other", shared=True),
             "alone": submission("alone"),
         }
-        # One that waits may go; the second waits for the first, which brings it.
+        # A waiting task may leave; the second waits for the first, which brings it.
         processes.submit("x", "x", submission("x"), pair)
         assert "x" not in driver.submissions
         processes.leave("x")
         a, b, d = Channel(), Channel(), Channel()
         processes.admitted("a", a)  # type: ignore[arg-type]
-        assert a.sent == []  # the answer to its admission comes first
+        assert a.sent == []  # the answer to its admission has to be sent first
         await asyncio.sleep(0)
         assert a.sent == [HostCommand("b", submission("b"))]
         assert not processes.has_others("a")
-        # The first goes before the second has come: that starts again, in a process of others or its own.
+        # The first ends before the second has arrived: the second starts again, in another shared process or its own.
         assert not processes.channel_closed("a").open
         processes.leave("a")
         assert (await jobs["b"]).again
@@ -124,12 +124,12 @@ def test_who_comes_into_which_process() -> None:
         c = Channel()
         processes.admitted("c", c)  # type: ignore[arg-type]
         processes.admitted("b", b)  # type: ignore[arg-type]
-        # There is room when one has gone, whoever it is.
+        # There is room when any task has ended.
         assert processes.channel_closed("c").carrier == "b"
         processes.leave("c")
         processes.submit("d", "d", submission("d"), pair)
         assert b.sent == [HostCommand("d", submission("d"))]
-        # One that has not come can't take the process along; one that is there does.
+        # A task that has not arrived cannot end the process; one that runs in it can.
         processes.cancel("d")
         assert driver.cancelled == []
         processes.admitted("d", d)  # type: ignore[arg-type]
@@ -147,15 +147,15 @@ def test_without_a_limit_only_further_tasks_of_many_share() -> None:
         driver: Any = Application()
         processes = TaskProcesses(driver, many=2)
         by_default, pair = Company("m:Task", 2, wanted=False), Company("m:Task", 2)
-        for group in "abcd":  # b begins a process of its own, although a's might have room
+        for group in "abcd":  # b begins its own process, although a's might have room
             processes.submit(group, group, submission(group), by_default)
         assert driver.submissions == {"a": submission("a"), "b": submission("b"), "c": submission("c", shared=True)}
         assert not processes.has_others("a")
-        # One that asks for it shares at once, with those alone that ask for as much.
+        # A task that requests it shares at once, but only with tasks that request the same.
         for group in "ef":
             processes.submit(group, group, submission(group), pair)
         assert list(driver.submissions) == ["a", "b", "c", "e"]
-        # As soon as there are few again a task is alone.
+        # As soon as there are few tasks again, a new one has its own process.
         for group in "bcdef":
             processes.leave(group)
         processes.submit("g", "g", submission("g"), by_default)
@@ -175,7 +175,7 @@ def test_a_process_that_does_not_begin_is_no_loss_of_those_that_wait_for_it() ->
         driver.jobs["a"].set_result(JobEnd("it can't be started"))
         assert (await first).error == "it can't be started"
         assert (await second).again
-        # Those that wait when Spark ends start again when there is another one.
+        # Tasks that wait when Spark ends start again on the next Spark.
         third, fourth = (processes.submit(g, g, submission(), pair) for g in "ab")
         driver.jobs["a"].set_result(JobEnd("gone", driver_died=True))
         assert (await third).driver_died
@@ -194,7 +194,7 @@ def test_spark_is_killed_only_when_none_of_its_processes_comes_twice(monkeypatch
         never = asyncio.get_running_loop().create_future()
 
         async def looks(group: str) -> int:
-            """How many, until it is overdue."""
+            """Return the number of checks until the task is overdue."""
             count = 0
 
             def due() -> bool:
@@ -217,7 +217,7 @@ def test_spark_is_killed_only_when_none_of_its_processes_comes_twice(monkeypatch
         assert await looks("a") == 3
         assert len(driver.killed) == 1
         assert await looks("a") == 6, "after a kill it may need longer"
-        # It arrives, and is admitted later: no task that it brings is a reason to kill Spark.
+        # It arrives, and is admitted later: no task that it brings causes Spark to be killed.
         processes.connected("a")
         assert await looks("alone") == 3
         processes.admitted("a", Channel())  # type: ignore[arg-type]
@@ -249,7 +249,7 @@ def test_a_task_that_can_not_be_begun_where_it_was_brought_does_not_wait_for_eve
 
 
 def test_a_thread_is_one_of_the_task_that_starts_it_and_has_no_batch_of_it() -> None:
-    """In a process of its own, since it changes how all threads of a process start."""
+    """Runs in a separate process, since it changes how all threads of a process start."""
     code = """
 import logging, threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,6 +1,6 @@
-"""On a standalone cluster of Spark an executor is killed, a worker is killed, a worker is decommissioned, and the
-application is killed: the task there is lost, its process ends before its lease does, and it runs again on what is left
-of the cluster.
+"""Losses on a standalone Spark cluster: an executor, a worker or the application is killed, or a worker is
+decommissioned. The task there is lost, its process ends before its lease does, and it runs again on the rest of the
+cluster.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def hosted(cluster: SparkCluster) -> Iterator[Hosted]:
     hosted.start()
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reports, "SETTLING", 60.0)  # the end of an executor comes by way of several processes
+            patch.setattr(reports, "SETTLING", 60.0)  # an executor's end is reported through several processes
             hosted.events.until(SparkReady)
             yield hosted
     finally:
@@ -55,14 +55,14 @@ def hosted(cluster: SparkCluster) -> Iterator[Hosted]:
 
 
 def run(hosted: Hosted, spec: TaskSpec) -> psutil.Process:
-    """The task's process, when it runs."""
+    """Start the task and return its process when it runs."""
     hosted.run(spec)
     hosted.events.until(TaskRunning, id_of(spec))
     return psutil.Process(hosted.runs[id_of(spec)]._admitted.result().who.pid)
 
 
 def lost(hosted: Hosted, spec: TaskSpec, process: psutil.Process) -> TaskLost:
-    """What is said when it is lost; its process has ended then."""
+    """Wait until the task is lost, check that its process has ended, and return the event."""
     *_, lost, _ = hosted.events.until(TaskEnded, id_of(spec))
     assert isinstance(lost, TaskLost)
     assert not lost.died
@@ -80,7 +80,7 @@ def test_a_task_whose_executor_is_killed_runs_again(hosted: Hosted, spec: Callab
     executor_of(process).kill()
     assert "ended with its executor" in lost(hosted, one, process).reason
     run(hosted, replace(one, run=2))
-    # The other executor's task has noticed nothing.
+    # The task on the other executor was not affected.
     assert alive(bystander)
     assert hosted.events.so_far(id_of(other)) == []
     stop(hosted, one, other)
@@ -106,7 +106,7 @@ def test_a_task_of_a_decommissioned_spark_worker_runs_again_on_another(
     process = run(hosted, one)
     worker = cluster.worker_of(process)
     cluster.decommission(worker)
-    # What it has runs on until it ends.
+    # Its running tasks continue until they end.
     assert alive(process)
     cluster.kill(worker)
     lost(hosted, one, process)
@@ -117,7 +117,7 @@ def test_a_task_of_a_decommissioned_spark_worker_runs_again_on_another(
 def test_the_tasks_of_an_application_that_is_killed_run_again_in_another(
     hosted: Hosted, cluster: SparkCluster, spec: Callable[..., TaskSpec]
 ) -> None:
-    """Spark's Java lives on then, without an application."""
+    """Spark's JVM goes on without an application."""
     one = spec()
     process, driver = run(hosted, one), hosted.driver.process_id
     cluster.kill_applications()

@@ -1,4 +1,4 @@
-"""How many records a query that is behind takes at a time."""
+"""Batch sizes of a query that catches up."""
 
 from __future__ import annotations
 

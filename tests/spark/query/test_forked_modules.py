@@ -1,4 +1,4 @@
-"""What a query's processes have before they are forked."""
+"""Modules imported before a query's processes are forked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark ships of a query has references only; the contents are fetched from the driver's process."""
+"""Secrets of queries: Spark ships references only, and executors fetch the contents from the driver's process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_nothing_is_given_to_strangers() -> None:
             replace(kept, key=bytes(32)).contents()
         with pytest.raises(OSError, match="another certificate"):
             replace(kept, fingerprint="0" * 64).contents()
-        # What has no TLS, or sends nothing, keeps nobody else waiting.
+        # A client without TLS, or one that sends nothing, does not delay others.
         silent = [socket.create_connection((kept.host, kept.port)) for _ in range(300)]
         silent[-1].sendall(b"GET / HTTP/1.1\r\n\r\n")
         assert kept.contents() == b"canary-2"

@@ -1,4 +1,4 @@
-"""Secrets of queries on a real Spark: on no command line, in no environment, no page or log of Spark's, no file."""
+"""Secrets of queries on a real Spark are in no command line, environment, page or log of Spark, or file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from support.spark.queries import COLUMNS, ID, NAME, JdbcSink, Sink, Source, mak
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 CANARY = "canary-7c1f"
-"""What every secret here begins with."""
+"""Prefix of every secret in this file."""
 JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required username='u' password='%s';"
 CLIENTS = {
     "consumer.override.ssl.truststore.password": f"{CANARY}-consumer",
@@ -38,7 +38,7 @@ CLIENTS = {
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where all files of Spark and its processes are."""
+    """Folder of all files of Spark and its processes."""
     folder = tmp_path_factory.mktemp("place")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(folder))
@@ -57,7 +57,7 @@ LOGGING = """<Configuration><Appenders><File name="all" fileName="{file}">
 
 
 def logged(place: Path) -> Path:
-    """Of Spark's Java: all but its debugging lines, in a file."""
+    """Log4j configuration that writes all of Spark's lines except debugging to a file."""
     (place / "log4j2.xml").write_text(LOGGING.format(file=place / "spark.log"))
     return place / "log4j2.xml"
 
@@ -89,7 +89,7 @@ def read(url: str) -> str:
 
 
 def shown(ui: str) -> dict[str, str]:
-    """What Spark's UI and its REST API answer, by address."""
+    """Return the answers of Spark's UI and REST API by URL."""
     (application,) = json.loads(read(f"{ui}/api/v1/applications"))
     base = f"{ui}/api/v1/applications/{application['id']}"
     pages = ["environment", "sql?details=true&planDescription=true&length=1000", "jobs", "stages?details=true"]
@@ -108,7 +108,7 @@ def shown(ui: str) -> dict[str, str]:
 
 
 def processes() -> dict[str, bytes]:
-    """Command lines and environments of this process and all below it."""
+    """Return the command lines and environments of this process and its descendants."""
     found = {}
     for process in [psutil.Process(), *descendants(os.getpid())]:
         for what in ("cmdline", "environ"):
@@ -120,7 +120,7 @@ def processes() -> dict[str, bytes]:
 
 
 def leaks(spark: Hosted, ui: str, place: Path) -> list[str]:
-    """Where the canary is, by a word of what is around it."""
+    """Return the places in which a secret was found, with the text around it."""
     found = []
     for where, text in shown(ui).items():
         found += [f"{where}: …{around}…" for around in around_canaries(text)]

@@ -1,4 +1,4 @@
-"""Where the jars of JDBC drivers are found."""
+"""Locations of JDBC drivers' jars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a JDBC source asks its database before it reads: on PostgreSQL, SQLite and Derby, in a Java without Spark."""
+"""Queries of a JDBC source to its database before it reads: on PostgreSQL, SQLite and Derby, in a JVM without Spark."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_ranges_have_as_many_rows_once_a_table_is_analyzed(
     looks: Looks, postgres: Postgres, mode: str, column: str
 ) -> None:
     table = f"skewed_{mode}_{column}"
-    # The server must not analyze it by itself meanwhile.
+    # The server must not analyze the table by itself meanwhile.
     postgres.execute(SKEWED.format(table) + f"ALTER TABLE {table} SET (autovacuum_enabled = false)")
     settings = {"mode": mode, f"{mode}.column.name": column, "penstock.read.rows": "300", "db.timezone": "Asia/Tokyo"}
 
@@ -72,7 +72,7 @@ def test_ranges_have_as_many_rows_once_a_table_is_analyzed(
 def test_a_catalog_that_is_not_postgresqls_tells_nothing_of_the_values(
     monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
-    """Whatever it says to the question: CockroachDB's SQLSTATE of what it does not have is 0A000."""
+    """Any error counts: CockroachDB reports a missing feature with SQLSTATE 0A000."""
 
     def refused(*_: object) -> list[Any]:
         raise error("ERROR: unimplemented")
@@ -88,7 +88,7 @@ def test_a_catalog_that_is_not_postgresqls_tells_nothing_of_the_values(
 def test_another_table_of_the_same_name_does_not_end_a_task_that_runs(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As with Confluent's, whose connector does not start then, but whose tasks run on."""
+    """Confluent's connector does not start in that case, but its running tasks go on."""
     nothing: Any = None
     spec: Any = SimpleNamespace(connector="c", task=0)
     task = JdbcSource(spec, nothing, nothing, lambda: None)
@@ -130,7 +130,7 @@ def test_few_new_rows_are_not_counted(looks: Looks, postgres: Postgres, monkeypa
     source.position = TablePosition(100)
     assert source.next_read() is None
     assert asked == [greatest, greatest]
-    # Rows that are far apart are counted.
+    # Rows with keys that are far apart are counted.
     postgres.rows("INSERT INTO grown VALUES (1000000)")
     found = source.next_read()
     assert found is not None
@@ -144,7 +144,7 @@ def test_few_new_rows_are_not_counted(looks: Looks, postgres: Postgres, monkeypa
 def test_numbers_that_are_not_whole_are_refused(
     request: pytest.FixtureRequest, looks: Looks, java: Any, entry: Any, tmp_path: Path, database: str
 ) -> None:
-    """Without their digits they would be read again and again, or never."""
+    """With fewer digits the rows would be read again and again, or never."""
     columns = "id INT NOT NULL, price NUMERIC(6,2) NOT NULL, whole NUMERIC(6) NOT NULL, far DOUBLE PRECISION NOT NULL"
     create, insert = f"CREATE TABLE parts ({columns})", "INSERT INTO parts VALUES (-3, -2.5, -7, 1.5)"
     name = "parts"
@@ -218,7 +218,7 @@ def test_negative_numbers_are_read_once_no_transaction_can_commit_lesser_ones(lo
 
 @pytest.fixture
 def own() -> Iterator[Postgres]:
-    """A server that a test may stop."""
+    """A database server that a test may stop."""
     if binaries() is None:
         missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
     server = Postgres.make(max_prepared_transactions="4")
@@ -244,7 +244,7 @@ def test_a_prepared_transaction_is_waited_for_across_a_restart_of_the_server(loo
     own.start()
 
     def look() -> list[Any]:
-        """Return what is read next, in a list; an empty one while the server is not there."""
+        """Return the result of the next read in a list, or an empty list while the server is down."""
         try:
             return [source.next_read()]
         except DatabaseError:

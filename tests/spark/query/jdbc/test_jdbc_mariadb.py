@@ -20,7 +20,7 @@ CREATE TABLE moves (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, at DATETIME(6
 INSERT INTO moves (at, name)
 SELECT TIMESTAMP'2026-01-01 00:00:00' + INTERVAL seq DIV 70 * 1500 MICROSECOND, CONCAT('n', seq) FROM seq_1_to_5000;
 """
-"""Seventy rows have the same time, which is none of whole milliseconds."""
+"""Seventy rows have the same time, which is not a whole number of milliseconds."""
 SPLIT = {"penstock.read.partitions": "4", "penstock.read.rows": "1000", "batch.max.rows": "300"}
 MODES = {
     "incrementing": {},
@@ -37,7 +37,7 @@ def test_new_rows_are_read_in_the_order_of_the_mode(spark: Hosted, kafka: Kafka,
         one.start()
         found = one.wait("moves", 5000)
         numbers = [row["id"] for row in found]
-        # By time alone, rows of the same time come in any order.
+        # By time alone, rows of the same time are in any order.
         assert [number // 70 for number in numbers] == [number // 70 for number in range(1, 5001)]
         assert (numbers if "incrementing" in mode else sorted(numbers)) == list(range(1, 5001))
         one.stop()
@@ -83,7 +83,7 @@ def test_rows_are_written_changed_and_deleted_and_refused_ones_are_dead_letters(
 
 
 def of_mysql(url: str) -> str:
-    """As existing configurations have it; the driver that `penstock plugins install` fetches is still MariaDB's."""
+    """Return the URL as existing configurations write it; `penstock plugins install` still fetches MariaDB's driver."""
     return url.replace("jdbc:mariadb:", "jdbc:mysql:")
 
 
@@ -136,7 +136,7 @@ SEC_TO_TIME(RAND() * 86399), TIMESTAMP'1600-01-01 00:00:00' + INTERVAL RAND() * 
 TIMESTAMP'1971-01-01 00:00:00' + INTERVAL RAND() * 1.8e9 SECOND, 1902 + seq % 250, IF(seq % 2, 'a', 'b'),
 JSON_OBJECT('i', seq), UUID()
 """
-"""Java's calendar is another before 15 October 1582."""
+"""Java's calendar differs before 15 October 1582."""
 
 
 def test_rows_of_every_type_there_and_back(spark: Hosted, kafka: Kafka, mariadb: MariaDb) -> None:
@@ -156,7 +156,7 @@ def test_rows_of_every_type_there_and_back(spark: Hosted, kafka: Kafka, mariadb:
             sink.topic = source.prefix + "origin"
             sink.start()
             sink.written(10_001)
-    mariadb.execute("ALTER TABLE copy ADD PRIMARY KEY (id)")  # no row is there twice, and the join is quick
+    mariadb.execute("ALTER TABLE copy ADD PRIMARY KEY (id)")  # no row is duplicated, and the join is fast
     names = [line.split()[0] for line in EVERY_TYPE.replace("(30, 4)", "").replace("'a', 'b'", "").split(",")]
     differing = {
         name: rows
@@ -200,7 +200,7 @@ def test_a_text_that_is_too_long_is_refused_though_the_server_would_cut_it(
 
 
 def refusing(data: bytes) -> bytes:
-    """The server reads the statement like one that does not know this mode."""
+    """Change the statement so that the server reacts as if it did not know this mode."""
     return data.replace(b"'STRICT_ALL_TABLES'", b"'STRICT_ALL_TABLEZ'")
 
 
@@ -217,7 +217,7 @@ def test_a_server_that_refuses_the_strict_mode_is_named_at_once_unless_it_is_str
                 one.start()
                 one.written(1)
             mariadb.execute("SET GLOBAL sql_mode = ''")
-            # Otherwise the driver makes its sessions strict.
+            # Otherwise the driver sets its sessions to strict mode.
             with JdbcSink(spark, kafka, f"{url}&jdbcCompliantTruncation=false", **table, **attempts) as one:
                 one.add([ID, NAME], {"id": 2, "name": "n2"})
                 one.start()

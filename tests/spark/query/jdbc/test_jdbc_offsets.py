@@ -1,4 +1,4 @@
-"""Which offset each row of a JDBC source has, and its values."""
+"""Offsets and values of the rows of a JDBC source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a JDBC source reads again what can't be read, and when; without a database."""
+"""Retries of a JDBC source's failed reads, and their times; without a database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONFIG = {
 
 
 class Nameless:
-    """A database whose server has no id."""
+    """A database whose server has no ID."""
 
     def origin(self) -> None:
         return None
@@ -45,7 +45,7 @@ class Away(Nameless):
 
 
 class Table:
-    """A source with something new, always."""
+    """A source that always has new rows."""
 
     due, failures, shape, is_query = 0.0, 0, None, False
 
@@ -98,7 +98,7 @@ def test_reads_that_fail_count_although_the_database_says_what_is_to_be_read(mon
 
 
 class Missing(Table):
-    """A query of a table that is not there."""
+    """A query of a table that does not exist."""
 
     is_query = True
 
@@ -114,7 +114,7 @@ def test_a_query_of_a_table_that_is_not_there_ends_the_task_at_once() -> None:
 
 
 class SqlError:
-    """Stands for Java's half, with the one SQLException that an error has."""
+    """Stands for the Java half, with an error's only SQLException."""
 
     def __init__(self, state: str, code: int) -> None:
         self._failure = SqlFailure("java.sql.SQLException", "no", state, code)

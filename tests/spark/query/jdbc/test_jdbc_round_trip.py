@@ -46,7 +46,7 @@ FIELDS = {
 
 
 def unscaled(number: int) -> str:
-    """As JSON has a Decimal."""
+    """Return the unscaled value as JSON writes a Decimal's."""
     size = (number if number >= 0 else -number - 1).bit_length() // 8 + 1
     return base64.b64encode(number.to_bytes(size, "big", signed=True)).decode()
 
@@ -69,7 +69,7 @@ RANDOM: dict[str, Callable[[random.Random], Any]] = {
 
 Change = dict[str, Callable[[Any], Any]]
 SAME: Change = {"f32": lambda value: float(str(np.float32(value)))}
-"""JSON has the fewest digits that tell a number of 32 bits from others."""
+"""JSON has the fewest digits that identify a 32-bit number."""
 FLAGS: Change = {**SAME, "flag": int}
 """Databases without booleans."""
 SECONDS: Change = {"flag": int, "clock": lambda clock: clock // 1000 * 1000}
@@ -79,13 +79,13 @@ NUMBERS: Change = {
     **dict.fromkeys(("clock", "at"), unscaled),
     "day": lambda day: unscaled(day * DAY),
 }
-"""SQLite has dates and times as numbers of milliseconds."""
+"""SQLite stores dates and times as numbers of milliseconds."""
 LONG: Change = {
     **SAME,
     "price": lambda price: unscaled(int.from_bytes(base64.b64decode(price), "big", signed=True) * 10**124),
 }
-"""The type of decimals that the sink gives PostgreSQL says nothing of digits after the point: as Confluent's, the
-source reads it with 127 of them.
+"""The sink's type of decimals on PostgreSQL does not limit the digits after the point: the source, like Confluent's,
+reads it with 127 of them.
 """
 
 
@@ -95,7 +95,7 @@ source reads it with 127 of them.
         ("derby", (), SECONDS),
         ("mariadb", (), FLAGS),
         ("postgres", (), LONG),
-        # The same of SQLite, but there the source takes them for whole numbers.
+        # The same holds for SQLite, but there the source reads them as integers.
         ("sqlite", ("price",), NUMBERS),
     ],
 )

@@ -1,4 +1,4 @@
-"""Sessions of a task that ends while its statement waits: the database has none of them within seconds."""
+"""Sessions of a task that ends while its statement waits: the database ends them within seconds."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from support.tasks.runs import eventually
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 END_SECONDS = 40.0
-"""How long a session may be there after its task was told to end: less than MariaDB waits for a row's lock (50 s)."""
+"""Maximum time until a session ends after its task was told to end; MariaDB waits longer for a row's lock (50 s)."""
 GRACE = 1.0
 """Seconds in which a task may end by itself."""
 MORE = {"auto.evolve": "true"}
 
 
 class Server:
-    """A database server of a test, and the sessions that drivers have there."""
+    """A database server of a test, and the sessions of drivers on it."""
 
     def __init__(self, server: Postgres | MariaDb) -> None:
         self.server = server
@@ -42,7 +42,7 @@ class Server:
         self.server.execute(sql)
 
     def sessions(self) -> list[list[str]]:
-        """Sessions of JDBC that were not there before this test, with what each does."""
+        """Return the JDBC sessions that began during this test, with each one's statement."""
         return [each for each in self._of_drivers() if each[0] not in self._others]
 
     def _of_drivers(self) -> list[list[str]]:
@@ -78,7 +78,7 @@ class Server:
                 session.kill()
 
     def locked(self, table: str) -> AbstractContextManager[None]:
-        """Hold a lock under which the table can't be read or changed."""
+        """Hold a lock under which the table cannot be read or changed."""
         if isinstance(self.server, MariaDb):
             return self.holding(f"LOCK TABLES {table} WRITE")
         return self.holding(f"BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
@@ -90,7 +90,7 @@ def server(request: pytest.FixtureRequest) -> Server:
 
 
 def ends_in_time(query: Query, sessions: Callable[[], object]) -> None:
-    """Stop the task, whose session works on, and see the session end."""
+    """Stop the task while its session works, and wait until the session has ended."""
     assert sessions()
     begun = time.monotonic()
     query.stop(patience=GRACE)
@@ -130,14 +130,14 @@ def test_a_row_that_another_transaction_locks_ends_with_its_task(spark: Hosted, 
 
 @pytest.fixture
 def patient(mariadb: MariaDb) -> Iterator[Server]:
-    """A server whose new sessions wait for a row longer than any test."""
+    """A server whose new sessions wait for a row's lock longer than any test."""
     mariadb.execute(f"SET GLOBAL innodb_lock_wait_timeout = {SECONDS}")
     yield Server(mariadb)
     mariadb.execute("SET GLOBAL innodb_lock_wait_timeout = 50")
 
 
 def waits_again(one: Query, server: Server) -> None:
-    """Wait until the task has waited for rows three times, and works on."""
+    """Wait until the task has waited for rows' locks three times and is still working."""
     begins = "SELECT trx_wait_started FROM information_schema.INNODB_TRX WHERE trx_wait_started IS NOT NULL"
     waits: set[str] = set()
 
@@ -162,13 +162,13 @@ def test_a_row_is_waited_for_as_long_as_the_server_says(spark: Hosted, kafka: Ka
 def test_rows_of_the_ledger_are_waited_for_as_long_as_the_server_says(
     spark: Hosted, kafka: Kafka, patient: Server
 ) -> None:
-    """The position of a partition and the name of the run, before a commit, and that name when a run begins."""
+    """A commit needs the rows with a partition's position and the run's name; the start of a run needs the latter."""
     patient.execute("DROP TABLE IF EXISTS calm; DROP TABLE IF EXISTS calm_batches;")
     patient.execute("CREATE TABLE calm (id INT PRIMARY KEY, name VARCHAR(20));")
     once = {"penstock.delivery": "exactly-once", "penstock.batches.table": "calm_batches", "max.retries": "0"}
 
     def holding(rows: str) -> AbstractContextManager[None]:
-        # With this isolation only the rows that fit are locked.
+        # At this isolation level only matching rows are locked.
         alone = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN; SELECT part FROM calm_batches WHERE"
         return patient.holding(f"{alone} {rows} FOR UPDATE")
 

@@ -1,4 +1,4 @@
-"""What settings of the JDBC connectors do on a real PostgreSQL."""
+"""Effects of the JDBC connectors' settings on a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ BEGIN
 END $$;
 CREATE VIEW shop.pairs_{name} AS SELECT o.id, p.met FROM shop.orders o, (SELECT shop.pair_{name}() AS met OFFSET 0) p;
 """
-"""A query of the view waits until another one has come: by a sequence, which is in no transaction."""
+"""A query of the view waits for another one by a sequence, which is not transactional."""
 
 
 @pytest.mark.parametrize(("partitions", "patience"), [(1, 2), (2, 300)])
@@ -235,7 +235,7 @@ def test_a_batch_has_so_many_records_and_the_next_waits_for_its_interval(
 ) -> None:
     settings = {
         "table.name.format": "shop.awaited",
-        # Spark begins batches at multiples of the interval since 1970: the second one is in the year 2033.
+        # Spark begins batches at multiples of the interval since 1970: the second one would be in the year 2033.
         "penstock.batch.interval.ms": "2000000000000",
         "penstock.batch.max.records": "2",
     }

@@ -1,4 +1,4 @@
-"""What one of Spark's partitions does in a database: on Derby and SQLite, in a Java with Spark's classes."""
+"""Transactions of a Spark partition in a database: on Derby and SQLite, in a JVM with Spark's classes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_batch_is_written_once(bench: Bench) -> None:
     bench.database.execute(LedgerStatements.of(bench.dialect, "penstock_batches").create)
     rows = [(0, ["a"]), (0, ["b"])]
     bench.write(rows, shapes=[keyless], batch=7)
-    # Repeated, and with one record more than the first try had.
+    # Repeated, with one record more than in the first attempt.
     assert bench.write([*rows, (0, ["c"])], shapes=[keyless], batch=7) == [f"done\tt\t0\t{FAR + 3}", "rows\t1"]
     assert bench.write([(0, ["d"])], shapes=[keyless], batch=8, first=3) == [f"done\tt\t0\t{FAR + 4}", "rows\t1"]
     assert bench.rows() == [("a",), ("b",), ("c",), ("d",)]
@@ -100,7 +100,7 @@ VALUES: dict[ColumnKind, Any] = {
 
 
 def test_every_type_as_a_value_and_as_null(bench: Bench) -> None:
-    # py4j has no bytes, shorts and floats; Spark has.
+    # py4j has no bytes, shorts and floats, but Spark has.
     kinds = [
         kind
         for kind in ColumnKind
@@ -146,7 +146,7 @@ def test_where_no_driver_is_named_one_that_accepts_the_url_is_taken(java: Any, e
 
 
 def test_rows_of_a_database_whose_dialect_is_not_known(java: Any, entry: Any, tmp_path: Path) -> None:
-    """The driver is any that accepts the URL."""
+    """Any driver that accepts the URL is used."""
     with Safe("127.0.0.1") as safe:
         generic = {"dialect.name": "GenericDatabaseDialect"}
         bench = Bench(java, entry, f"jdbc:sqlite:{tmp_path}/db", safe, driver="", **generic)

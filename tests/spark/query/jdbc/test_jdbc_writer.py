@@ -1,4 +1,4 @@
-"""Which tables a JDBC sink asks of its database when it tries again, without one."""
+"""Tables that a JDBC sink looks up again before a retry; without a database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Tables:
 
 
 class Writer(JdbcWriter):
-    """Its batches have rows of ``needed``; the first try to write some fails."""
+    """A writer whose batches have rows of ``needed``; its first attempt to write fails."""
 
     def __init__(self, *known: RowShape) -> None:
         given: Any = self

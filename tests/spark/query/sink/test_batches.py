@@ -1,4 +1,4 @@
-"""Where the batches of a sink continue whose target keeps offsets; without Kafka and Spark."""
+"""Positions from which a sink's batches continue if its target keeps offsets; without Kafka and Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.spark.query.sink.batches import Batches
 
 
 class Keeper:
-    """A target with an offset for partition 0 of a topic."""
+    """A target that keeps an offset for partition 0 of a topic."""
 
     def __init__(self, stored: int) -> None:
         self.stored = {("t", 0): stored}
@@ -29,7 +29,7 @@ class Keeper:
 def test_the_log_names_a_stored_offset_only_if_its_sink_goes_back_behind_it(
     caplog: pytest.LogCaptureFixture, start: int, level: str | None
 ) -> None:
-    """It is before the position whenever the last records made no rows."""
+    """The target's offset is behind the position whenever the last records made no rows."""
     none = cast(Any, None)
     batches, keeper = Batches("c", none, none, none, none), Keeper(7)
     batches.position = {("t", 0): start}

@@ -55,7 +55,7 @@ def never() -> bool:
 
 
 def runs(worker: dict[str, str], connector: dict[str, str], stack: ExitStack) -> Run:
-    """Makes runs of one connector; ``stack`` closes their consumers."""
+    """Return a function that makes runs of one connector; ``stack`` closes their consumers."""
 
     def make() -> QueryOffsets:
         java = connector_consumer(worker, connector, "consumer")
@@ -73,14 +73,14 @@ def runs(worker: dict[str, str], connector: dict[str, str], stack: ExitStack) ->
 
 
 class Delta:
-    """What a Delta table does with batches: it skips those whose epoch it knows with this number or a higher one."""
+    """Behaves like a Delta table: it skips a batch if it knows its epoch with the same or a higher number."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
         self.records: list[tuple[Partition, int]] = []
 
     def run(self, run: Run, partitions: list[Partition], batches: int, finish: bool = True) -> None:
-        """A run that writes so many batches, each with one more record of each partition."""
+        """Run, and write this many batches, each with one more record of each partition."""
         group = run()
         group.claim()
         progress = group.read(partitions)
@@ -152,7 +152,7 @@ def test_a_first_commit_is_read_as_soon_as_it_is_done(run: Run, kafka: Kafka) ->
 def test_brokers_that_are_away_within_a_commit_lose_the_run_and_another_continues(
     tmp_path: Path, connector: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its producer has a transaction that it can neither commit nor abort."""
+    """The run's producer has a transaction that it can neither commit nor abort."""
     with FaultyBroker(tmp_path) as broker, ExitStack() as stack:
         partition = (Kafka(broker.bootstrap).create_topic(), 0)
         run = runs({"bootstrap.servers": broker.proxied, "group.id": "queries"}, connector, stack)
@@ -203,13 +203,13 @@ def test_commits_go_on_when_all_connections_were_lost(
                 broker.kill_and_start()
             else:
                 broker.proxy.reset()
-            time.sleep(1)  # the producer has noticed it
+            time.sleep(1)  # until the producer has noticed it
             group.done(version, span)
             assert group.read([partition]).offsets == {partition: offset + 1}
 
 
 class SparkSinks:
-    """Stands for plugins: every connector is a SparkSink."""
+    """Stands for the plugins: every connector is a SparkSink."""
 
     def connector(self, _: Any) -> type[SparkSink]:
         return SparkSink
@@ -242,12 +242,12 @@ def test_a_batch_that_ends_later_does_not_undo_a_change_of_offsets(
         query.done(version, span)
     altered = [] if reset else [{"partition": change[0], "offset": change[1]}]
     assert offsets.read(connector["name"], connector) == altered
-    # Only offsets that are gone need a word of the request.
+    # The request need only name offsets that were deleted.
     assert bool(requested_root(connector["name"], offsets.for_task(connector["name"], connector))) is reset
 
 
 class Refusing:
-    """A producer whose transactional id can't be claimed."""
+    """A producer whose transactional ID cannot be claimed."""
 
     def __init__(self, code: int) -> None:
         self.code, self.claims = code, 0
@@ -295,7 +295,7 @@ def test_nothing_is_waited_for_once_the_task_is_aborted(code: int) -> None:
 
 
 def test_a_call_that_hangs_is_left_when_the_task_is_aborted() -> None:
-    """As librdkafka's, which do not all end in their time."""
+    """Some calls of librdkafka do not end within their timeout."""
     hangs, aborted = threading.Event(), threading.Event()
     threading.Timer(0.2, aborted.set).start()
     with pytest.raises(AbortedError, match="aborted before the offsets were sent"):
@@ -304,7 +304,7 @@ def test_a_call_that_hangs_is_left_when_the_task_is_aborted() -> None:
 
 
 def test_a_call_that_never_ends_loses_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each try has its time: one that follows others is not late because of them."""
+    """Each attempt has its own time limit, which earlier attempts do not shorten."""
     monkeypatch.setattr(asking, "PAUSE_SECONDS", 0.1)
     tries, hangs, began = list[float](), threading.Event(), time.monotonic()
 

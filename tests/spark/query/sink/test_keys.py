@@ -1,4 +1,4 @@
-"""What rows and deletions become of records with keys, and which keys are refused."""
+"""Rows and deletions made from records with keys, and keys that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A target that knows the batches of a sink's query, while the offsets of its group are gone."""
+"""A target that knows the batches of a sink's query whose group has lost its offsets."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ GONE = "but its group has no offsets: they have expired, or have been deleted ot
 
 
 def forget(kafka: Kafka, connector: str) -> None:
-    """As brokers do when offsets have expired."""
+    """Delete the group's offsets, as brokers do when they have expired."""
     kafka.delete_group(f"connect-{connector}")
 
 
 class ResetSink(Sink):
-    """One whose offsets a request has reset, if it has a ``root``."""
+    """A sink whose offsets were reset by a request if it has a ``root``."""
 
     root = ""
 
@@ -51,7 +51,7 @@ def test_a_query_does_not_begin_again_unless_a_request_says_so(hosted: Hosted, k
         assert ids(one.wait(10)) == sorted([*range(5), *range(5)])
         one.written(5)
         one.stop()
-        # That request has had its effect.
+        # The request has already taken effect.
         forget(kafka, one.name)
         one.start()
         assert GONE in one.failure()
@@ -71,13 +71,13 @@ def test_a_worker_lets_a_query_begin_again_whose_offsets_were_reset(
     }
 
     def written(count: int) -> None:
-        """Wait for so many rows, and until the group has them behind it: a batch that goes on would commit later."""
+        """Wait for this many rows, and until the group has committed them: a batch in progress would commit later."""
 
         def look() -> bool:
             try:
                 there = table.exists() and ds.dataset(table, format="parquet").count_rows() == count
             except OSError:
-                return False  # files on the move
+                return False  # files are being moved
             return there and kafka.committed("connect-q") == {(topic, 0): 1}
 
         until(look, f"{count} rows")

@@ -1,4 +1,4 @@
-"""Which batch comes next, from what a group has committed."""
+"""The next batch, by the group's committed offsets and metadata."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_run_that_reads_fewer_partitions_begins_an_epoch_with_the_next_numbers
 
 
 def test_numbers_of_an_epoch_are_not_used_twice_when_topics_leave_and_return() -> None:
-    # After topics=a,b came topics=a, and now it is b.
+    # The setting was topics=a,b, then topics=a, and is b now.
     found = progress({A: at(9, NEW), B: at(5)}, [B])
     assert found.version.epoch not in (OLD, NEW)
     assert found.version.number == 9

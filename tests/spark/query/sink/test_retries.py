@@ -1,4 +1,4 @@
-"""How long a write is tried again."""
+"""Time limit of a write's retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a query starts, by a consumer that stands for librdkafka's."""
+"""Start positions of a query, with a stand-in for librdkafka's consumer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose checkpoint a folder is, without Spark."""
+"""Owners of checkpoint folders, without Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def checkpoint(java: Any, tmp_path: Path) -> Make:
 
 
 def batches(folder: Path, *numbers: int) -> None:
-    """Spark's logs of these batches."""
+    """Write Spark's logs of these batches."""
     for log in (BEGUN, DONE):
         (folder / log).mkdir(parents=True)
         for number in numbers:
@@ -37,7 +37,7 @@ def batches(folder: Path, *numbers: int) -> None:
 
 
 def test_a_long_name_is_cut_off_and_is_still_no_others(tmp_path: Path) -> None:
-    """Each of its characters takes nine of a name that is quoted."""
+    """Quoted, each of its characters takes nine."""
     names = ["注" * 28, "注" * 29, "注" * 29 + "文", "x" * 256]
     for name in names:
         (tmp_path / folder_name(name)).mkdir()

@@ -1,4 +1,4 @@
-"""What partitions report, as figures of their connector's task."""
+"""Reports of partitions, as metrics of their connector's task."""
 
 from __future__ import annotations
 

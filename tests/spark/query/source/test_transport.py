@@ -1,4 +1,4 @@
-"""Arrow batches from many to one, over real sockets."""
+"""Transport of Arrow batches from many senders to one receiver, over real sockets."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def send(to: Send, partition: int, batches: int, key: bytes | None = None) -> No
 
 
 def receivers() -> int:
-    """How many connections are served now."""
+    """Return the number of connections that are being served."""
     return sum("_receive" in repr(getattr(each, "_target", None)) for each in threading.enumerate())
 
 
 class Failing:
-    """A listening socket whose second connection is gone before it is accepted."""
+    """A listening socket whose second connection is closed before it is accepted."""
 
     def __init__(self, listening: socket.socket) -> None:
         self._listening, self.failed = listening, False
@@ -81,7 +81,7 @@ def test_a_connection_of_a_stranger_does_not_fail_the_batch(receiver: Receiver, 
     to = receiver.expect()
     with socket.create_connection(to.address) as stranger:
         stranger.sendall(sent)
-        # Closed with a reset.
+        # Close the connection with a reset.
         stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     eventually(lambda: receivers() == 0)
     send(to, 0, 1)
@@ -106,7 +106,7 @@ def test_a_connection_that_can_not_be_accepted_does_not_end_the_listening(
 
 
 def breaking(rows: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """As when the process that sends them dies."""
+    """Yield the batches and then fail, as if the sending process died."""
     yield from rows
     raise ConnectionAbortedError
 

@@ -1,4 +1,4 @@
-"""Which columns are written under ``schema.evolution=ignore`` when the table's columns can't be read."""
+"""Columns written with ``schema.evolution=ignore`` when the table's columns cannot be read."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Frame:
         self.columns = list(columns)
 
     def select(self, *columns: str) -> Frame:
-        """As Spark's parser reads names in backticks."""
+        """Select columns whose names are in backticks, like Spark's parser."""
         found = [re.fullmatch("`((?:[^`]|``)*)`", name) for name in columns]
         return Frame(*(each[1].replace("``", "`") for each in found if each is not None))
 
 
 class Table:
-    """Stands for a session whose ``read`` finds these columns, or an error with this condition."""
+    """Stands for a session whose ``read`` returns these columns, or raises an error with this condition."""
 
     def __init__(self) -> None:
         self.found: str | Frame = "PATH_NOT_FOUND"

@@ -1,4 +1,4 @@
-"""What a run of a sink leaves alone when it wakes up after its successor has written, and whose files are whose."""
+"""Files of a sink's runs: a run that wakes up after its successor has written leaves the successor's files alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.spark.query.sink.tables.files import Files, folder_name
 
 
 class LocalFolder:
-    """A ``Folder`` on this disk, in which something can happen just before a list is published."""
+    """A local ``Folder`` that can call a function just before a list is published."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -59,7 +59,7 @@ class LocalFolder:
 
 
 class Rows:
-    """A data frame of one row, and what happens while Spark writes it."""
+    """A data frame of one row that calls a function while Spark writes it."""
 
     def __init__(self, name: str, run: str, meanwhile: Callable[[], None] = lambda: None) -> None:
         self.name, self.run, self.meanwhile = name, run, meanwhile
