@@ -96,7 +96,7 @@ def _of_osv(name: str, version: Version, advisory: dict[str, Any]) -> Iterator[F
 
 
 def _of_pypi(name: str, version: Version, answer: dict[str, Any]) -> Iterator[Finding]:
-    """Those of one release, which count for another one as well unless a version up to it has the fix."""
+    """Yield the findings of one release; they also apply to another one unless a version up to it has the fix."""
     if canonicalize_name(answer.get("info", {}).get("name", "")) != name:
         return
     same = _version(answer["info"].get("version", "")) == version
@@ -112,7 +112,7 @@ def _finding(name: str, version: Version, advisory: dict[str, Any], fixed: set[s
 
 
 def _in_range(version: Version, events: list[dict[str, str]]) -> bool:
-    """As OSV says: the last event up to the version counts."""
+    """Return whether the version is affected: by OSV's rules, the last event up to it counts."""
     affected = False
     for kind, text in sorted(((k, v) for event in events for k, v in event.items()), key=_order):
         at = Version("0") if text == "0" else _version(text)

@@ -17,7 +17,7 @@ from rich.text import Text
 
 DOCS = Path(__file__).parents[1] / "docs"
 CHART = Path("flight-delays.svg")
-"""Where the demo draws it."""
+"""File to which the demo draws the chart."""
 WIDTH = 112
 FORMAT = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img"
      aria-label="The output of make demo">

@@ -42,7 +42,7 @@ def _public(name: str, offered: set[str], all_names: bool) -> bool:
 
 
 def _names(module: ast.Module) -> Iterator[str]:
-    """Of ``__all__``."""
+    """Yield the names in ``__all__``."""
     for node in module.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             yield from ast.literal_eval(node.value)

@@ -1,7 +1,7 @@
-"""What mkdocs calls while it builds the site: pages made from the code, and links that fit the site.
+"""Hooks that mkdocs calls while it builds the site: pages generated from the code, and links adapted to the site.
 
-The README is the first page. Links to source files become plain text, links to folders lead to a list of what is in
-them.
+The README is the first page. Links to source files become plain text, links to folders lead to lists of their
+contents.
 """
 
 from __future__ import annotations

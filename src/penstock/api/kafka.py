@@ -138,7 +138,7 @@ class TopicSetting:
     value: str | None
     """None for a secret."""
     source: str
-    """Where the value is from: DYNAMIC_TOPIC_CONFIG, STATIC_BROKER_CONFIG, DEFAULT_CONFIG, ..., see KIP-226."""
+    """Source of the value: DYNAMIC_TOPIC_CONFIG, STATIC_BROKER_CONFIG, DEFAULT_CONFIG, ..., see KIP-226."""
     is_read_only: bool = False
     is_sensitive: bool = False
 

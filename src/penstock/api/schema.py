@@ -243,7 +243,7 @@ class RecursiveSchema(Schema):
 
 @dataclass(slots=True, eq=False)
 class _Knot:
-    """Where references to one schema meet it."""
+    """Holder of a schema, shared by all references to it."""
 
     target: Schema | None = None
 

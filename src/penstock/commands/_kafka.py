@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 BOOTSTRAP = "localhost:9092"
 PATIENCE_SECONDS = 15.0
-"""How long to wait for the first answer of the brokers."""
+"""Seconds to wait for the brokers' first answer."""
 
 Bootstrap = Annotated[
     str | None,

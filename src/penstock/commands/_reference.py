@@ -35,7 +35,7 @@ class SettingOwner:
     prefix: str = ""
     plugin: PluginClass | None = None
     place: str = ""
-    """Where the settings are, if not in the configuration of what has them."""
+    """Place of the settings, if it is not the owner's configuration."""
 
     def key(self, name: str) -> ConfigKey | None:
         """The definition of the setting of this name, as a configuration has it."""

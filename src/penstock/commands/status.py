@@ -132,7 +132,7 @@ def _print_stages(tasks: list[dict[str, Any]]) -> None:
 
 
 def _print_places(tasks: list[dict[str, Any]]) -> None:
-    """Where each task reads, and of its partitions the one that is furthest behind."""
+    """Print each task's position in the partition in which it is furthest behind."""
     read = [(task["id"], [p for p in task.get("places", ()) if p["direction"] == "from"]) for task in tasks]
     rows = []
     for id, places in read:

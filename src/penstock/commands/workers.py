@@ -38,7 +38,7 @@ def workers(url: Url = URL, user: User = None, output: As = OutputFormat.TABLE) 
 
 
 def _runs(statuses: Any) -> Counter[tuple[str, str]]:
-    """How many connectors and tasks each worker runs, and how many of both have failed there."""
+    """Count the connectors and tasks that each worker runs, and those that have failed there."""
     found: Counter[tuple[str, str]] = Counter()
     for status in statuses:
         for what, instances in (("connectors", [status["connector"]]), ("tasks", status["tasks"])):

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from penstock.api.errors import ConnectError
 
 HEAD, TAIL = 256, 256
-"""How many of the first and of the last bytes before a position are compared."""
+"""Numbers of bytes at the beginning of a file and before a position that are compared."""
 MAX_CANDIDATES = 1000
 """Maximum number of files of a folder that are looked at."""
 _NUMBERED = re.compile(r"(.*)\.([1-9][0-9]{0,5})", re.DOTALL)

@@ -28,7 +28,7 @@ class LineReader:
     def start_at(self, position: int) -> None:
         """Discard everything; the next block begins at this position."""
         self._position = position
-        """Where what is not split yet begins: first ``_whole``, then ``_rest``."""
+        """Position of the first byte that is not split yet: of ``_whole``, and then ``_rest``."""
         self._whole = b""
         self._rest: list[bytes] = []
         self._values: list[Any] = []

@@ -30,8 +30,8 @@ _STATES = {"running": "STARTED", "paused": "PAUSED", "stopped": "STOPPED"}
 IGNORED, DELETED = ("jikkou.io/ignore", "strimzi.io/pause-reconciliation"), "jikkou.io/delete"
 """Annotations that, when ``true``, leave the connector alone, or have it deleted."""
 _OFFSETS = {"listOffsets": "penstock offsets get", "alterOffsets": "penstock offsets alter"}
-"""Where Strimzi writes offsets to, or reads them from, when an annotation asks it to: nothing of what is wanted. With
-the command that does it here.
+"""Fields for Strimzi's reading and writing of offsets on request by an annotation, which are no part of the target
+state; with the commands for it here.
 """
 _SPEC = ("class", "connectorClass", "tasksMax", "config", "pause", "state", "version", "autoRestart", *_OFFSETS)
 
@@ -215,4 +215,4 @@ def _named(resource: Resource) -> Resource:
 
 
 INITIAL = {state: name for name, state in INITIAL_STATES.items()}
-"""How REST calls the target states."""
+"""The REST API's names of the target states."""

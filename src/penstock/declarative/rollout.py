@@ -13,7 +13,7 @@ from penstock.http.client_errors import ClientError, ResourceNotFoundError
 
 LOOK_S = 0.5
 SETTLED_S = 3.0
-"""How long a connector must be seen healthy: right after a change its status may be that of before."""
+"""Seconds for which a connector must be healthy: right after a change its status may be the old one."""
 _SHOWN = {"STARTED": "RUNNING", "PAUSED": "PAUSED", "STOPPED": "STOPPED"}
 DONE = {
     PlannedChange.CREATE: "Created connector {}.",

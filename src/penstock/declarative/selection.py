@@ -1,4 +1,4 @@
-"""Which connectors are meant: by name, by pattern, by label or by state.
+"""Selection of connectors by name, pattern, label or state.
 
 A label is a setting ``penstock.labels.<key>`` of a connector. Selectors are those of Kubernetes, without sets:
 ``team=billing,env!=prod,owner,!legacy``.

@@ -17,7 +17,7 @@ ROOM = 52
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """How late its flights were at arrival, in minutes; those that never arrived do not count."""
+    """Arrival delay of a carrier's flights in minutes; flights that never arrived do not count."""
 
     name: str
     flights: int

@@ -56,7 +56,7 @@ def await_restarts(stage: DemoStage, before: dict[str, dict[int, int]], say: Cal
 
 
 def restarts(stage: DemoStage, name: str) -> dict[int, int]:
-    """How often the worker has restarted each task of the connector."""
+    """Return the number of restarts of each of the connector's tasks by the worker."""
     return {task["id"]: task["restarts"] for task in _health(stage, name)}
 
 

@@ -48,7 +48,7 @@ class DemoStage:
     worker: WorkerProcess
     client: Client
     picture: Path
-    """Where it is drawn: in the folder if that stays, otherwise where the demo was started."""
+    """File of the picture: in the folder if that is kept, otherwise where the demo was started."""
 
     @property
     def source_file(self) -> Path:

@@ -27,7 +27,7 @@ class Finding:
     subject: str
     """A setting or a class."""
     says: str = ""
-    """How it differs, or what to do instead."""
+    """The difference, or the alternative."""
 
     def to_json(self) -> dict[str, str]:
         return {"verdict": self.verdict.value, "subject": self.subject, "says": self.says}

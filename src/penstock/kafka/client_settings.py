@@ -1,4 +1,4 @@
-"""Which settings Connect gives its clients, as Java's settings: Connect's own, then the worker's, then the connector's.
+"""Settings of Connect's clients, as Java's settings: Connect's own, then the worker's, then the connector's.
 
 Connectors' clients take ``producer.``, ``consumer.`` and ``admin.`` settings of the worker and the overrides of the
 connector, in this order; the worker's own clients take the worker's settings without a prefix. Java:

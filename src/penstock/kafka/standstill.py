@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 
 INITIAL_TOLERANCE, MAX_TOLERANCE = 5.0, 60.0
-"""How many seconds a partition may stand still: at first, and after something was done about it again and again.
+"""Seconds for which a partition may stand still: at first, and after repeated attempts to recover.
 
 Replaced sooner than it has found its brokers, on a machine under load, no consumer would deliver anything.
 """

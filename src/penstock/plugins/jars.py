@@ -26,7 +26,7 @@ from penstock.hosts.jvm.plugins.control import ControlJvm
 from penstock.hosts.jvm.process import JvmSpec
 
 LINGER_MS = 1000
-"""How long the worker's JVM stays after the worker has let go of it."""
+"""Time for which the worker's JVM stays after the worker has released it."""
 
 
 @dataclass(frozen=True, slots=True)

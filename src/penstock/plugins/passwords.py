@@ -1,4 +1,4 @@
-"""Which settings of a configuration are of type PASSWORD, as its plugins define them, whatever their names."""
+"""Settings of a configuration that its plugins define as type PASSWORD, whatever their names."""
 
 from __future__ import annotations
 

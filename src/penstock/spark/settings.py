@@ -76,7 +76,7 @@ _PROTECTED = {
     "spark.network.crypto.enabled": "true",
     "spark.io.encryption.enabled": "true",
 }
-"""Where Spark makes the secret for it: not in standalone clusters, whose master would have to know it."""
+"""Settings where Spark makes the secret for them: not in standalone clusters, whose master would need to know it."""
 
 _REQUIRED = {
     "spark.speculation": ("false", "a second copy of a task would read and write everything twice"),
@@ -132,7 +132,7 @@ class HostSettings:
     files: tuple[Path, ...] = ()
     """Files that Spark sends once to each executor that runs hosted tasks."""
     advertised_host: str = ""
-    """Where tasks on other machines reach this worker; a local Spark does not need it."""
+    """Host at which tasks on other machines reach this worker; a local Spark does not need it."""
 
     @classmethod
     def of(cls, properties: Mapping[str, str], worker_id: str = "worker", advertised_host: str = "") -> HostSettings:

@@ -15,7 +15,7 @@ from penstock.http.client_errors import UnreachableError
 from penstock.threads import Threads
 
 PATIENCE_SECONDS = 150
-"""How long a worker is given it again; it takes 90 s to say that it has not taken it yet."""
+"""Seconds for which the configuration is put again; a worker takes 90 s to answer that it has not accepted it yet."""
 
 
 class Put:

@@ -32,7 +32,7 @@ from penstock.worker.connector_file import read_connector
 START_SECONDS = 300
 REBALANCE_SECONDS = 60.0
 LOOK_SECONDS = 0.5
-"""How often files and statuses are checked."""
+"""Interval in seconds at which files and statuses are checked."""
 
 
 def worker_properties(bootstrap: str, port: int, plugin_path: Path, folder: Path) -> str:

@@ -86,7 +86,7 @@ class SharedBytes:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.high: Array | None = None
-        """How many bytes up to each one are none of ASCII; counted when it is needed."""
+        """Number of non-ASCII bytes up to each byte; counted when it is needed."""
         self._latin: str | None = None
 
     @property

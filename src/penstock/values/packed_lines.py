@@ -17,7 +17,7 @@ from penstock.values.packed import PackedNumbers, PackedTexts
 from penstock.values.splices import Array, Pieces, Splices
 
 There = Array | None
-"""Which rows have the field; None if all have it."""
+"""Mask of the rows that have the field; None if all have it."""
 
 
 def packed_lines(schema: Schema, table: Table) -> bytes | memoryview | None:
@@ -36,7 +36,7 @@ def _struct(splices: Splices, schema: Schema, table: Table) -> Pieces:
     pieces: Pieces = [b"Struct{"]
     columns = table.as_dict()
     before: There = np.zeros(len(table), bool)
-    """Which structs have printed a field already."""
+    """Mask of the structs that have printed a field already."""
     for field in schema.fields:
         if field.name not in columns:
             continue

@@ -18,7 +18,7 @@ from penstock.java.jackson import compact
 M = TypeVar("M", bound=msgspec.Struct)
 
 _SHOWN_BYTES = 80
-"""How much an error shows of what names no message."""
+"""Maximum number of bytes that an error shows of invalid data."""
 
 
 class Message(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True, omit_defaults=True):

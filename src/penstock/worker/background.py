@@ -28,7 +28,7 @@ Config = Mapping[str, str]
 TIMEOUT_S = 90.0
 """Time limit for a plugin's code, equal to that of a REST request."""
 MAX_REFUSAL_BYTES, REFUSAL_S = 16_384, 5.0
-"""How much of a leader's refusal is read, and for how long."""
+"""Maximum size of a leader's refusal, and seconds for reading it."""
 RUNS_PLUGINS = (a.Validate, a.ReadOffsets, a.WriteOffsets, a.FenceProducers)
 """Asks that call plugins, such as a connector's class or config providers."""
 

@@ -12,7 +12,7 @@ _TEXTS = (
     "-c datestyle=ISO -c intervalstyle=postgres -c extra_float_digits=3 -c timezone=UTC -c bytea_output=hex "
     "-c lc_monetary=C"
 )
-"""How values print themselves must not depend on settings of the server, the database or the user."""
+"""Options that make the output of values independent of settings of the server, the database and the user."""
 
 
 def driver() -> ModuleType:

@@ -54,7 +54,7 @@ _TRANSACTION = struct(
 
 @dataclass(frozen=True, slots=True)
 class ChangePlace:
-    """Where and when a change happened; ``time`` in microseconds since 1970."""
+    """Place and time of a change; ``time`` in microseconds since 1970."""
 
     time: int
     lsn: int

@@ -24,7 +24,7 @@ from penstock.connectors.singer.tap import Tap
 _QUIET_SECONDS = 0.5
 """After so long without a line the last record is sent, though a state for it may come."""
 _WAIT_SECONDS = 5.0
-"""How long a poll waits for the first line; less, if the task is stopped."""
+"""Seconds that a poll waits for the first line; less if the task is stopped."""
 _IDLE_SECONDS = 0.5
 
 

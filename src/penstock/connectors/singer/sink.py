@@ -46,7 +46,7 @@ class SingerSink(SimpleConnector, SinkConnector):
 
 
 _ROOM_SECONDS = 2.0
-"""How long a put waits for a target that is slow, before the same records are to be put again."""
+"""Seconds that a put waits for a slow target before it asks for the same records again."""
 
 Offsets = dict[TopicPartition, int]
 

@@ -31,7 +31,7 @@ class TargetProcess(SingerProcess):
         self._chunks: deque[bytes] = deque()
         self._ending, self._strange, self._since = False, False, False
         self.states = 0
-        """How many states were written: each has its number, from 1."""
+        """Number of states written; they are numbered from 1."""
         self.told = 0
         """The last of them that it has told."""
         self.over = False

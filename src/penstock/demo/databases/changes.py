@@ -64,5 +64,5 @@ def change(postgres: Postgres, round: int, rounds: int, *, second_half: bool) ->
 
 
 def records(counts: dict[str, int]) -> int:
-    """How many records such changes have: a changed number is a deletion and an insertion."""
+    """Return the number of records of such changes: a changed key is a deletion and an insertion."""
     return sum(counts.values()) + counts["moved"]

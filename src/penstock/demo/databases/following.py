@@ -1,4 +1,4 @@
-"""How many records are committed in a topic, counted as they come."""
+"""Count of a topic's committed records, updated as they arrive."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ HOST, USER, DATABASE = "127.0.0.1", "penstock", "postgres"
 LOGICAL = ("-c", "wal_level=logical", "-c", "max_wal_senders=4", "-c", "max_replication_slots=4")
 SECONDS = 60
 DEBIAN = Path("/usr/lib/postgresql")
-"""Where Debian has the programs, by version; it does not put them on the path."""
+"""Debian's folder of the programs, by version; it is not on the path."""
 SERVANT = "postgres"
 """User that runs the server if the demo runs as root, which PostgreSQL refuses."""
 

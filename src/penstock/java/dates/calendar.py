@@ -50,7 +50,7 @@ class Moment:
 
     @property
     def weekday_in_month(self) -> int:
-        """How many times the weekday has been there in the month."""
+        """Number of times that the weekday has occurred in the month."""
         return (self.days - days_of(self.year, self.month, 1)) // 7 + 1
 
     @property
@@ -173,7 +173,7 @@ class Fields:
         return _first_week(self.get("WEEK_YEAR")) + 7 * (week - 1) + weekday - SUNDAY
 
     def _day_field(self, stamps: dict[str, int]) -> str:
-        """Which field decides on the day: the one set last whose partner is set as well."""
+        """Return the field that decides on the day: the one set last whose partner is set as well."""
 
         def stamp(name: str) -> int:
             return stamps.get(name, 0)

@@ -5,7 +5,7 @@ surrogate pairs.
 from __future__ import annotations
 
 _LEADS = ((1, 0xE0, 0xC0), (2, 0xF0, 0xE0), (3, 0xF8, 0xF0))
-"""How many bytes follow one whose bits under a mask are these."""
+"""Number of bytes that follow a byte whose bits under a mask are these."""
 
 
 class Utf8Error(ValueError):

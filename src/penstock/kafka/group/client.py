@@ -37,7 +37,7 @@ _WORKER_DEFAULTS = {
     "rebalance.timeout.ms": 60_000,
     "request.timeout.ms": 40_000,
 }
-"""Where Connect's DistributedConfig has other defaults than consumers."""
+"""Defaults of Connect's DistributedConfig that differ from those of consumers."""
 _BUFFERS = {"send.buffer.bytes": socket.SO_SNDBUF, "receive.buffer.bytes": socket.SO_RCVBUF}
 """Left to the system where nothing is set, or -1."""
 

@@ -31,9 +31,9 @@ from penstock.kafka.group.admin import group_admin
 log = logging.getLogger(__name__)
 
 THREADS = 4
-"""How many groups are asked for at a time; the others wait."""
+"""Number of groups that are described at the same time; the others wait."""
 MAX_WAIT_S = 60.0
-"""How long a coordinator that does not answer is tried again, unless the session is over sooner."""
+"""Seconds for which requests to a coordinator that does not answer are retried, unless the session ends sooner."""
 REQUEST_MS = 10_000
 PAUSE_S = 0.5
 

@@ -59,7 +59,7 @@ def _kept_group(connector: str) -> str:
 
 @dataclass(slots=True)
 class Done:
-    """Which letters of one partition have been replayed: all before ``next``, and ``beyond``."""
+    """Replayed letters of one partition: all before ``next``, and those of ``beyond``."""
 
     next: int = 0
     beyond: list[tuple[int, int]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How far a log has been read, and the callers that wait until it has been read to an offset or to its end.
+"""Progress of reading a log, and callers that wait until it has been read to an offset or to its end.
 
 Any thread may call; callbacks are called outside of the lock.
 """

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 _BATCH = 1000
 _IDLE_POLL = 0.3
 _IDLE_FETCH_MS = 5000
-"""How long a broker may wait for records before it answers a fetch with none; it answers at once when there are some.
+"""Time that a broker may wait for records before it answers a fetch with none; it answers at once if there are some.
 Java's 500 would let an idle worker fetch each of its topics twice a second.
 """
 _GONE = (BrokerError.UNKNOWN_TOPIC_OR_PART, BrokerError._UNKNOWN_TOPIC)

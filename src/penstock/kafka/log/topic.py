@@ -24,7 +24,7 @@ _TIMEOUT = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogTopic:
-    """How the topic is created, and what it must be like."""
+    """Settings with which the topic is created, and its required properties."""
 
     spec: TopicSpec
     setting: str

@@ -55,7 +55,7 @@ class TopicLog:
         self.topic, self.clients = topic, clients
         self.name = topic.name
         self.partitions = 0
-        """How many there are; 0 until the topic is known."""
+        """Number of partitions; 0 until the topic is known."""
         self._on_records, self._on_caught_up, self._on_failed = on_records, on_caught_up, on_failed
         self._closing = threading.Event()
         self._outage = Outage(f"Reading topic `{self.name}`", self._closing, outages or Outages())

@@ -31,7 +31,7 @@ OnWritten = Callable[[Ends, Exception | None], None]
 
 _POLL = 0.3
 _IDLE = 1.0
-"""How long nothing is polled while nothing is on its way."""
+"""Maximum time in seconds between polls while no record is in flight."""
 _FLUSH = 2.0
 
 

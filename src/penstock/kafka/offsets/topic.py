@@ -40,7 +40,7 @@ _PURPOSE = "source connector offsets"
 
 
 class OffsetStore(Protocol):
-    """Where the worker keeps source offsets: ``OffsetTopic``, or ``file.OffsetFile`` in standalone mode."""
+    """Store of source offsets: ``OffsetTopic``, or ``file.OffsetFile`` in standalone mode."""
 
     def start(self) -> None: ...
 

@@ -184,7 +184,9 @@ class StatusStore:
 
 
 def _stages(records: Sequence[ConfigTopicRecord]) -> list[int]:
-    """Where appending these must wait for acknowledgements: before each ``TasksCommit``, and at the end."""
+    """Return the points at which appending must wait for acknowledgements: before each ``TasksCommit``, and at the
+    end.
+    """
     commits = [place for place, record in enumerate(records) if place and isinstance(record, TasksCommit)]
     return [*commits, len(records)]
 

@@ -115,7 +115,7 @@ class JsonReader:
         return schema.optional and (schema.default is None or not self.defaults)
 
     def _inner(self, schema: Schema) -> ReadTable | None:
-        """How structs of a field are read as a table."""
+        """Return the function that reads structs of a field as a table, or None."""
         return partial(self.table, schema) if schema.type is SchemaType.STRUCT else None
 
     def read_value(self, schema: Schema, node: Node) -> Any:

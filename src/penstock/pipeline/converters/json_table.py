@@ -98,7 +98,7 @@ class Plain(NamedTuple):
 
 
 class StructField(NamedTuple):
-    """How a field of a struct is read."""
+    """Reader of a field of a struct."""
 
     name: str
     read: Read

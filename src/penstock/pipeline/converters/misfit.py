@@ -1,4 +1,4 @@
-"""Where in a value something does not fit its schema, for the author of a plugin.
+"""Location of the part of a value that does not fit its schema, for the author of a plugin.
 
 Java's messages name neither the field nor what was expected; this is the cause that traces show below them.
 """

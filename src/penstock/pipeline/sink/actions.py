@@ -29,7 +29,7 @@ class FetchRecords:
     """
 
     seconds: float
-    """How long to wait for a first record."""
+    """Seconds to wait for a first record."""
     ahead: bool = False
     """Whether a put runs."""
 

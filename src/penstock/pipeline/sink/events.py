@@ -237,7 +237,7 @@ class CommitAnswered:
     error: str | None = None
     closing: bool = False
     seconds: float = 0.0
-    """How long it took, if ``closing``."""
+    """Duration, if ``closing``."""
     sent: Mapping[TopicPartition, int] | None = None
     """Offsets of the commit that is answered; None: those of the last one."""
 

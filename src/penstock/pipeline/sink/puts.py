@@ -48,7 +48,7 @@ class BegunSinkPut(Protocol):
 
 
 class SinkPuts(Protocol):
-    """How the loop puts records."""
+    """The loop's way to put records."""
 
     elsewhere: bool
     """Whether a put that has begun runs while the loop does something else."""

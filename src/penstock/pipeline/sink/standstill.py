@@ -23,11 +23,13 @@ from penstock.pipeline.task import TaskFencedError
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 5.0
-"""How often the loop looks at partitions."""
+"""Interval in seconds at which the loop checks partitions."""
 PATIENCE_SECONDS = 10.0
-"""How long a partition may stand still before it is sought; after twice as long again the task is lost."""
+"""Seconds for which a partition may stand still before a seek; after twice that time again the task is lost."""
 LOOK_UP_SECONDS = 3.0
-"""How long brokers have to return the ends of partitions. With less, a machine under load never seems to answer."""
+"""Timeout in seconds for the ends of partitions. With less, brokers on a machine under load would never seem to
+answer.
+"""
 
 
 class StandstillError(TaskFencedError):

@@ -69,7 +69,7 @@ class SinkLoopSettings:
     puts_convert: bool = False
     """Whether a put takes records as they were fetched and converts them (in a JVM)."""
     look_interval: float = 5.0
-    """How often partitions are looked at that may stand still."""
+    """Interval in seconds at which partitions are checked that may stand still."""
 
 
 @dataclass(slots=True)

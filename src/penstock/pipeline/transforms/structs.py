@@ -1,4 +1,4 @@
-"""How structs and maps are read and how their schemas are rebuilt.
+"""Reading of structs and maps, and rebuilding of their schemas.
 
 Structs are taken to fit their schemas, as those of Java's converters do; what is checked is what a transform itself
 could break. The complaints are those of Java's ``Requirements``, ``SchemaUtil``, ``SchemaBuilder`` and ``Struct``.

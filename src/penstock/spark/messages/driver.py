@@ -48,9 +48,9 @@ class SampleSource(Message, frozen=True):
     group: str
     spec: TaskSpec
     limit: int
-    """How many records at most."""
+    """Maximum number of records."""
     seconds: float
-    """How long to wait for records."""
+    """Seconds to wait for records."""
     jars: list[str]
     """Jars that all queries need, if Spark does not have them."""
 

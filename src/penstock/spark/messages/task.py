@@ -254,7 +254,7 @@ class LogReport(Message, frozen=True):
 
     lines: tuple[LogLine, ...]
     dropped: int = 0
-    """How many lines have been dropped after these, since they were more than the worker could take."""
+    """Number of lines dropped after these because the worker was too slow for them."""
 
 
 class StalledReport(Message, frozen=True):

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 SECONDS = 30.0
-"""How long to retry while no broker answers."""
+"""Seconds to retry while no broker answers."""
 PAUSE_SECONDS = 0.5
 
 

@@ -1,10 +1,10 @@
-"""How Spark's processes get a connector's configuration, and its plugins there.
+"""Delivery of a connector's configuration to Spark's processes, and to its plugins there.
 
-The secrets in it are kept out of all that Spark ships to its processes, shows and stores.
+Its secrets are kept out of everything that Spark ships to its processes, shows or stores.
 
-A closure only has a reference: the address of the driver's process, the fingerprint of its certificate, and a key that
-is worth nothing once the run has ended, or another one may have begun. The process of a Spark task fetches the contents
-over TLS; once, but for one that asks before it commits whether it still may.
+A closure has only a reference: the address of the driver's process, the fingerprint of its certificate, and a key that
+is invalid once the run has ended, or another one may have begun. The process of a Spark task fetches the contents over
+TLS once, except for one that asks before each commit whether it still may.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from penstock.spark.tls import identity, wrapped
 
 KEY_BYTES, SIZE_BYTES = 32, 4
 SECONDS = 10.0
-"""How long a connection may take for TLS and its key."""
+"""Seconds that a connection may take for TLS and its key."""
 PLACES = 256
 """Maximum of connections at a time; the oldest of more is closed."""
 RETRY_SECONDS = 0.1

@@ -42,7 +42,7 @@ class RunResources:
     capacity: int
     deliver: Callable[[Any], None]
     exits: ExitStatuses | None
-    """Where tasks run on this machine."""
+    """Exit statuses of tasks; None unless they run on this machine."""
     out_of_memory: OutOfMemoryKills
     removal: MemberRemoval
     members: MemberLog

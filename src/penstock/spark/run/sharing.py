@@ -33,7 +33,7 @@ TICK = 2.0
 OVERDUE = 60
 """Looks after which an overdue process is given up; on a busy machine it may take a minute to start."""
 DOUBLINGS = 5
-"""How often ``OVERDUE`` is doubled at most, after each kill that did not help: importing plugins may take long."""
+"""Maximum number of times that ``OVERDUE`` is doubled, after each kill that did not help: imports may take long."""
 MANY = max(32, 2 * (os.cpu_count() or 1))
 """Number of processes on this machine from which on further tasks share, where the setting is not given."""
 SHARED_BY_MANY = 8
@@ -140,7 +140,7 @@ class TaskProcesses:
         self._overdue_since: float | None = None
         """Time at which the first process was overdue since the last one connected."""
         self._kills = 0
-        """How often Spark was killed since then."""
+        """Number of times that Spark was killed since then."""
 
     def submit(
         self, group: str, description: str, submission: TaskSubmission, company: Company | None, query: bool = False

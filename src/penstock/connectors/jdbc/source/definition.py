@@ -17,7 +17,7 @@ GRANULARITIES = {
     "nanos_string": "NANOS_TEXT",
     "nanos_iso_datetime_string": "NANOS_ISO",
 }
-"""How Java reads a timestamp for each (``Reading`` of penstock/connectors/jdbc/java)."""
+"""Java's way of reading a timestamp for each granularity (``Reading`` of penstock/connectors/jdbc/java)."""
 ISOLATION = {
     "DEFAULT": -1,
     "READ_UNCOMMITTED": 1,

@@ -23,7 +23,7 @@ COMPLEX, TIME_TEXTS = "sql.complex.types.enable=true", "penstock.time.mapping=st
 
 
 class Reading(enum.StrEnum):
-    """How Java reads a column: names of its enum ``Reading``; the last ones depend on settings."""
+    """Ways in which Java reads a column: names of its enum ``Reading``; the last ones depend on settings."""
 
     BOOLEAN = "BOOLEAN"
     INT8 = "INT8"

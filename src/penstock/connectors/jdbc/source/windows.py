@@ -48,8 +48,8 @@ class Extent:
         return cls(value_of(texts[0]), value_of(texts[1]), value_of(texts[2]))
 
     def cuts(self, most: int, unit: int = 1) -> list[int]:
-        """Where ranges of about ``most`` rows end, but the last; multiples of ``unit``. Between two bounds, and without
-        any, they are equally long.
+        """Return the ends of ranges of about ``most`` rows, except the last one; multiples of ``unit``. Ranges between
+        two bounds, or without any, are equally long.
         """
         count = -(-self.rows // most)
         points = [self.low, *sorted({bound for bound in self.bounds if self.low < bound < self.high}), self.high]

@@ -69,7 +69,7 @@ _FILE_NAME = re.compile(
 )
 """Names, in lower case, of settings that name files if their values look like paths."""
 MAX_NAME = 500
-"""How many of the last characters of a setting's name are looked at, since the time grows with their square."""
+"""Number of the last characters of a setting's name that are checked: the time grows with its square."""
 _PATH_VALUE = re.compile(r"[~.]|[^\s{\[<]*/")
 _TEXT = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://|-----BEGIN |MI[a-z0-9+/=\s]{98,}\Z", re.IGNORECASE)
 """Start of a URL of a server, or of a key or certificate itself."""

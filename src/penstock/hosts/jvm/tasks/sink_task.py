@@ -112,7 +112,7 @@ class BegunPut:
         self.again: Batch | None = None
         """The records as they are converted, if the put of records as they were read has failed."""
         self.converting = self.seconds = 0.0
-        """How long the conversion and the task's ``put`` have taken."""
+        """Seconds that the conversion and the task's ``put`` have taken."""
         self.clear = False
         """Whether the task has taken the records and asked for nothing, so that a put begun behind this one runs."""
 

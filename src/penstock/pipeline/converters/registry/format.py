@@ -65,7 +65,7 @@ ReadAll = Callable[[Sequence[bytes], int], "list[Any] | Table | None"]
 
 @dataclass(frozen=True, slots=True)
 class FormatReader:
-    """How messages of one schema are read."""
+    """Reader of the messages of one schema."""
 
     schema: Schema | None
     one: Read

@@ -37,7 +37,7 @@ class _Run:
     topic: str
     head: bytes | None
     start: int
-    """Where the payloads begin."""
+    """Position at which the payloads begin."""
     messages: list[bytes]
 
 

@@ -1,4 +1,4 @@
-"""How a message says which schema it has: the id before the payload, or the GUID in a header.
+"""Reference of a message to its schema: the ID before the payload, or the GUID in a header.
 
 Java: ``SchemaId``, ``PrefixSchemaIdSerializer``, ``HeaderSchemaIdSerializer``, ``DualSchemaIdDeserializer``,
 ``ConfigSchemaIdDeserializer``.

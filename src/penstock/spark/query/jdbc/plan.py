@@ -77,7 +77,7 @@ def _type(column: SinkColumn) -> t.DataType:
 
 @dataclass(slots=True)
 class Stops:
-    """Where a pass has stopped: new shapes, and the offset in each partition at which the next pass continues."""
+    """End of a pass: new shapes, and the offset in each partition at which the next pass continues."""
 
     shapes: list[RowShape] = field(default_factory=list)
     starts: dict[Partition, int] = field(default_factory=dict)

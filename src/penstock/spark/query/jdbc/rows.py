@@ -86,7 +86,7 @@ _COLUMNS = (
     re.compile(r"[Cc]olumn (?:`[^`]*`\.)*[`'\"]([^`'\"]+)[`'\"]"),  # MySQL's, MariaDB's, PostgreSQL's, Derby's
     re.compile(r"constraint failed: [^.\s()]+\.([^,\s()]+)"),  # SQLite's
 )
-"""Where messages name a column."""
+"""Patterns of the names of columns in databases' messages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class _Progress:
     done: dict[Partition, int] = field(default_factory=dict)
     """The offsets after what has been written."""
     starts: dict[Partition, int] | None = None
-    """Where the next pass starts, see ``PassPlan``."""
+    """Offsets at which the next pass starts, see ``PassPlan``."""
     refused: Refused = field(default_factory=dict)
     """Records whose rows the database has refused: dead letters already, or to be sent as such."""
     letters: Refused = field(default_factory=dict)

@@ -44,7 +44,7 @@ class TopicRenewedError(RetriableError):
 
 
 class Pace(Protocol):
-    """How often a batch is written (``interval``, in seconds), and how many records it has at most (``most``)."""
+    """Time between batches (``interval``, in seconds), and maximum number of their records (``most``)."""
 
     @property
     def interval(self) -> float: ...
@@ -106,7 +106,7 @@ class Batches:
         self._name, self._input, self._writer = name, source, writer
         self._control, self._report = control, report
         self.position: Mapping[Partition, int] = {}
-        """Where the next batch starts. Replaced, never changed: ``measure`` reads it while a batch is written."""
+        """Start of the next batch. Replaced, never changed: ``measure`` reads it while a batch is written."""
         self._version: BatchVersion | None = None
         """The version of the last batch that was written."""
         self._begun: BatchVersion | None = None
@@ -183,7 +183,7 @@ class Batches:
                 self._input.group.done(self._version, whole)
 
     def _progress(self, partitions: list[Partition]) -> GroupProgress:
-        """Where to continue, by the group and by what the target knows."""
+        """Return the progress from which to continue, by the group and by the batches that the target knows."""
         progress = self._input.group.read(partitions)
         if not progress.offsets and self._version is not None:
             # Brokers delete the offsets of topics that are deleted; what this run has written is known without them.

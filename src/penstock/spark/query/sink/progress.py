@@ -1,4 +1,4 @@
-"""Which batches a query has written, as the metadata of its group's offsets says.
+"""Batches that a query has written, from the metadata of its group's offsets.
 
 Before a batch is written, its start is committed together with its number and its end. A run that finds such an
 unfinished batch writes exactly this batch again under the same number, so that a target that records the batches of a
@@ -95,7 +95,7 @@ class OffsetNote:
     epoch: str = ""
     number: int = 0
     end: int | None = None
-    """Where the batch ends that was begun at this offset; None if it is finished."""
+    """End of the batch that was begun at this offset; None if it is finished."""
     topic: str = ""
     """The ID of the topic; empty if it is not known."""
 
@@ -137,7 +137,9 @@ class GroupProgress:
 
 
 def progress(committed: Committed, assigned: Collection[Partition], root: str = "") -> GroupProgress:
-    """Where a run that reads the partitions ``assigned`` continues; ``root`` is the requested one, if any."""
+    """Return the progress from which a run that reads the partitions ``assigned`` continues; ``root`` is the requested
+    one, if any.
+    """
     offsets = {partition: offset for partition, (offset, _) in committed.items()}
     notes = {partition: note for partition, (_, note) in committed.items() if note.epoch}
     if not notes:

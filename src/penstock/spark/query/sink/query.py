@@ -35,18 +35,20 @@ P = TypeVar("P")
 FIRST_RECORDS = 50_000
 """Records of the first batch of a run; a query that is not further behind does not catch up."""
 CATCH_UP_SECONDS = 5.0
-"""How long a batch should take while a query catches up."""
+"""Target duration of a batch while a query catches up."""
 MAX_GROWTH = 4
-"""How many times as many records a batch may have as the one before."""
+"""Maximum factor by which a batch may have more records than the one before."""
 MAX_INTERVAL = 10.0
 """Seconds between two batches up to which a query catches up; a longer interval is chosen to get few files."""
 LOOK_SECONDS = 0.25
-"""How often the loop checks the query and the control."""
+"""Interval in seconds at which the loop checks the query and the control."""
 NO_TOPIC_SECONDS = 1.0
 RENEWED_SECONDS = 5.0
-"""How often the partitions are looked up after a topic was deleted, which may be created again soon."""
+"""Interval in seconds of looking up partitions after a topic was deleted, which may be created again soon."""
 RENEW_SECONDS = 3600.0
-"""How often the offsets are committed again; brokers keep them for days (``offsets.retention.minutes``)."""
+"""Interval in seconds of committing the same offsets again; brokers keep them for days
+(``offsets.retention.minutes``).
+"""
 RETRY_SECONDS = 60.0
 LOCAL_FILES = "fs.AbstractFileSystem.file.impl"
 """The class by which Spark writes its checkpoint of a query: two files for each batch. Hadoop starts ``chmod`` for
@@ -57,7 +59,7 @@ WITHOUT_CHECKSUMS = "org.apache.hadoop.fs.local.RawLocalFs"
 
 @dataclass(slots=True)
 class CatchUpSizes:
-    """How many records a query that is behind takes at a time; ``size`` is that of the next batch.
+    """Batch sizes of a query that catches up; ``size`` is that of the next batch.
 
     A batch that is interrupted has to be written again as it was begun. One of everything that is there may take longer
     than a cluster with trouble lets a query run: then it makes no progress, however often it starts. So the first

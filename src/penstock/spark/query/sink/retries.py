@@ -1,4 +1,4 @@
-"""How often a batch that could not be written is tried again; times in seconds."""
+"""Retries of a batch that could not be written; times in seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.pipeline.errors import RETRY_DELAY_MIN, ErrorSettings
 from penstock.pipeline.retry_status import instant
 
 REPORT_SECONDS = 5.0
-"""How often the status of a task that retries is renewed while its error stays the same."""
+"""Interval of updates to a retrying task's status while its error stays the same."""
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Retries(Protocol):
         """Whether there have been failures since the last success."""
 
     def after(self, now: float) -> float | None:
-        """How long to wait before the next try; None if there is none."""
+        """Return the time to wait before the next attempt; None if there is none."""
 
     def over(self) -> bool:
         """Whether there had been failures."""

@@ -59,7 +59,7 @@ log = logging.getLogger(__name__)
 MAX_PATIENCE = 30.0
 """Maximum of seconds between two starts of a query that does not reach the brokers."""
 PAUSED_SECONDS = 60.0
-"""How often a paused task looks whether its offsets are to be committed again."""
+"""Interval in seconds at which a paused task checks whether its offsets are to be committed again."""
 _PASSING = re.compile(
     r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|LeaderNotAvailable|NotLeaderOrFollower|"
     r"FencedLeaderEpoch|UnknownLeaderEpoch|OffsetNotAvailable|ReplicaNotAvailable|KafkaStorage|"

@@ -26,7 +26,7 @@ class Transfer(Protocol):
     """Transfer of rows. ``take`` is called by the task's thread, ``run`` by Spark's, for one batch after the other."""
 
     sent_by: str
-    """Where the records are sent: by the ``driver`` or by the ``executors``."""
+    """Sender of the records: the ``driver`` or the ``executors``."""
 
     def run(self, rows: DataFrame, records: Records, number: int) -> None:
         """Transfer rows; returns when all have been taken or sent.

@@ -34,7 +34,7 @@ TAKEN = b"T"
 """The answer when all of a partition has arrived."""
 SENT = "sent"
 KEY_SECONDS = 10.0
-"""How long a connection may take for TLS, and then to send its key."""
+"""Seconds that a connection may take for TLS, and then to send its key."""
 STRANGERS = 256
 """Maximum of connections that have not sent their key; the oldest of more is closed."""
 BUFFER = 1 << 18

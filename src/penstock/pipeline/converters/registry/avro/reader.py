@@ -47,8 +47,8 @@ def reader(
     read_as: AvroType | None = None,
     java: bool = False,
 ) -> FormatReader:
-    """How messages of this schema are read, ``read_as`` another schema if one is given, whose Connect schema is
-    ``schema`` then. Integers that are out of the range of their type are wrapped if ``java``, else they raise
+    """Return the reader of this schema's messages, ``read_as`` another schema if one is given, whose Connect schema is
+    then ``schema``. Integers out of the range of their type are wrapped if ``java``, otherwise they raise
     CoercionError.
 
     The functions raise an exception for bytes that are no such value. What follows the value is ignored unless it is to

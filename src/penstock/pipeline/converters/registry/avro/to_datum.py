@@ -94,7 +94,7 @@ class DatumCompiler:
         return member
 
     def _branch(self, schema: Schema, avro: AvroType) -> int:
-        """Which branch of Avro's union the values of a schema that is none go to."""
+        """Return the branch of Avro's union for values of a schema that is not a union."""
         others = [i for i, branch in enumerate(avro.branches) if branch.kind != "null"]
         if len(others) == 1:
             return others[0]

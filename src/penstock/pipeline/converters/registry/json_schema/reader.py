@@ -178,7 +178,7 @@ def _is_symbol(schema: Schema, node: Node) -> bool:
 
 
 def _matching(schema: Schema, node: Node) -> int:
-    """How many fields of a struct an object has, with those of structs in it."""
+    """Count the fields of a struct that an object has, including those of nested structs."""
     if schema.type is not SchemaType.STRUCT or type(node) is not dict:
         return 0
     found = [field for field in schema.fields if field.name in node]

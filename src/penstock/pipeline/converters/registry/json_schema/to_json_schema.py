@@ -49,7 +49,7 @@ class _Builder:
         self.options = options
         self._ids: set[str] = set()
         self._path: list[str] = []
-        """Where in the document the schema goes that is being built."""
+        """Place in the document of the schema that is being built."""
         self._around: list[tuple[Schema, tuple[str, ...]]] = []
         """The schemas with parts that are being built, with their places."""
         self._values = ValueWriter(options, 100)

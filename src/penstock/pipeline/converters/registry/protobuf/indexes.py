@@ -1,4 +1,4 @@
-"""Which message of a schema a frame has: its place in the file and, if it is nested, in each message around it.
+"""Message indexes: the place of a frame's message in the schema's file and, if nested, in each message around it.
 
 Numbers are zigzag varints, the count first; the first message of a file is the one byte 0. Java: ``MessageIndexes``.
 """

@@ -97,7 +97,7 @@ class ReadSource:
         self.due = 0.0
         """When to look again, by ``time.monotonic``."""
         self.failures = 0
-        """How often in a row it could not be read."""
+        """Number of consecutive failed reads."""
         self._told: list[str] = []
         self._knows_zone = False
         self._horizon = Horizon(database) if settings.horizon else None

@@ -100,7 +100,7 @@ class JdbcSource(SourceTask):
         self._held: Batch | None = None
         """The end of a batch, which is of the next transaction."""
         self._failures = 0
-        """How often in a row the tables could not be listed; a ``ReadSource`` counts its own failures."""
+        """Number of consecutive failures to list the tables; a ``ReadSource`` counts its own failures."""
         self._retry, self._running = RetryReport(), running
         self._metrics: Metrics | None = None
         """None in a preview."""

@@ -31,7 +31,7 @@ def deleted(batch: Batch) -> list[bool]:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Which fields of a record's key its row is found by."""
+    """Fields of a record's key that identify its row."""
 
     fields: tuple[str, ...]
     """Names of the key's fields; for a key that is no struct, the one name of its column."""

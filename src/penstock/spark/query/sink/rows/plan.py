@@ -51,7 +51,7 @@ _REPORT = re.compile(r"penstock reports (\{.*\})")
 
 
 class RowsError(Exception):
-    """How a process tells the driver why it failed: JSON in the message, which Spark wraps several times."""
+    """Report of a process to the driver why it failed: JSON in the message, which Spark wraps several times."""
 
     def __init__(self, **report: str) -> None:
         super().__init__(f"penstock reports {json.dumps(report)}")

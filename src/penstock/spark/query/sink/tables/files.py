@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 HIDDEN = ".penstock"
 LIST, OLD_LIST = ".list", ".json"
-"""How the names of lists end: not as files of data do, since readers such as DuckDB look into hidden folders when they
-match ``**/*.json``. Earlier versions gave them the other ending.
+"""Endings of the names of lists. They differ from those of data files, since readers such as DuckDB read hidden folders
+when they match ``**/*.json``. Earlier versions used the other ending.
 """
 MARKED = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 """Whether Hadoop adds ``_SUCCESS`` to the folder of a batch. The list says that a batch is complete."""
 _OF_BATCH = re.compile(r"\.?([^-]+)-(\d+)[-.]")
-"""How the names of lists, of their drafts and of the folders of batches begin."""
+"""Beginning of the names of lists, their drafts, and batches' folders."""
 
 
 @dataclass(frozen=True, slots=True)
