@@ -1,4 +1,4 @@
-"""``make fuzz``: 10,000 random requests and attacks of four roles and a stranger; exits with 1 if it found anything."""
+"""``make fuzz``: 10,000 random requests and attacks of four roles and a stranger; exit status 1 if it finds a fault."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from penstock.worker.configuration.permissions import JudgeSql as Judge
 
 @contextmanager
 def spark() -> Iterator[Judge]:
-    """Start a Spark; yield what it says of ``sql``, as a worker's application of queries does."""
+    """Start a Spark; yield a judge of ``sql`` like that of a worker's application of queries."""
     os.environ["JAVA_HOME"] = str(java_home())
     session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     queries = Queries(session.sparkContext, lambda: None)

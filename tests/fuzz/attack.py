@@ -1,4 +1,4 @@
-"""Sends random requests, and judges every answer; ``Findings`` is what a run has found."""
+"""Random requests, and judgements of every answer; ``Findings`` has the faults that a run has found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fuzz.target import CANARY, MAY_SEE_SECRETS, PLANTED, USERS, Target
 CHANGES = ("PUT", "POST", "PATCH", "DELETE")
 STRANGER = "stranger"
 _FORGED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028]|\n\[")
-"""Control characters, and what begins as a line of the log does."""
+"""Control characters, and texts that begin like a line of the log."""
 SLOWEST_HEALTH = 2.0
 CONNECTORS = (PLANTED, "orders-1", "orders-2")
 
@@ -35,20 +35,20 @@ class Findings:
     refusals: int = 0
     garbage: int = 0
     attacks: Counter[str] = field(default_factory=Counter)
-    """Requests for what must be refused, by kind."""
+    """Number of requests that must be refused, by kind."""
     accepted: list[str] = field(default_factory=list)
-    """Attacks that were not refused as they must be."""
+    """Attacks that were not refused as required."""
     forged: list[str] = field(default_factory=list)
     """Lines of the log with control characters."""
     leaks: list[str] = field(default_factory=list)
     unaudited: list[str] = field(default_factory=list)
     no_document: list[str] = field(default_factory=list)
-    """Errors that are not Connect's document."""
+    """Errors that are not in Connect's format."""
     defects: list[str] = field(default_factory=list)
-    """Answers with 500, and requests without an answer."""
+    """Answers with status 500, and requests without an answer."""
     health: list[float] = field(default_factory=list)
     grown: int = 0
-    """Bytes of memory, between the first quarter and the end."""
+    """Growth of memory in bytes from the first quarter to the end."""
 
     @property
     def slow(self) -> int:
@@ -77,7 +77,7 @@ class Findings:
 
 
 def attack(place: Target, count: int, seed: int) -> Findings:
-    """``count`` requests of three users and a stranger, and one connection with garbage for every ten."""
+    """Send ``count`` requests of three users and a stranger, and for every ten of them garbage on one connection."""
     chance = random.Random(seed)
     found = Findings()
     place.plant()
@@ -137,7 +137,7 @@ def _send(place: Target, request: Hostile, found: Findings) -> None:
 
 
 def _attack_problem(request: Hostile, attack: Attack, status: int, body: bytes, lines: int) -> str | None:
-    """Return in what the answer to an attack is not as it must be."""
+    """Return the fault of an answer to an attack, or None."""
     text = body.decode()
     if CANARY in text and (status >= 400 or request.user not in MAY_SEE_SECRETS):
         return "a secret is shown"
@@ -151,13 +151,13 @@ def _attack_problem(request: Hostile, attack: Attack, status: int, body: bytes, 
         if '"error_count":0' in text.replace(" ", ""):
             return "it is valid"
         return None if any(key in text for key in attack.keys) else "the setting is not named"
-    if status == 404 and request.method == "PATCH":  # somebody has deleted it
+    if status == 404 and request.method == "PATCH":  # another request has deleted it
         return None
     if status not in (400, 403):
         return "it is not refused"
     if "%00" in request.path:
         return None if "400 Bad Request" in text else "the path is taken"
-    if request.user == "victor" and attack.kind != "settings":  # a body is read before it is known who may send it
+    if request.user == "victor" and attack.kind != "settings":  # a body is read before its sender is authorized
         return "a viewer may not ask"
     if not any(key.casefold() in text.casefold() for key in attack.keys):
         return "the setting is not named"
@@ -177,7 +177,7 @@ def _check_document(what: str, status: int, headers: bytes, body: bytes, found: 
 
 
 def _exchanged(port: int, request: Hostile) -> tuple[int, bytes, bytes]:
-    """By hand, because no client would send all of it. Raises OSError."""
+    """Exchange bytes over a socket, because no client would send all of these requests. Raises OSError."""
     lines = [
         f"{request.method} {request.path} HTTP/1.1".encode("utf-8", "surrogatepass"),
         b"Host: " + request.host.encode(),
@@ -199,7 +199,7 @@ def _exchanged(port: int, request: Hostile) -> tuple[int, bytes, bytes]:
 def _talk(port: int, said: bytes, hang_up: bool = False) -> bytes:
     answer = bytearray()
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-        with suppress(OSError):  # it may be closed after the first bytes
+        with suppress(OSError):  # the server may close the connection after the first bytes
             connection.sendall(said)
             if hang_up:
                 connection.shutdown(socket.SHUT_WR)

@@ -1,6 +1,6 @@
-"""Configurations that must be refused, of every kind of attack that is known; the same for a seed.
+"""Configurations that must be refused, for every known kind of attack; the same for the same seed.
 
-``ALLOWED`` in a text stands for the folder of ``penstock.paths.allowed``, which has links that lead out of it.
+``ALLOWED`` in a text stands for the folder of ``penstock.paths.allowed``, which has links to places outside of it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ INTERNAL = ("connect-configs", "connect-offsets", "connect-status", "connect-con
 """Topics of the target's worker."""
 DENIED = "other-group-7"
 KEEPER, OWN_OFFSETS = "keeper", "keeper-offsets"
-"""A connector that nothing changes, and its offsets topic."""
+"""A connector that is never changed, and its offsets topic."""
 OF_KAFKA = ("__consumer_offsets", "__transaction_state")
 GROUP = "the-group"
 _KAFKA = "org.apache.kafka.connect"
 BROKERS = "127.0.0.1:9"
-"""``bootstrap.servers`` of the target's worker: nobody listens there."""
+"""``bootstrap.servers`` of the target's worker, where nothing listens."""
 SOURCE = {"connector.class": "FileStreamSource", "topic": "t", "file": "ALLOWED/x"}
 SINK = {"connector.class": "FileStreamSink", "topics": "t", "file": "ALLOWED/x"}
 SPARK_SINK = {"connector.class": "penstock.connectors.SparkSink", "topics": "t", "path": "ALLOWED/x"}

@@ -1,7 +1,7 @@
 """``make soak-parsers``: every parser of bytes from outside gets random and damaged inputs.
 
 A parser may accept an input or raise an error that its callers expect; anything else is a fault, as is an input that
-takes long. Inputs are made by Hypothesis, mostly from valid ones that are damaged, cut or put together.
+takes long. Inputs are made by Hypothesis, mostly from valid ones that are damaged, cut or combined.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from hypothesis import strategies as st
 
 Parse = Callable[[bytes], object]
 AT_ONCE = 50
-"""Inputs that are made of one that Hypothesis draws."""
+"""Number of inputs made from one that Hypothesis draws."""
 MAX_BYTES = 20_000
 MAX_FAULTS = 20
-"""Faults of a parser that are shown."""
+"""Maximum number of a parser's faults that are shown."""
 MAX_S = 5.0
-"""Seconds of the processor for one input; far above what any needs."""
+"""Maximum processor time in seconds for one input, far above what any needs."""
 MAX_ADDRESSES = 8 << 30
-"""Bytes of the address space, so that a parser that takes too much fails rather than the machine."""
+"""Limit of the address space in bytes, so that a parser that allocates too much fails rather than the machine."""
 MAX_KILOBYTES = 600_000
-"""Growth of the process's largest memory during one parser's inputs."""
+"""Maximum growth of the process's peak memory during one parser's inputs."""
 WORDS = (
     b"\x00", b"\xff", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\x00" * 9,
     b"\xff\xff\xff\xff\xff\xff\xff\x7f",
@@ -53,7 +53,7 @@ _TOKEN = re.compile(rb'"[^"]*"|-?[0-9]+(?:\.[0-9]+)?|true|false|null')
 
 
 class TooSlowError(BaseException):
-    """One input has taken more than ``MAX_S`` seconds of the processor."""
+    """One input has used more than ``MAX_S`` seconds of processor time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def damaged(samples: Sequence[bytes]) -> st.SearchStrategy[list[bytes]]:
 
 
 def _inputs(samples: Sequence[bytes], given: bytes, chance: int) -> list[bytes]:
-    """Hypothesis takes a millisecond for an input of its own, so most of them are made from one of its numbers."""
+    """Return ``given`` and inputs made from samples: Hypothesis takes a millisecond for each input that it draws."""
     dice = random.Random(chance)
     return [given, *(_changed(dice, dice.choice(samples), samples) for _ in range(AT_ONCE - 1))]
 
@@ -115,9 +115,9 @@ def _changed(dice: random.Random, sample: bytes, samples: Sequence[bytes]) -> by
             case 4:
                 other = dice.choice(samples)
                 data[start:] = other[dice.randrange(len(other) + 1) :]
-            case 5 if data:  # one bit
+            case 5 if data:  # flip one bit
                 data[start - 1] ^= 1 << dice.randrange(8)
-            case 6 | 7 if tokens := list(_TOKEN.finditer(data)):  # a value of JSON becomes another
+            case 6 | 7 if tokens := list(_TOKEN.finditer(data)):  # replace a value of JSON by another
                 found = dice.choice(tokens)
                 data[found.start() : found.end()] = dice.choice(VALUES)
             case _:
@@ -127,7 +127,7 @@ def _changed(dice: random.Random, sample: bytes, samples: Sequence[bytes]) -> by
 
 
 def run(parser: Parser, count: int, chance: int) -> Result:
-    """Give a parser so many inputs; ``chance`` is the seed."""
+    """Give a parser ``count`` inputs; ``chance`` is the seed."""
     result = Result(parser.name)
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
     signal.signal(signal.SIGVTALRM, _stop)
@@ -194,7 +194,7 @@ def main() -> None:
     given = arguments.parse_args()
     logging.disable(logging.CRITICAL)
     resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESSES, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    from fuzz.parsers_of_penstock import parsers  # which imports most of it
+    from fuzz.parsers_of_penstock import parsers  # imports most of Penstock
 
     found: dict[str, Any] = {}
     for parser in parsers():

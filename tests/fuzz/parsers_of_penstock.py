@@ -65,11 +65,11 @@ class PlainProbe(PlainMessage):
 
 
 SPLIT = b"\x00\x01\x02"
-"""Between a key and a value."""
+"""Separator of a key and a value."""
 
 
 def parsers() -> Iterator[Parser]:
-    """Yield all of them; those of the registry need one, which runs while they are used."""
+    """Yield all parsers; those of the registry need one, which runs while they are used."""
     yield from _topics()
     yield from _group()
     yield from _wire()
@@ -267,7 +267,7 @@ def _hosts() -> Iterator[Parser]:
     received = SchemaTable()
     received.learn(json.loads(json.dumps(descriptions)))
 
-    decode.MAX_ROWS = 1 << 16  # which 100,000 inputs would reach often
+    decode.MAX_ROWS = 1 << 16  # 100,000 inputs would reach the real limit often
 
     def columns(data: bytes) -> None:
         decoder = Decoder(memoryview(data), received.get)
@@ -287,7 +287,7 @@ def _hosts() -> Iterator[Parser]:
         "Python host: without msgspec", plain.decode, [b'{"type":"PlainProbe","a":1,"b":["x"],"c":null}'], (PlainError,)
     )
     objects = [pickled.write(each) for each in ([1, "a", None, 2.5, b"x"], {"a": (1, 2)}, Decimal("1.5"), row)]
-    # A damaged pickle may name any place of the interpreter's own memo, which is made then.
+    # A damaged pickle may name any index of the interpreter's memo, which then grows to it.
     yield Parser("Python host: pickles", pickled.read, objects, (ConnectError,), 6_000_000)
 
 

@@ -1,4 +1,4 @@
-"""The parsers of what sources read and converters are given, with valid inputs of each."""
+"""The parsers of sources' input and of converters' bytes, with valid inputs of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.pipeline.converters.registry.wire import read_id
 from penstock.pipeline.converters.simple_header import SimpleHeaderConverter
 from pipeline.converters.registry.registry_double import running_double
 
-# -- what sources read
+# -- input of sources
 
 
 def source_parsers() -> Iterator[Parser]:
@@ -140,7 +140,7 @@ def registry_parsers() -> Iterator[Parser]:
 
 
 class _HostileRegistry:
-    """A registry that has one schema under each id."""
+    """A registry with one schema under every ID."""
 
     def __init__(self, kind: str) -> None:
         self.kind, self.text = kind, ""

@@ -1,4 +1,4 @@
-"""Target of the attacks: the REST server of a worker with roles and allow lists, on real sockets, before real herders,
+"""Target of the attacks: the REST server of a worker with roles and allow lists, on real sockets, with real herders,
 real plugins and the worker's own permissions. There is no Kafka, and no task runs.
 """
 
@@ -69,7 +69,7 @@ PLANTED = "orders-0"
 
 @dataclass(slots=True)
 class Lines(logging.Handler):
-    """All lines of the log, and those of the audit apart."""
+    """All lines of the log, with those of the audit log separately."""
 
     texts: list[str] = field(default_factory=list)
     audit: list[dict[str, Any]] = field(default_factory=list)
@@ -89,14 +89,14 @@ class Lines(logging.Handler):
 
 @dataclass(frozen=True, slots=True)
 class NoPreviews(Previews):
-    """Previews of what has been allowed: no process is started for them."""
+    """Answers allowed previews without starting a process."""
 
     def run(self, request: PreviewRequest, redact: Any = str) -> PreviewAnswer:
         return PreviewAnswer("source", [], None)
 
 
 class GuardedCluster(RestCluster):
-    """Configurations are judged as a worker with these settings does."""
+    """A cluster that judges configurations like a worker with these settings."""
 
     def __init__(
         self, pool: Executor, levels: LogLevels, settings: WorkerSettings, judge_sql: JudgeSql | None = None
@@ -159,11 +159,11 @@ class Target:
     """Folder of ``penstock.paths.allowed``."""
     references: Path
     spark: bool = False
-    """Whether a Spark judges ``sql``."""
+    """Whether Spark judges ``sql``."""
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def plant(self) -> None:
-        """Create the connector with the secrets, again if somebody has deleted or changed it, and two others."""
+        """Create the connector with the secrets, again if a request has deleted or changed it, and two others."""
         planted = {name: value.replace("ALLOWED", self.folder) for name, value in SECRETS.items()}
         own = {key: planted[key] for key in ("connector.class", "topic", "file")}
         for name, config in (

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.security
 pytest.importorskip("fastavro")
 pytest.importorskip("grpc_tools")
 INPUTS = {"registry: PROTOBUF schemas": 100}
-"""Inputs of parsers that take long for each; 300 of the others."""
+"""Number of inputs of slow parsers; others get 300."""
 
 
 def test_every_parser_refuses_hostile_inputs_with_the_errors_that_are_expected() -> None:

@@ -1,4 +1,4 @@
-"""``python -m scale``, for ``make scale``: what a large cluster asks of its leader and of its internal topics."""
+"""``python -m scale``, for ``make scale``: load of a large cluster on its leader and its internal topics."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def run(
     connectors: int = 10_000,
     tasks: int = 100_000,
     workers: int = 500,
-    bootstrap: Annotated[str, typer.Option(help="A running broker; without it one is started.")] = "",
+    bootstrap: Annotated[str, typer.Option(help="Address of a running broker; by default one is started.")] = "",
     core_only: Annotated[bool, typer.Option(help="Leave out the internal topics, which need a broker.")] = False,
 ) -> None:
-    """Measure with so many connectors, tasks of all of them together, and workers."""
+    """Measure with this number of connectors, of tasks in total, and of workers."""
     print(f"{connectors:,} connectors, {tasks:,} tasks, {workers:,} workers")
     _show("the leader's decisions", assigning.run(connectors, tasks, workers))
     _show("events at the leader", herding.run(connectors, tasks, workers))

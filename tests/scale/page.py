@@ -1,5 +1,5 @@
-"""``python -m scale.page``, for ``make page``: what many connectors on one worker cost those who look at them, by REST
-and on the page, and whether that is within the goals; the exit status is 1 if it is not.
+"""``python -m scale.page``, for ``make page``: times of REST and of the page for many connectors on one worker; the
+exit status is 1 if they exceed the goals.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from support.worker_process import WorkerProcess
 LIST = "/connectors?expand=status&expand=info&penstock=true"
 STATUS = "/connectors/c-0/status?penstock=true"
 ANSWER_S, IDLE_PERCENT = 1.0, 2.0
-"""The goals: the most that list, status and page may take, and that an idle page may cost of a core."""
+"""Goals: maximum time of list, status and page, and maximum share of a core for an idle page."""
 GOALS = {LIST: ANSWER_S, STATUS: ANSWER_S, "/metrics": None}
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 ROUNDS = 3
 SCREEN = 40
-"""More rows than are seen without scrolling."""
+"""More rows than fit on the screen without scrolling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Finding:
     values: list[float]
     unit: str
     goal: float | None = None
-    """The most that the median may be."""
+    """Maximum of the median."""
 
     @property
     def missed(self) -> bool:
@@ -51,8 +51,8 @@ class Finding:
 
 
 def run(connectors: int = 500, look: float = 30.0) -> None:
-    """Create so many file sources, each with a task, and measure when all of them are running; processor time for
-    ``look`` seconds at a time.
+    """Create this number of file sources, each with a task, and measure when all of them run; processor time is
+    measured for ``look`` seconds at a time.
     """
     missed = []
     folder = Path(tempfile.mkdtemp(prefix="penstock-page-"))
@@ -99,7 +99,7 @@ def _page(worker: WorkerProcess, connectors: int, look: float) -> Iterator[Findi
         yield Finding("the page, until a screen of rows is seen", list(seen), "s", ANSWER_S)
         yield Finding(f"the page, until all {connectors} rows are there", list(shown), "s")
         without, listed, one = [], [], []
-        for _ in range(ROUNDS):  # in turns, as the load of the worker's tasks changes with time
+        for _ in range(ROUNDS):  # in turns, since the load of the worker's tasks changes with time
             _close(browser)
             without.append(_busy(process, look))
             page = _open(browser, url, connectors)
@@ -120,9 +120,9 @@ def _close(browser: Browser) -> None:
 
 
 def _seen(browser: Browser, url: str, connectors: int) -> tuple[float, float]:
-    """Seconds from the call of the address, in a window that is open, until the rows of a screen are drawn, and all."""
+    """Return the seconds until the rows of a screen are drawn, and all rows, in an open window that loads the page."""
     _close(browser)
-    page = browser.new_context(bypass_csp=True).new_page()  # the worker's policy forbids what looks for the rows
+    page = browser.new_context(bypass_csp=True).new_page()  # the worker's policy forbids the script that finds the rows
     began = time.perf_counter()
     page.goto(url, wait_until="commit")
     _rows(page, min(connectors, SCREEN))
@@ -151,7 +151,7 @@ def _timed(act: Callable[[], object]) -> float:
 
 
 def _busy(process: psutil.Process, seconds: float) -> float:
-    """Percent of a core over so many seconds, tasks not included."""
+    """Return the worker's use of a core in percent over ``seconds``, without tasks."""
     before, began = sum(process.cpu_times()[:2]), time.monotonic()
     time.sleep(seconds)
     return (sum(process.cpu_times()[:2]) - before) / (time.monotonic() - began) * 100

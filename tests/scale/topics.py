@@ -1,4 +1,4 @@
-"""The three internal topics of a large cluster, on a real broker: how large they are, what reading them takes."""
+"""The three internal topics of a large cluster, on a real broker: their sizes, and the cost of reading them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _write(bootstrap: str, topic: str, pairs: Iterable[Pair]) -> tuple[int, int]
 
 
 def _offsets(connectors: dict[str, int]) -> Iterable[Pair]:
-    """One source partition a task."""
+    """Yield the offsets of one source partition per task."""
     for name, tasks in connectors.items():
         for i in range(tasks):
             yield encode_key(name, {"filename": f"/var/lib/data/{name}-{i}.txt"}), encode_value({"position": 123_456})

@@ -1,4 +1,4 @@
-"""Three workers of one group that are killed and started again, and an operator who asks until it is done."""
+"""Three workers of one group that are killed and restarted, and requests that are repeated until they succeed."""
 
 from __future__ import annotations
 
@@ -19,26 +19,25 @@ from support.worker_process import WorkerProcess
 
 WORKERS = 3
 PATIENCE = 900.0
-"""Seconds within which a request must have been carried out, whatever is killed meanwhile."""
+"""Seconds within which a request must succeed, whatever is killed meanwhile."""
 TO_SETTLE = 300.0
-"""Seconds within which all must run and make progress again after the last fault."""
+"""Seconds within which everything must run and make progress again after the last fault."""
 LAST_BREATH = 30.0
-"""Seconds that a killed worker's processes may outlive it: their lease, and some more on a busy machine."""
+"""Seconds for which a killed worker's processes may outlive it: their lease, and some more on a busy machine."""
 
 UNHANDLED = ("The worker could not handle", "The worker could not carry out", "Hosting task ")
 
 
 class Cluster:
-    """Used as a context manager: the workers run inside. ``settings`` are added to those of every worker, and win.
+    """A context manager within which the workers run. ``settings`` override those of every worker.
 
-    Worker ids are the same after a new start, as they would be in reality; so ports are below those that systems give
-    to connections.
+    Worker IDs stay the same after a restart, as in production; therefore ports are below the range of ephemeral ports.
     """
 
     def __init__(self, bootstrap: str, folder: Path, workers: int = WORKERS, **settings: str) -> None:
         group = f"soak-{uuid.uuid4().hex[:8]}"
         self.mark = f"-Dtest.cluster={group}"
-        """An option of Java that marks the JVMs of plugins as this cluster's, see ``penstock.java.opts``."""
+        """Java option that marks the JVMs of plugins as this cluster's, see ``penstock.java.opts``."""
         shared = {
             "group__id": group,
             **{f"{kind}__storage__topic": f"{group}-{kind}" for kind in ("config", "offset", "status")},
@@ -56,10 +55,10 @@ class Cluster:
             for _ in range(workers)
         ]
         for worker in self.workers:
-            worker.http.patience = 0.0  # another one may have joined already
+            worker.http.patience = 0.0  # another worker may have joined already
         self.retries = 0
         self.survivors: list[str] = []
-        """Sentences on processes that outlived their worker for too long."""
+        """Descriptions of processes that outlived their worker for too long."""
         self._doomed: dict[psutil.Process, tuple[float, str]] = {}
         self._stack = ExitStack()
 
@@ -79,14 +78,14 @@ class Cluster:
             kill(process)
 
     def kill(self, worker: WorkerProcess) -> None:
-        """SIGKILL. Its processes must follow by themselves, see ``watch_doomed``."""
+        """Send SIGKILL. The worker's processes must end by themselves, see ``watch_doomed``."""
         below = [(each, command(each)) for each in worker.descendants()]
         worker.kill()
         self._doomed |= {each: (time.monotonic(), f"{said[:60]} of worker {worker.name}") for each, said in below}
 
     def watch_doomed(self) -> None:
-        """Called now and then: note who has outlived his worker by more than LAST_BREATH seconds, not counting those in
-        which it was frozen.
+        """Record processes that have outlived their worker by more than LAST_BREATH seconds, without times in which
+        they were frozen. Called periodically.
         """
         now = time.monotonic()
         for process, (killed, what) in list(self._doomed.items()):
@@ -100,10 +99,10 @@ class Cluster:
                 kill(process)
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
-        """Ask one worker after the other until one has done it.
+        """Send a request to one worker after the other until one has carried it out.
 
-        Conflicts, workers that are gone, and followers that have not read yet what others know are no reason to give
-        up; AssertionError for other answers, and after PATIENCE seconds.
+        It is repeated after conflicts, lost workers, and answers of followers that have not read the latest records.
+        Raises AssertionError for other answers, and after PATIENCE seconds.
         """
         deadline, uncertain = time.monotonic() + PATIENCE, False
         while True:
@@ -122,7 +121,7 @@ class Cluster:
             time.sleep(0.3)
 
     def figures(self) -> dict[str, object]:
-        """Called at the end."""
+        """Return figures for the report. Called at the end."""
         self.watch_doomed()
         return {
             "requests repeated": self.retries,
@@ -131,7 +130,7 @@ class Cluster:
         }
 
     def mishaps(self) -> list[str]:
-        """Lines of the logs that tell of events which a worker could not handle."""
+        """Return log lines about events that a worker could not handle."""
         return [
             f"{worker.name}: {line}"
             for worker in self.workers
@@ -150,7 +149,7 @@ def states(cluster: Cluster, name: str) -> list[str]:
 
 
 def kill(process: psutil.Process) -> None:
-    """SIGKILL, if it is still there."""
+    """Send SIGKILL if the process still exists."""
     with suppress(psutil.NoSuchProcess):
         process.kill()
 

@@ -1,8 +1,8 @@
-"""Two connectors that count: their numbers must come to Kafka once and in order, whatever happens to those who send
-them.
+"""Two connectors that count: their numbers must arrive in Kafka once and in order, whatever happens to their
+tasks.
 
-A test calls ``begin``, inflicts its faults, and calls ``wait_for_progress``, ``end`` and ``judge``. Nobody restarts
-them by REST unless the test's plan says so.
+A test calls ``begin``, injects its faults, and calls ``wait_for_progress``, ``end`` and ``judge``. The connectors are
+not restarted by REST unless the test's plan says so.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from support.waiting import until
 from support.worker_process import PLAIN
 
 BOUNDARIES = ("poll", "interval")
-"""A connector for each, so that transactions are short and long."""
+"""Transaction boundaries of the connectors, one each, so that transactions are short and long."""
 TASKS = 3
 SOURCES = 6
 TOPIC_PARTITIONS = 3
 
 
 class Counters:
-    """``topics``: by connector. ``sent``, ``lost`` and ``doubled``: numbers, as ``judge`` has found them."""
+    """The counters. ``topics``: by connector. ``sent``, ``lost`` and ``doubled``: counts found by ``judge``."""
 
     def __init__(self, cluster: Cluster, bootstrap: str, exactly_once: bool) -> None:
-        """``bootstrap`` leads to the broker directly, past what may be broken."""
+        """``bootstrap`` leads to the broker directly, past the proxy that faults affect."""
         kafka = Kafka(bootstrap)
         self.topics = {
             f"counting-{boundary}": kafka.create_topic(f"numbers-{uuid.uuid4().hex[:8]}", partitions=TOPIC_PARTITIONS)
@@ -41,13 +41,13 @@ class Counters:
         self.sent = self.lost = self.doubled = 0
 
     def begin(self) -> None:
-        """Returns when all tasks run."""
+        """Create the connectors, and return when all tasks run."""
         for name, topic in self.topics.items():
             self._cluster.request("PUT", f"/connectors/{name}/config", _config(name, topic))
         until(self._all_run, "all tasks running", TO_SETTLE)
 
     def wait_for_progress(self) -> list[str]:
-        """Sentences on what does not run again, or counts no more, after the last fault."""
+        """Describe connectors that do not run again, or count no more, after the last fault."""
         before = {name: self._committed(name) for name in self.topics}
         try:
             until(self._all_run, "all tasks running again", TO_SETTLE)
@@ -57,17 +57,18 @@ class Counters:
         return []
 
     def end(self) -> None:
-        """Nothing more is sent: what is committed now is what must have arrived. No other tasks may be there."""
+        """Stop the counters: all numbers before the committed ones must have arrived. No other tasks may exist."""
         for name in self.topics:
             self._cluster.request("PUT", f"/connectors/{name}/stop")
         until(lambda: all(states(self._cluster, name) == ["STOPPED"] for name in self.topics), "the stop", TO_SETTLE)
-        # Of what another worker stops the leader says no more than that it is to stop.
+        # For tasks of another worker, the leader knows only that they are to stop.
         until(lambda: not processes(self._cluster, "task"), "the end of the tasks", TO_SETTLE)
         self._ends = {name: self._committed(name) for name in self.topics}
 
     def judge(self, watched: Span, faults: Faults, bound: float) -> Outcome:
-        """After ``end``. ``watched``: from the first fault until everything ran after the last, in seconds of
-        ``time.time``; ``bound``: seconds for which a counter that could run may be silent after a fault.
+        """Judge the numbers. Called after ``end``. ``watched``: the time from the first fault until everything ran
+        after the last, in seconds of ``time.time``; ``bound``: seconds for which a counter that could run may be silent
+        after a fault.
         """
         tallies = {name: read(self._bootstrap, topic) for name, topic in self.topics.items()}
         wrong = [
@@ -103,7 +104,7 @@ class Counters:
         return all(states(self._cluster, name) == ["RUNNING"] * (TASKS + 1) for name in self.topics)
 
     def _committed(self, name: str) -> dict[int, int]:
-        """By source partition, the number with which it goes on."""
+        """Return the number with which each source partition goes on."""
         offsets = self._cluster.request("GET", f"/connectors/{name}/offsets").json()["offsets"]
         return {each["partition"]["source"]: each["offset"]["next"] for each in offsets}
 

@@ -1,8 +1,8 @@
-"""The kill test of databases: rows go into tables without a key, by JdbcSink with ``penstock.delivery=exactly-once``
-and ``insert.mode=insert``, while the Spark that writes them is killed: its driver or its JVM, at any moment.
+"""The kill test of databases: JdbcSink writes rows to tables without a key, with ``penstock.delivery=exactly-once``
+and ``insert.mode=insert``, while its Spark is killed: the driver or the JVM, at any moment.
 
-One connector for each database shares the Spark, so each kill is one of each connector. The kills are in rounds, with a
-topic and a table of their own; after each of them every row has to be in each table, and none twice.
+Connectors for all databases share the Spark, so each kill hits each of them. Each round of kills has its own topic and
+tables; after it every row has to be in each table, and none twice.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from support.spark.queries import ID, NAME, JdbcSink
 from support.waiting import until
 
 CHUNK = 200
-"""Rows that are added for each kill."""
+"""Number of rows added for each kill."""
 KILLS = 5
-"""Kills of a round."""
+"""Number of kills in a round."""
 PARTITIONS = 3
 LONGEST = 2.0
-"""Seconds from the first row of a run, or from its begin, to its kill at most."""
+"""Maximum time in seconds from the first row of a run, or from its begin, to its kill."""
 PATIENT = {
     "penstock.delivery": "exactly-once",
     "penstock.batch.max.records": "60",
@@ -80,7 +80,7 @@ class SqliteFile:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The result of a round: its kills by what was killed, and the rows of each database that are not there once."""
+    """The result of a round: its kills by kind of process, and each database's missing and duplicate rows."""
 
     seed: str
     rows: int
@@ -91,7 +91,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseKillTest:
-    """Rounds up to ``number`` kills of each connector, none of which begins after ``minutes``.
+    """Options: rounds up to ``number`` kills of each connector; none begins after ``minutes``.
 
     ``kept``: a file with a line for each round, to which this run adds its own; the rounds in it count.
     """
@@ -117,7 +117,7 @@ def run(test: DatabaseKillTest, bootstrap: str, folder: Path, say: Callable[[str
         targets = {"PostgreSQL": postgres, "MariaDB": mariadb, "SQLite": SqliteFile(folder / "sqlite")}
         while (killed := _kills(rounds)) < test.number and clock.seconds < 60 * test.minutes:
             seed = f"{test.seed}.{len(rounds)}"
-            # A Spark of its own: one that was killed often is started again ever later.
+            # Each round has a new Spark: one that was killed often is restarted after longer and longer delays.
             with started(HostSettings(graceful=60.0)) as spark:
                 found = kill_round(spark, kafka, targets, seed, min(KILLS, test.number - killed))
             with test.kept.open("a") as lines:
@@ -133,7 +133,7 @@ def read(kept: Path) -> list[Round]:
 
 
 def kill_round(spark: Hosted, kafka: Kafka, targets: Mapping[str, Target], seed: str, kills: int) -> Round:
-    """Kill the Spark of a connector for each database so often; return what is in the tables at the end."""
+    """Kill the Spark of a connector for each database ``kills`` times; return the contents of the tables at the end."""
     chance, table, rows = random.Random(seed), f"killed_{uuid.uuid4().hex[:8]}", kills * CHUNK
     killed: Counter[str] = Counter()
     with ExitStack() as stack:

@@ -1,5 +1,5 @@
-"""Looks for connectors and tasks that have failed: nothing in these tests is a reason for one, as all that is killed is
-lost and started again.
+"""Watch for failed connectors and tasks: no fault of these tests may cause a failure, since killed tasks are lost and
+restarted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from soak.cluster import Cluster
 
 
 class Failures:
-    """``sentences``: one for each failure, each once."""
+    """Failures found so far. ``sentences``: a description of each."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -29,7 +29,7 @@ class Failures:
 
 
 class FailureWatch:
-    """Looks every second, from ``start`` to ``stop``. It only reads: nobody restarts anything by REST."""
+    """Checks statuses every second from ``start`` to ``stop``. It only reads, and restarts nothing."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._failures = Failures(cluster)
@@ -41,7 +41,7 @@ class FailureWatch:
         self._thread.start()
 
     def stop(self) -> list[str]:
-        """The failures as sentences, and one more if the watch itself has ended early."""
+        """Stop, and return descriptions of the failures, with one more if the watch itself has ended early."""
         self._ended.set()
         self._thread.join()
         ended = [] if self._error is None else [f"the watch for failures has ended: {self._error!r}"]

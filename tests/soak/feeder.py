@@ -1,4 +1,4 @@
-"""Sends numbers to a topic, evenly, for as long as there are faults."""
+"""Producer of numbers that are sent to a topic evenly while faults come."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from confluent_kafka import Producer
 
 MARK = ";"
-"""Ends each number, so that one that was cut off is known."""
+"""End of each number, by which a truncated one is recognized."""
 
 
 class Feeder:
@@ -19,7 +19,7 @@ class Feeder:
             "bootstrap.servers": bootstrap,
             "linger.ms": 20,
             "enable.idempotence": True,
-            "message.timeout.ms": 0,  # however long the broker is away
+            "message.timeout.ms": 0,  # retry however long the broker is unreachable
         }
         self.failure: BaseException | None = None
         self._producer = Producer(settings)
@@ -31,11 +31,11 @@ class Feeder:
         self._thread.start()
 
     def join(self) -> None:
-        """Returns when the last number is in the topic, or after ``abandon``."""
+        """Wait until the last number is in the topic, or until ``abandon``."""
         self._thread.join()
 
     def abandon(self) -> None:
-        """Send no more: the broker may never come back."""
+        """Stop sending: the broker may never return."""
         self._abandoned.set()
 
     def _work(self) -> None:

@@ -13,7 +13,7 @@ from soak.report import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoakRun:
-    """The result of a run: its faults by kind, what became of the numbers, and why connectors stopped."""
+    """The result of a run: its faults by kind, the tally of numbers, and the reasons why connectors stopped."""
 
     seed: int
     exactly_once: bool
@@ -22,7 +22,7 @@ class SoakRun:
     numbers: int
     lost: int
     doubled: int
-    """Numbers that came more than once, which they may without exactly once."""
+    """Count of duplicate numbers, which are allowed without exactly once."""
     stops: list[str] = field(default_factory=list)
     """The messages of connectors that stopped because an origin was recreated."""
     violations: list[str] = field(default_factory=list)
@@ -34,7 +34,7 @@ def read(kept: Path) -> list[SoakRun]:
 
 
 def add(kept: Path, run: SoakRun) -> None:
-    """Append a run to the file, which is made with its folder if it is not there."""
+    """Append a run to the file, which is created with its folder if missing."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     with kept.open("a") as lines:
         lines.write(json.dumps(asdict(run)) + "\n")

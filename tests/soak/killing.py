@@ -1,7 +1,7 @@
-"""The kill test: numbers go to Kafka while workers, their Sparks, their tasks and the broker meet with faults.
+"""The kill test: numbers are sent to Kafka while faults hit workers, their Sparks, their tasks and the broker.
 
-With exactly once a read_committed reader must find every number once and in order, otherwise at least once. The workers
-start lost tasks again: nobody restarts anything by REST unless the plan says so, and no task may fail.
+With exactly once a read_committed reader must find every number once and in order, otherwise at least once. Workers
+restart lost tasks: nothing is restarted by REST unless the plan says so, and no task may fail.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from soak.report import Clock, Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillTest:
-    """``bound``: seconds; nothing that could run may be silent for longer after a fault. ``settings``: of workers."""
+    """Options. ``bound``: seconds; no counter that could run may be silent for longer after a fault. ``settings``:
+    those of workers.
+    """
 
     plan: Plan
     exactly_once: bool = True
@@ -33,7 +35,7 @@ class KillTest:
 def run(
     test: KillTest, bootstrap: str, folder: Path, say: Callable[[str], None], broker: FaultyBroker | None = None
 ) -> Outcome:
-    """``broker`` is needed for faults of the broker; ``bootstrap`` leads to it directly."""
+    """Run a kill test. ``broker`` is needed for faults of the broker; ``bootstrap`` bypasses its proxy."""
     clock = Clock()
     support = "enabled" if test.exactly_once else "disabled"
     settings = {**test.settings, "exactly__once__source__support": support}

@@ -1,4 +1,4 @@
-"""When each of several things moved on: from measures that grow for as long as it works."""
+"""Times at which each of several senders made progress, from measures that grow while they work."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 
 OFTEN = 0.5
-"""Seconds from one look to the next."""
+"""Seconds between two samples."""
 
 Measure = Callable[[], float | None]
-"""Grows with the work that is done; None if that can't be found out now."""
+"""Returns a number that grows with the work done, or None if it is unknown at the moment."""
 
 
 class ProgressWatch:
-    """``times``: for each, when it was seen to have moved on, in seconds of ``time.time``."""
+    """Samples measures. ``times``: the times at which each had grown, in seconds of ``time.time``."""
 
     def __init__(self, measures: Mapping[str, Measure]) -> None:
         self.times: dict[str, list[float]] = {name: [] for name in measures}

@@ -1,7 +1,7 @@
 """The soak of queries: many SparkSinks and SparkSources on one worker, in one Spark application, for a long time.
 
 Nothing is killed. An operator restarts or pauses one of them now and then, so that queries start while others plan
-their batches. No task may fail. Every number must be once in the folder of each sink, and once in the topic of each
+their batches. No task may fail. Every number must be exactly once in the folder of each sink, and in the topic of each
 source.
 """
 
@@ -31,7 +31,7 @@ from support.worker_process import PLAIN, SPARKS_JAVA
 
 PARTITIONS = 2
 SOURCES_OF = 5
-"""One of so many queries is a source."""
+"""One of this number of queries is a source."""
 BY_PYTHON = {
     "transforms": "same",
     "transforms.same.type": "org.apache.kafka.connect.transforms.Filter",
@@ -45,8 +45,8 @@ BY_PYTHON = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuerySoak:
-    """``minutes``: how long numbers are sent and the operator is at work, ``pace``: seconds between two requests of the
-    operator, ``rate``: numbers per second.
+    """Options. ``minutes``: duration of sending and of the operator's requests; ``pace``: mean seconds between two
+    requests; ``rate``: numbers per second.
     """
 
     seed: int
@@ -110,7 +110,7 @@ def run(test: QuerySoak, bootstrap: str, folder: Path, say: Callable[[str], None
 
 
 def connectors(queries: int, mark: str, topic: str, folder: Path, chance: random.Random) -> dict[str, dict[str, str]]:
-    """The configurations by name: one of SOURCES_OF is a source, half of the sinks take Spark's Python processes."""
+    """Return configurations by name: one of SOURCES_OF is a source; half of the sinks use Spark's Python processes."""
     found: dict[str, dict[str, str]] = {}
     for number in range(queries):
         if number % SOURCES_OF == SOURCES_OF - 1:
@@ -146,7 +146,7 @@ def connectors(queries: int, mark: str, topic: str, folder: Path, chance: random
 def _operate(
     test: QuerySoak, cluster: Cluster, names: list[str], chance: random.Random, say: Callable[[str], None]
 ) -> Counter[str]:
-    """Restart or pause a query now and then, for as long as the test says; how often each was done."""
+    """Restart or pause queries now and then for the test's duration; return the number of each request."""
     done: Counter[str] = Counter()
     until_then = time.monotonic() + test.minutes * 60
     while (left := until_then - time.monotonic()) > 0:
@@ -166,7 +166,7 @@ def _operate(
 
 
 def _wait_for_sinks(cluster: Cluster, sinks: list[str], records: int) -> list[str]:
-    """Sentences on sinks that do not take all numbers; each may take its time, if only it moves on."""
+    """Describe sinks that do not write all numbers; there is no time limit as long as each makes progress."""
     try:
         for name in sinks:
             while (taken := _taken(cluster, name)) < records:
@@ -186,14 +186,14 @@ def _taken(cluster: Cluster, name: str) -> int:
 
 
 def _of_sink(path: Path, records: int) -> tuple[Tally, int]:
-    """The numbers in a sink's folder, and how many of all are missing or are no numbers that were sent."""
+    """Return the tally of a sink's folder, and the count of missing and invalid numbers."""
     batches = ds.dataset(path, format="parquet").to_batches(columns=["value"])
     numbers, others = tally(text for batch in batches for text in batch["value"].to_pylist())
     return numbers, numbers.missing + records - len(numbers.counts) + len(others)
 
 
 def _of_source(bootstrap: str, topic: str) -> tuple[Tally, int]:
-    """The numbers in a source's topic, and how many of those below the last are missing."""
+    """Return the tally of a source's topic, and the count of missing numbers below the last."""
     numbers = Tally()
     for record in Kafka(bootstrap).read_all(topic):
         value = json.loads(record.value or b"null")

@@ -1,8 +1,8 @@
-"""The kill test of changes: Debezium's source, from its jar, streams the changes of a PostgreSQL while workers, their
-Sparks, their tasks, the plugins' JVMs and the broker meet with faults.
+"""The kill test of changes: Debezium's source, from its jar, streams the changes of a PostgreSQL while faults hit
+workers, their Sparks, their tasks, the plugins' JVMs and the broker.
 
 Each row counts its changes. With exactly once a read_committed reader must find every change of every row once and in
-order. The workers start lost tasks again: nobody restarts anything by REST, and no task may fail.
+order. Workers restart lost tasks: nothing is restarted by REST, and no task may fail.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from support.waiting import until
 
 KEYS = 200
 CYCLE = 10
-"""Every so many changes of a row it is deleted, and inserted again by the next one."""
+"""Number of changes of a row after which it is deleted; the next change inserts it again."""
 BOUNDARIES = ("poll", "interval")
-"""A connector for each, with a replication slot of its own."""
+"""A connector for each, with its own replication slot."""
 CHUNK = 200
 PREFIX = "changes"
 TOPIC_PARTITIONS = 3
@@ -41,7 +41,7 @@ TOPIC_PARTITIONS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeKillTest:
-    """Changes are made evenly for as long as there are faults. ``settings``: of workers."""
+    """Options of a kill test. Changes are made evenly while faults come. ``settings``: those of workers."""
 
     plan: Plan
     changes: int = 100_000
@@ -50,7 +50,7 @@ class ChangeKillTest:
 
 
 class Writer:
-    """Makes the changes, a transaction for each CHUNK: change ``i`` is of row ``i % KEYS`` and its ``i // KEYS``th."""
+    """Makes the changes, a transaction for each CHUNK: change ``i`` is number ``i // KEYS`` of row ``i % KEYS``."""
 
     def __init__(self, postgres: Postgres, changes: int, seconds: float) -> None:
         self.failure: BaseException | None = None
@@ -90,7 +90,7 @@ def change(i: int) -> str:
 def run(
     test: ChangeKillTest, bootstrap: str, folder: Path, say: Callable[[str], None], broker: FaultyBroker | None = None
 ) -> Outcome:
-    """``broker`` is needed for faults of the broker; ``bootstrap`` leads to it directly."""
+    """Run a kill test. ``broker`` is needed for faults of the broker; ``bootstrap`` bypasses its proxy."""
     clock, kafka, postgres = Clock(), Kafka(bootstrap), Postgres.make(**LOGICAL)
     run_id = uuid.uuid4().hex[:8]
     connectors = {f"{boundary}-{run_id}": boundary for boundary in BOUNDARIES}
@@ -148,7 +148,7 @@ def streams(postgres: Postgres) -> bool:
 
 
 def _settled(cluster: Cluster, kafka: Kafka, connectors: Mapping[str, str], changes: int) -> list[str]:
-    """Sentences on what has not arrived in time, or does not run."""
+    """Describe connectors that do not run, and changes that have not arrived in time."""
     try:
         for name in connectors:
             until(lambda: states(cluster, name) == ["RUNNING"] * 2, f"{name} running", TO_SETTLE)  # noqa: B023
@@ -160,7 +160,7 @@ def _settled(cluster: Cluster, kafka: Kafka, connectors: Mapping[str, str], chan
 
 
 def _complete(kafka: Kafka, name: str, changes: int) -> bool:
-    """Whether the last change of each row has come."""
+    """Return whether the last change of each row has arrived."""
     last = {i % KEYS: i // KEYS for i in range(max(0, changes - KEYS), changes)}
     found = dict(numbers(kafka, name))
     return all(found.get(key, -1) >= number for key, number in last.items())
@@ -171,11 +171,11 @@ def topic(connector: str) -> str:
 
 
 def numbers(kafka: Kafka, name: str) -> Iterator[tuple[int, int]]:
-    """The row and the number of each change, partition by partition."""
+    """Yield the row and the number of each change, partition by partition."""
     for record in kafka.read_all(name):
         assert record.value is not None
         event = json.loads(record.value)
-        # A row that is deleted says which change came before.
+        # The event of a deletion has only the number of the change before.
         number = event["before"]["number"] + 1 if event["op"] == "d" else event["after"]["number"]
         yield (event["before"] or event["after"])["id"], number
 
@@ -188,7 +188,7 @@ def tally(kafka: Kafka, name: str) -> dict[int, Tally]:
 
 
 def amiss(tallies: Mapping[int, Tally], changes: int) -> list[str]:
-    """Sentences on changes that are not where they should be."""
+    """Describe changes that are missing, duplicated or out of order."""
     wrong = []
     for key in range(min(KEYS, changes)):
         found, expected = tallies.get(key, Tally()), len(range(key, changes, KEYS))

@@ -24,7 +24,7 @@ QUICK = {
 
 
 BOUND = 900.0
-"""A machine that runs all tests may be much slower than one that has nothing else to do."""
+"""Seconds; a machine that runs all tests may be much slower than an idle one."""
 
 
 @pytest.mark.soak
@@ -38,7 +38,7 @@ def test_connectors_are_as_asked_for_though_workers_are_killed(bootstrap: str, t
 
 def test_numbers_arrive_once_and_in_order_whatever_is_killed_frozen_or_cut_off(tmp_path: Path) -> None:
     kinds = ("kill", "freeze", "broker-freeze", "broker-kill", "delay", "cut", "reset")
-    # With this seed each kind of process is killed, and a worker frozen for longer than its group waits for it.
+    # With this seed each kind of process is killed, and a worker is frozen for longer than its session timeout.
     plan = Plan(seed=753, number=20, kinds=kinds, between=2.5, freeze=(2.0, 12.0), broker=(1.0, 6.0))
     assert {fault.kind for fault in plan.faults()} == set(kinds)
     assert {fault.process for fault in plan.faults() if fault.kind == "kill"} == set(PROCESSES)
@@ -77,7 +77,7 @@ def test_numbers_arrive_once_and_in_order_though_the_broker_is_frozen_for_40_sec
 def test_numbers_arrive_at_least_once_though_workers_sparks_and_tasks_are_killed(
     bootstrap: str, tmp_path: Path
 ) -> None:
-    plan = Plan(seed=2463, number=3, between=4.0)  # what tasks are forked from, Spark's driver, then a worker
+    plan = Plan(seed=2463, number=3, between=4.0)  # the daemon that forks tasks, Spark's driver, then a worker
     test = killing.KillTest(plan=plan, exactly_once=False, settings=QUICK, bound=BOUND)
     outcome = killing.run(test, bootstrap, tmp_path, print)
     assert outcome.violations == []
@@ -90,7 +90,7 @@ def test_numbers_reach_a_file_and_a_table_though_workers_sparks_and_tasks_are_ki
 ) -> None:
     plan = Plan(seed=975, number=3, between=4.0)  # a task, Spark's JVM, then a worker
     targets = (sinking.FILE, sinking.TABLE)
-    # How long the group of a sink waits for a task that was killed.
+    # Time after which a sink's group removes a killed task.
     settings = {**QUICK, "consumer__session__timeout__ms": "6000"}
     test = sinking.SinkKillTest(plan=plan, records=50_000, targets=targets, workers=2, settings=settings, bound=BOUND)
     outcome = sinking.run(test, bootstrap, tmp_path, print)
