@@ -1,4 +1,4 @@
-"""``python -m bench``, for ``make bench``: the same connectors here and on Java's Connect, in turn, on one broker."""
+"""``python -m bench``, for ``make bench``: the same connectors here and on Java Connect, in turn, on one broker."""
 
 from __future__ import annotations
 
@@ -31,22 +31,24 @@ from support.worker_process import SPARKS_JAVA, WorkerProcess
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 MORE = ("doubling", "profile")
-"""What is measured of ours alone, in tables of their own."""
+"""Measurements of Penstock alone, in separate tables."""
 
 
 @app.command()
 def run(
     cases: Annotated[
-        list[str] | None, typer.Argument(help=f"Some of {', '.join((*CASES, *MORE))}. All if none is named.")
+        list[str] | None, typer.Argument(help=f"Cases to measure, of {', '.join((*CASES, *MORE))}. Default: all.")
     ] = None,
-    java_url: Annotated[str, typer.Option(help="Java's Connect on the same broker; figures are compared to it.")] = "",
-    bootstrap: Annotated[str, typer.Option(help="A running broker; without it one is started.")] = "",
+    java_url: Annotated[str, typer.Option(help="URL of Java Connect on the same broker, for comparison.")] = "",
+    bootstrap: Annotated[str, typer.Option(help="Address of a running broker; by default one is started.")] = "",
     records: Annotated[int, typer.Option(min=1)] = 1_000_000,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds that count; one more comes first.")] = 3,
-    write: Annotated[Path | None, typer.Option(help="Keep all figures in performance.* of this folder.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Measure nothing, write what --write kept.")] = False,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of measured rounds, after one to warm up.")] = 3,
+    write: Annotated[Path | None, typer.Option(help="Folder in which performance.* keep all figures.")] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure nothing, and write the tables of --write again.")
+    ] = False,
 ) -> None:
-    """Measure, compare what was delivered, and show the figures."""
+    """Measure, compare the delivered records, and print the figures."""
     names = [] if again else list(cases or (*CASES, *MORE))
     for name in ("jar-snapshot", *database.CASES):
         if not cases and name in names and binaries() is None:
@@ -98,7 +100,7 @@ class _Stage:
 
     @cached_property
     def ours(self) -> Connect:
-        """A worker, started when it is first asked for."""
+        """Penstock's worker, started at its first use."""
         worker = WorkerProcess(self.bootstrap, self.folder, **{SPARKS_JAVA: ""})
         self.ends.callback(_delete_topics, worker)
         self.ends.enter_context(worker)
@@ -107,19 +109,19 @@ class _Stage:
 
 @contextmanager
 def _stage(bootstrap: str) -> Iterator[_Stage]:
-    """A broker if none is given, and a folder."""
+    """Start a broker if none is given, and make a folder."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-bench-")))
-        folder.chmod(0o777)  # Java's worker may run as somebody else
+        folder.chmod(0o777)  # Java's worker may run as another user
         yield _Stage(bootstrap or stack.enter_context(Broker(lasting=True)).bootstrap, folder, stack)
 
 
 def _delete_topics(worker: WorkerProcess) -> None:
-    """Its internal ones: the broker may be somebody else's."""
+    """Delete the worker's internal topics, since the broker may be used by others."""
     topics = [worker.settings[f"{kind}.storage.topic"] for kind in ("config", "offset", "status")]
     admin = AdminClient({"bootstrap.servers": worker.settings["bootstrap.servers"]})
     for each in admin.delete_topics(topics).values():
-        with suppress(KafkaException):  # it may not have come so far as to make them
+        with suppress(KafkaException):  # the worker may have ended before it created them
             each.result()
 
 
@@ -129,7 +131,7 @@ def _about(*facts: str) -> str:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C, so that nothing is left running
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # like Ctrl-C, so that nothing is left running
     try:
         app()
     except CaseError as error:

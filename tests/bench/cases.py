@@ -1,4 +1,4 @@
-"""All cases: what each runs, and what is asked of its figures, ours relative to the reference's."""
+"""All cases: the functions that they run, and the goals of their figures relative to the reference's."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ Run = Callable[[Connect, Setting], Figures]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A figure is good enough if it is at least, or at most, so many times the reference's; or so much by itself."""
+    """A goal: a minimum or maximum of a figure, as a multiple of the reference's or as an absolute value."""
 
     number: float
     at_least: bool = False
     by_itself: bool = False
 
     def holds(self, value: float, ratio: float | None) -> bool | None:
-        """None if there is no reference to compare with."""
+        """Return whether the goal is met; None if there is no reference to compare with."""
         compared = value if self.by_itself else ratio
         if compared is None:
             return None
@@ -89,7 +89,7 @@ GOALS: dict[str, dict[str, Goal]] = {
     "sink-wide": _rate(2.0),
     "source-avro": _rate(2.0),
     "sink-avro": _rate(2.0),
-    # Of our Avro.
+    # Relative to Penstock's Avro.
     **{case: _rate(0.5) for side in ("source", "sink") for case in (f"{side}-json-schema", f"{side}-protobuf")},
     "mirror-latency": {"p50 ms": Goal(0.8), "p99 ms": Goal(0.8)},
     "mirror-throughput": _rate(1.3),
@@ -122,6 +122,6 @@ PROGRAMS: dict[str, Callable[[Setting], Figures]] = {
     "spark-source-executors": executors.by_program,
     **database.PROGRAMS,
 }
-"""Cases that Java has not are compared with a program of our own."""
+"""Cases that Java does not have, which are compared with a plain program."""
 BESIDE = {f"{side}-{format}": f"{side}-avro" for side in ("source", "sink") for format in formats.WITHOUT_JAVA}
-"""Compared with another case of ours: Java's converters for them can't be had."""
+"""Cases compared with another case of Penstock, since Java's converters for them are not available."""

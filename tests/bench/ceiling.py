@@ -1,6 +1,6 @@
-"""What a source can reach at most here: librdkafka alone, on the same broker in the same run, beside ``source-string``.
+"""Maximum rate of a source: librdkafka alone, on the same broker in the same run, beside ``source-string``.
 
-The lines are in memory, and ``produce`` is called for each, with the settings of our own producers.
+The lines are in memory, and ``produce`` is called for each, with the settings of Penstock's producers.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from bench.setting import Setting
 from penstock.kafka.clients import new_producer
 
 TRANSACTION = 10_000
-"""Lines; as ``source-string`` has them in one."""
+"""Lines per transaction, as in ``source-string``."""
 
 
 def by_program(setting: Setting) -> dict[str, float]:
-    """In transactions, as ``source-string`` writes them, and without any."""
+    """Measure with transactions, as in ``source-string``, and without."""
     with setting.lines().open("rb") as file:
         lines = [line.rstrip(b"\n") for line in file]
     found = {}

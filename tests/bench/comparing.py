@@ -1,4 +1,4 @@
-"""Cases in rounds, here and at a reference in turn, and the figures that come of it."""
+"""Rounds of cases, here and on a reference in turn, and their figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OURS = "penstock"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure of one case: what each round gave. ``ours`` or ``reference`` is empty if only the other has it."""
+    """The values of one figure of a case in all rounds. ``ours`` or ``reference`` is empty if only the other has it."""
 
     case: str
     about: str
@@ -27,7 +27,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Of the medians."""
+        """Ratio of the medians."""
         if not self.ours or not self.reference or not statistics.median(self.reference):
             return None
         return statistics.median(self.ours) / statistics.median(self.reference)
@@ -42,7 +42,7 @@ class Row:
 
 
 def run(case: str, setting: Setting, ours: Connect, java: Connect | None, rounds: int, about: str) -> Iterator[Row]:
-    """In turn, so that what else the machine does falls on both. A first round does not count."""
+    """Run the case in turn, so that other load of the machine affects both. A first round does not count."""
     runs: dict[str, Callable[[], Figures]] = {}
     reference = ""
     if case in PROGRAMS:
@@ -80,7 +80,7 @@ def _cells(row: Row) -> list[str]:
 
 
 def _shown(values: list[float]) -> str:
-    """The median, and the range of the rounds."""
+    """Format the median and the range of the rounds."""
     if not values:
         return ""
     digits = 0 if max(values) >= 100 else 1

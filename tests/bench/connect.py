@@ -1,4 +1,4 @@
-"""A Connect cluster as the benchmark sees it: its REST interface, and the process of its worker for memory."""
+"""A Connect cluster as the benchmark sees it: its REST API, and its worker's process for memory."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import httpx
 from bench.processes import listening
 
 PATIENCE = 300.0
-"""Seconds in which something has to happen."""
+"""Seconds within which an expected event must happen."""
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 STRINGS = {"key.converter": STRING, "value.converter": STRING}
 
 
 class CaseError(Exception):
-    """A case can't go on: a sentence."""
+    """A case cannot continue; the message gives the reason."""
 
 
 class Cluster(Protocol):
-    """Where connectors run."""
+    """A cluster in which connectors run."""
 
     name: str
 
     def put(self, name: str, config: dict[str, str]) -> None:
-        """Create a connector; its converters are those of strings unless it says otherwise."""
+        """Create a connector, with string converters unless it names others."""
 
     def delete(self, name: str) -> None: ...
 
@@ -45,7 +45,7 @@ class Connect:
     def __post_init__(self) -> None:
         self.http = httpx.Client(base_url=self.url, timeout=100)
         self.pid = listening(httpx.URL(self.url).port or 80)
-        """None if the worker is not on this machine, or not to be looked into."""
+        """PID of the worker; None if it is not on this machine, or may not be inspected."""
 
     def close(self) -> None:
         self.http.close()
@@ -58,7 +58,7 @@ class Connect:
         self._unless_rebalancing("DELETE", f"/connectors/{name}").raise_for_status()
 
     def restart(self, name: str) -> None:
-        """The connector and its tasks, by one call."""
+        """Restart the connector and its tasks with one request."""
         path = f"/connectors/{name}/restart?includeTasks=true"
         self._unless_rebalancing("POST", path).raise_for_status()
 
@@ -69,7 +69,9 @@ class Connect:
         return answer
 
     def running(self, name: str, since: float, tasks: int = 1) -> float:
-        """Milliseconds since ``since`` (``time.perf_counter``) until the connector and its tasks run."""
+        """Wait until the connector and its tasks run; return the milliseconds since ``since``
+        (``time.perf_counter``).
+        """
         while time.perf_counter() - since < PATIENCE:
             answer = self.http.get(f"/connectors/{name}/status")
             if answer.status_code == 200:

@@ -1,4 +1,4 @@
-"""What operators wait for: connectors that start and restart, answers of the REST interface."""
+"""Times of operators' requests: start and restart of connectors, answers of the REST API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.setting import Setting
 
 
 def lifecycle(cluster: Connect, setting: Setting) -> dict[str, float]:
-    """From the request to connector and task RUNNING."""
+    """Measure the time from the request until connector and task are RUNNING."""
     name = setting.create_topic(setting.name("lifecycle"))
     file = setting.folder / f"{name}.txt"
     file.write_text("one\n")
@@ -27,7 +27,7 @@ def lifecycle(cluster: Connect, setting: Setting) -> dict[str, float]:
 
 
 def rest(cluster: Connect, setting: Setting) -> dict[str, float]:
-    """``GET /connectors?expand=status`` where there are 50 paused connectors."""
+    """Measure ``GET /connectors?expand=status`` with 50 paused connectors."""
     names = [setting.name("rest") for _ in range(50)]
     for name in names:
         absent = str(setting.folder / "absent.txt")

@@ -1,4 +1,4 @@
-"""Throughput: files into topics, exactly once where the worker does that, and topics into files."""
+"""Throughput: files to topics, exactly once where the worker supports it, and topics to files."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ _TUNED = {
     "producer.override.buffer.memory": "134217728",
     "producer.override.linger.ms": "5",
 }
-"""The same producer on both: without it each has the defaults of its own library."""
+"""Settings that make both producers alike: otherwise each has the defaults of its library."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A case: what is configured beside the file and the topic. Without anything, records arrive as they are."""
+    """A case: settings besides the file and the topic. Without any, records arrive unchanged."""
 
     case: str
     config: dict[str, str] = field(default_factory=dict)
     partitions: int = 1
     tasks: int = 1
     topic: str | None = None
-    """Where a sink's records are; by default in a topic of the lines as they are."""
+    """Topic of a sink's records; by default one with the unchanged lines."""
     connector: str | None = None
-    """Its class, if that is not ``FileStreamSource`` or ``FileStreamSink``."""
+    """Class of the connector, if it is not ``FileStreamSource`` or ``FileStreamSink``."""
     canonical: Callable[[bytes], bytes] | None = None
-    """What two clusters' records have in common, if that is not all but the order of JSON's members."""
+    """Function that makes records of both clusters equal, if more than the order of JSON's members may differ."""
 
 
 def source(copy: Copy, cluster: Cluster, setting: Setting) -> Watch:
-    """A file of lines becomes a topic."""
+    """Copy a file of lines to a topic."""
     name = setting.create_topic(setting.name(copy.case))
     early, late = setting.consumer("read_uncommitted"), setting.consumer("read_committed")
     file = {
@@ -77,7 +77,7 @@ def source(copy: Copy, cluster: Cluster, setting: Setting) -> Watch:
     watch = Watch(setting.records, lambda: cluster.check(name))
     cluster.put(name, {**file, "tasks.max": str(copy.tasks), "topic": name, **copy.config})
     try:
-        for consumer in (early, late):  # the first records can be seen before they are committed
+        for consumer in (early, late):  # the first records are visible before they are committed
             while not watch.sees(setting.end(consumer, name)):
                 time.sleep(0.01)
     finally:
@@ -91,7 +91,7 @@ def source(copy: Copy, cluster: Cluster, setting: Setting) -> Watch:
 
 
 def sink(copy: Copy, cluster: Cluster, setting: Setting) -> Watch:
-    """A topic becomes a file of lines."""
+    """Copy a topic to a file of lines."""
     name, topic = setting.name(copy.case), copy.topic or setting.filled_topic(copy.partitions)
     out = setting.folder / f"{name}.out"
     out.touch()
@@ -117,12 +117,12 @@ def sink(copy: Copy, cluster: Cluster, setting: Setting) -> Watch:
 
 
 def _members_sorted(value: bytes) -> bytes:
-    """JSON, whatever the order of its members."""
+    """Return JSON with its members sorted."""
     return json.dumps(json.loads(value), sort_keys=True).encode()
 
 
 def _printed_sorted(line: bytes) -> bytes:
-    """A map as Java prints it has its members in no certain order."""
+    """Sort the members of a map as Java prints it, since their order is undefined."""
     return b", ".join(sorted(line.strip(b"{}").split(b", "))) if line.startswith(b"{") else line
 
 

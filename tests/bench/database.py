@@ -1,8 +1,8 @@
-"""A table of PostgreSQL with ten columns to a topic, and a topic to such a table: by the JDBC connectors, and by plain
-Spark jobs that do the same.
+"""Copies of a PostgreSQL table with ten columns to a topic, and of a topic to such a table: by the JDBC connectors, and
+by plain Spark jobs that do the same.
 
-``jdbc-source`` reads by four connections, ``jdbc-source-one`` by one. Both that write do so in ten batches. Which
-processes use the processors is measured, too.
+``jdbc-source`` reads with four connections, ``jdbc-source-one`` with one. Both writers use ten batches. The processor
+time of each kind of process is measured too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ i % 2 = 0 AS flag, date '2026-01-01' + i % 1000 AS day, 'c' || i % 1000 AS code 
 _TABLE = f"CREATE TABLE ten ({_COLUMNS}); INSERT INTO ten {_ROWS}; ANALYZE ten;"
 _RECORDS = """SELECT to_json(r) FROM (SELECT id, name, amount, quantity, (extract(epoch FROM at) * 1000)::bigint AS at,
 note, small, flag, day - DATE '1970-01-01' AS day, code FROM ten ORDER BY id) r"""
-"""As JsonConverter writes them."""
+"""Query for the rows as JsonConverter writes them."""
 _SPARKS = """id BIGINT, name STRING, amount DOUBLE, quantity INT, at BIGINT, note STRING, small SMALLINT, flag BOOLEAN,
 day INT, code STRING"""
 _PARTITIONS = 2
@@ -161,7 +161,7 @@ def _is_plain(command: str) -> bool:
 
 @contextmanager
 def _program(setting: Setting, what: str, topic: str, database: Postgres, *more: str) -> Iterator[Callable[[], None]]:
-    """A plain job that runs meanwhile; yields what raises if it has ended."""
+    """Run a plain job meanwhile; yield a function that raises if the job has ended."""
     log = setting.folder / f"{setting.name(what)}.log"
     settings = [what, setting.bootstrap, topic, database.url, str(install("jdbc-postgresql")[0]), *more]
     with (
@@ -189,7 +189,7 @@ def _wait(setting: Setting, topic: str, watch: Watch) -> None:
 
 
 def _checked(setting: Setting, who: str, topic: str, watch: Watch) -> Figures:
-    """What JSON looks like differs, not which rows there are."""
+    """Compare the rows, whose JSON may be formatted differently, and return the figures."""
     rows = (f"{row['id']} {row['name']} {row['quantity']}".encode() for row in map(json.loads, setting.values(topic)))
     setting.same("jdbc-source", who, rows)
     setting.delete_topics(topic)
@@ -209,7 +209,7 @@ def _same_rows(setting: Setting, who: str, database: Postgres, table: str, watch
 
 
 def _input(setting: Setting, database: Postgres) -> str:
-    """The rows of the table in a topic."""
+    """Make a topic with the rows of the table."""
 
     def make() -> str:
         topic = setting.create_topic(setting.name("ten"), _PARTITIONS)

@@ -1,4 +1,6 @@
-"""What idle tasks cost: memory in proportion (shared pages are divided among those that share them), processor time."""
+"""Cost of idle tasks: proportional memory (shared pages are divided among the processes that share them) and
+processor time.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,14 @@ from bench.setting import Setting
 _TASKS = 20
 _SECONDS = 10
 SHARED = {"penstock.tasks.per.process": "8"}
-"""Java's connectors have no such setting, and nothing to say against it."""
+"""Java's connectors do not have this setting, and ignore it."""
 
 
 def density(more: dict[str, str], cluster: Connect, setting: Setting) -> dict[str, float]:
     if cluster.pid is None:
         raise CaseError(f"density: the process of the worker at {cluster.url} can't be seen from here")
     names = [setting.create_topic(setting.name("density")) for _ in range(_TASKS)]
-    _start(cluster, setting, names[:1], more)  # Spark, where there is one
+    _start(cluster, setting, names[:1], more)  # starts Spark, if the worker has one
     time.sleep(_SECONDS)
     base = megabytes(cluster.pid)
     _start(cluster, setting, names[1:], more)

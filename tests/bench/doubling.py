@@ -1,4 +1,6 @@
-"""Twice the records, at most twice the time, and no more memory: a source and a sink of 1, 2, 4 and 8 times as many."""
+"""Scaling with records: a source and a sink of 1, 2, 4 and 8 times as many records need proportional time at most, and
+no more memory.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ _CASES = ((copying.SOURCE_STRING, copying.source), (copying.SINK_STRING, copying
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """``seconds``: from the request that creates the connector to the last record. ``megabytes``: the peak of the
-    worker, its Spark and the task together.
+    """Figures of one number of records. ``seconds``: from the request that creates the connector to the last record.
+    ``megabytes``: peak memory of the worker, its Spark and the task together.
     """
 
     case: str
@@ -49,7 +51,7 @@ def run(cluster: Connect, bootstrap: str, folder: Path, records: int, about: str
 
 
 def table(sizes: list[Size]) -> Table:
-    """A row for each number of records, with the source and the sink side by side."""
+    """Return a row for each number of records, with the source and the sink side by side."""
     cases = [copy.case for copy, _ in _CASES]
     headings = ["records", *(f"{case}: {figure}" for case in cases for figure in ("s", "as half of them", "MB"))]
     rows = []

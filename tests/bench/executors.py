@@ -1,6 +1,6 @@
 """``spark-source`` on a standalone cluster of Spark on this machine: with one executor of one core, and with two.
 
-Both sides have the cluster to themselves in turn; the worker that runs SparkSource is another one each time.
+Both sides use the whole cluster in turn; each run of SparkSource has a new worker.
 """
 
 from __future__ import annotations

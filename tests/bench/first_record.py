@@ -1,6 +1,6 @@
-"""From the start of a worker to the first record in a topic: workers of its own, ours and Java's.
+"""Time from the start of a worker to the first record in a topic, with new workers of Penstock and Java.
 
-Nothing runs before; what a worker that has run here for a minute leaves on the disk is there.
+Nothing runs before, but files on disk that a worker leaves after a minute exist.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _JavaConnect(JavaWorker):
 
 
 def first_record(cluster: Connect, setting: Setting) -> dict[str, float]:
-    """A source of a file is created as soon as the worker takes requests."""
+    """Create a file source as soon as the worker accepts requests, and measure."""
     topic, file = setting.create_topic(setting.name("first-record")), setting.folder / setting.name("first-record")
     file.write_text("one\n")
     worker: WorkerProcess

@@ -1,8 +1,8 @@
 """Throughput of records with five fields and a schema: Avro, JSON Schema and Protobuf with a registry, and JSON in
 its envelope beside them.
 
-A source makes its records of lines: the line itself, the topic, and three texts that transforms insert. A sink reads
-records of the objects that the lines are: integers, a number and texts.
+A source's records have the line, the topic, and three texts that transforms insert. A sink's records have the fields
+of the lines' JSON objects: integers, a number and texts.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ CONVERTERS: dict[str, type[Converter]] = {
     "protobuf": ProtobufConverter,
 }
 _JAVA_AVRO = "io.apicurio.registry.utils.converter.AvroConverter"
-"""The one of these converters that can be had for Java. Its jars have to be in a folder of the worker's
-``plugin.path``: ``io.apicurio:apicurio-registry-utils-converter:2.6.2.Final`` and what it needs but
+"""The only one of these converters that is available for Java. Its jars have to be in a folder of the worker's
+``plugin.path``: ``io.apicurio:apicurio-registry-utils-converter:2.6.2.Final`` and its dependencies except
 ``org.apache.kafka``.
 (3.0.9 needs ``apicurio-registry-java-sdk``, which Maven Central does not have.)
 """
 WITHOUT_JAVA = ("json-schema", "protobuf")
-"""Formats for which Java's converters can not be had."""
+"""Formats for which Java's converters are not available."""
 
 
 def to_topic(format: str, cluster: Cluster, setting: Setting) -> dict[str, float]:
@@ -63,7 +63,7 @@ def from_topic(format: str, cluster: Cluster, setting: Setting) -> dict[str, flo
 
 
 def _sized(value: bytes) -> bytes:
-    """Records differ in the topic's name and the schema's id; both clusters' are of one length."""
+    """Return a record's size: records of the clusters differ in topic name and schema ID, but have the same length."""
     return str(len(value)).encode()
 
 
@@ -88,7 +88,7 @@ def _converter(format: str, cluster: Cluster, setting: Setting) -> dict[str, str
 
 
 def _filled(format: str, setting: Setting) -> str:
-    """A topic of the lines as records of this format."""
+    """Make a topic of the lines as records of this format."""
     topic = setting.create_topic(setting.name(f"input-{format}"))
     converter = CONVERTERS[format]()
     converter.configure({} if format == "envelope" else {"schema.registry.url": setting.registry}, False)

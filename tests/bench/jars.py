@@ -1,4 +1,4 @@
-"""Connectors of jars: the same jars in a worker of ours and in one of Java Connect, both of which the bench starts.
+"""Connectors from jars: the same jars in a worker of Penstock and one of Java Connect, both started by the benchmark.
 
 Kafka's connectors for files, and Debezium's snapshot of a PostgreSQL table, which needs PostgreSQL on this machine.
 """
@@ -38,7 +38,7 @@ class _JavaConnect(JavaWorker):
 
 
 class Workers:
-    """One of ours, and one of Java Connect, with the jars in ``plugin.path``; the context ends them."""
+    """A worker of Penstock and one of Java Connect, with the jars in ``plugin.path``; the context ends them."""
 
     def __init__(self, bootstrap: str, folder: Path) -> None:
         self._bootstrap, self._folder = bootstrap, folder
@@ -52,7 +52,7 @@ class Workers:
         self._close()
 
     def of(self, case: str) -> tuple[Connect, Connect]:
-        """Ours and Java's for this case; another case's of ours is ended."""
+        """Return Penstock's and Java's worker for this case; Penstock's worker for another case is ended."""
         process = "worker" if case == "jar-memory-shared" else "connector"
         if process not in self._started:
             self._close()
@@ -94,7 +94,7 @@ INSERT INTO rows SELECT i, 'user' || i % 50000, i % 100000 / 100.0, i % 1000, ti
 
 
 def snapshot(cluster: Connect, setting: Setting) -> Figures:
-    """Debezium's, of one table; ``peak MB`` is of the worker and all below it."""
+    """Measure Debezium's snapshot of one table; ``peak MB`` is that of the worker and its descendants."""
     database = setting.resource("postgres", lambda: _filled(setting))
     name = setting.name("snapshot").replace("-", "_")
     topic = setting.create_topic(f"{name}.public.rows")
@@ -127,7 +127,7 @@ def snapshot(cluster: Connect, setting: Setting) -> Figures:
             for consumer in (early, late):
                 while not watch.sees(setting.end(consumer, topic)):
                     time.sleep(0.01)
-            # Ends of transactions have offsets as well, so the last few records may not be there yet.
+            # Markers of transactions have offsets too, so the last few records may not have arrived yet.
             while sum(1 for _ in setting.values(topic)) < setting.records:
                 watch.check()
         finally:
@@ -154,12 +154,12 @@ def _filled(setting: Setting) -> Postgres:
 
 
 def _row(value: bytes) -> bytes:
-    """What the table has; the rest is of the time and the place of the snapshot."""
+    """Return the row of an event; the other fields depend on the time and place of the snapshot."""
     return json.dumps(json.loads(value)["after"], sort_keys=True).encode()
 
 
 def _gone(database: Postgres, name: str) -> None:
-    """The slot is dropped after the connector has been deleted."""
+    """Drop the slot, which is free a moment after the connector has been deleted."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
         try:
@@ -176,7 +176,7 @@ def _gone(database: Postgres, name: str) -> None:
 
 
 def memory(cluster: Connect, setting: Setting) -> Figures:
-    """Ten connectors with a task, which read a line and wait; and one with ten tasks."""
+    """Measure ten connectors with a task each, which read a line and wait, and one connector with ten tasks."""
     if cluster.pid is None:
         raise CaseError(f"jar-memory: the process of the worker at {cluster.url} can't be seen from here")
     idle = megabytes(cluster.pid)
@@ -215,7 +215,7 @@ def _sources(cluster: Connect, setting: Setting, count: int) -> list[str]:
 
 
 def _wide(cluster: Connect, setting: Setting, tasks: int, name: str | None = None) -> str:
-    """A sink with so many tasks."""
+    """Create a sink with this number of tasks."""
     name = name or setting.create_topic(setting.name("jar-memory-wide"), _TASKS)
     out = setting.folder / f"{name}.out"
     cluster.put(name, {"connector.class": _SINK, "tasks.max": str(tasks), "topics": name, "file": str(out)})
@@ -236,4 +236,4 @@ CASES = {
     "jar-memory": memory,
     "jar-memory-shared": memory,
 }
-"""``-shared``: one JVM for all connectors of ours."""
+"""Cases by name; ``-shared``: one JVM for all of Penstock's connectors."""

@@ -1,4 +1,4 @@
-"""Which Java a worker of Java Connect runs with, and how much heap that may have."""
+"""Java version and maximum heap of a worker of Java Connect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.connect import Connect
 
 
 def described(java: Connect) -> str:
-    """Connect's version, Java's and its heap, as far as they can be seen from here."""
+    """Describe the versions of Connect and Java, and the heap, as far as they are visible from here."""
     facts = [f"Java Connect {java.http.get('/').json()['version']}"]
     if java.pid is not None:
         try:
@@ -22,7 +22,7 @@ def described(java: Connect) -> str:
 
 
 def _version(executable: Path) -> str:
-    """What ``release`` beside ``bin`` says."""
+    """Return the version in the file ``release`` beside ``bin``."""
     release = executable.parent.parent / "release"
     if not release.exists():
         return ""

@@ -1,6 +1,6 @@
-"""Many connectors on one worker: how long it takes until they run, are restarted and are gone, and what they cost.
+"""Many connectors on one worker: times until they run, are restarted and are deleted, and their cost.
 
-Their tasks have nothing new to read. How often the group rebalanced is known of our worker only.
+Their tasks have nothing new to read. The number of rebalances is known for Penstock's worker only.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _REBALANCES = re.compile(r"^kafka_connect_worker_rebalance_completed_rebalances_
 
 
 def many(most: int, more: dict[str, str], cluster: Connect, setting: Setting) -> dict[str, float]:
-    """So many connectors with a task each, or as many as there are records if those are fewer; ``more`` of their
-    configuration.
+    """Measure ``most`` connectors with a task each, or fewer if there are fewer records; ``more``: additional settings
+    of their configuration.
     """
     if cluster.pid is None:
         raise CaseError(f"many: the process of the worker at {cluster.url} can't be seen from here")
@@ -28,7 +28,7 @@ def many(most: int, more: dict[str, str], cluster: Connect, setting: Setting) ->
     file.write_text("one\n")
     config = {"connector.class": "FileStreamSource", "tasks.max": "1", "topic": topic, "file": str(file), **more}
     first, *others = [setting.name("many") for _ in range(min(most, setting.records) + 1)]
-    cluster.put(first, config)  # Spark starts, where there is one
+    cluster.put(first, config)  # starts Spark, if the worker has one
     cluster.running(first, time.perf_counter())
     time.sleep(_SECONDS)
     base = megabytes(cluster.pid)
@@ -57,14 +57,14 @@ def many(most: int, more: dict[str, str], cluster: Connect, setting: Setting) ->
 
 
 def rebalances(cluster: Connect) -> float | None:
-    """How many the worker has completed; None if it has no such page."""
+    """Return the number of rebalances that the worker has completed; None if it has no metrics page."""
     answer = cluster.http.get("/metrics")
     found = _REBALANCES.search(answer.text) if answer.status_code == 200 else None
     return float(found[1]) if found else None
 
 
 def _all_run(cluster: Connect, names: list[str], since: float) -> float:
-    """Seconds until each connector has a task, and all of them run."""
+    """Wait until each connector has a task and all of them run; return the seconds since ``since``."""
     left = set(names)
     while time.perf_counter() - since < PATIENCE + len(names):
         answer = cluster.http.get("/connectors", params={"expand": "status"})

@@ -1,4 +1,4 @@
-"""Mirroring: how soon a record is in the mirrored topic, and how many a second."""
+"""Latency and throughput of mirroring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SENT, _UNCOUNTED = 400, 50
 
 
 def latency(cluster: Cluster, setting: Setting) -> dict[str, float]:
-    """Records one by one, 20 ms apart; the first ones don't count."""
+    """Measure the latency of records sent 20 ms apart; the first ones do not count."""
     topic = setting.create_topic(setting.name("latency"))
     name, mirrored = _mirror(cluster, setting, topic)
     consumer = setting.consumer("read_committed", **{"fetch.wait.max.ms": 5})
@@ -38,14 +38,14 @@ def latency(cluster: Cluster, setting: Setting) -> dict[str, float]:
 
 
 def throughput(cluster: Cluster, setting: Setting) -> dict[str, float]:
-    """A topic that is full already."""
+    """Measure the mirroring of a topic that already has all records."""
     topic = setting.filled_topic(1)
     name, mirrored = _mirror(cluster, setting, topic)
     consumer, watch = setting.consumer("read_committed"), Watch(setting.records, lambda: cluster.check(name))
     try:
         while not watch.sees(setting.end(consumer, mirrored)):
             time.sleep(0.01)
-        # The ends of transactions count among the offsets: the last records may come a moment later.
+        # Markers of transactions count among the offsets: the last records may arrive a moment later.
         while len(values := list(setting.values(mirrored))) < setting.records:
             watch.check()
     finally:
@@ -57,7 +57,7 @@ def throughput(cluster: Cluster, setting: Setting) -> dict[str, float]:
 
 
 def _mirror(cluster: Cluster, setting: Setting, topic: str) -> tuple[str, str]:
-    """The connector that mirrors the topic, and the mirrored topic, once that is there."""
+    """Start mirroring; return the connector and the mirrored topic when it exists."""
     name = setting.name("mirror")
     cluster.put(
         name,

@@ -1,5 +1,5 @@
-"""``python -m bench.plain_jdbc source|sink BOOTSTRAP TOPIC URL JAR ...``: what somebody would write in place of the
-JDBC connectors: a table by four connections of Spark into a topic, or a topic into a table.
+"""``python -m bench.plain_jdbc source|sink BOOTSTRAP TOPIC URL JAR ...``: a plain job instead of the JDBC connectors:
+Spark copies a table to a topic with four connections, or a topic to a table.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def source(spark: SparkSession, bootstrap: str, topic: str, url: str, records: s
 def sink(
     spark: SparkSession, bootstrap: str, topic: str, url: str, table: str, columns: str, folder: str, most: str
 ) -> None:
-    """``columns``: names and types of Spark; ``at`` is in milliseconds, and ``day`` in days, since 1970."""
+    """Run the job. ``columns``: names and Spark types; ``at`` is in milliseconds, and ``day`` in days, since 1970."""
     records = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", bootstrap)

@@ -1,5 +1,5 @@
-"""``python -m bench.plain_source BOOTSTRAP TOPIC FOLDER COLUMNS MASTER CORES``: what somebody would write in
-place of SparkSource.
+"""``python -m bench.plain_source BOOTSTRAP TOPIC FOLDER COLUMNS MASTER CORES``: a plain job instead of
+SparkSource.
 """
 
 from __future__ import annotations

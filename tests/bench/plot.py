@@ -1,4 +1,4 @@
-"""The ratios of a run as a picture: a bar for each figure that has a reference, SVG and nothing else."""
+"""The ratios of a run as an SVG picture: a bar for each figure that has a reference."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from bench.comparing import Row
 _LINE, _LEFT, _SCALE, _MOST = 22, 230, 100, 4.0
 _GREEN, _RED, _GREY = "#2e8b57", "#c0504d", "#8899aa"
 _COLOURS = {True: _GREEN, False: _RED, None: _GREY}
-"""By whether the figure reaches its goal; None: it has none."""
+"""Colours by whether the figure meets its goal; None: it has no goal."""
 _LEGEND = ((_GREEN, "goal reached"), (_RED, "goal missed"), (_GREY, "no goal"))
 
 
 def svg(rows: Sequence[Row]) -> str:
-    """Rates are better above 1, times and memory below; a colour says whether the figure reaches its goal."""
+    """Draw the ratios: rates are better above 1, times and memory below; colours show whether goals are met."""
     shown = [row for row in rows if row.ratio is not None]
     width, height = int(_LEFT + _SCALE * _MOST + 70), _LINE * (len(shown) + 3)
     one = _LEFT + _SCALE

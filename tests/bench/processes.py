@@ -1,4 +1,4 @@
-"""Processes of this machine: who listens on a port, what a process and all below it use."""
+"""Processes of this machine: the listener of a port, and the use of resources by a process and its descendants."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from support.process_tree import descendants
 
 
 def listening(port: int) -> int | None:
-    """The process that listens on this port; None if there is none that may be looked into."""
+    """Return the PID of the process that listens on this port; None if there is none that may be inspected."""
     found = psutil.net_connections("tcp")
     return next((c.pid for c in found if c.status == psutil.CONN_LISTEN and c.laddr.port == port and c.pid), None)
 
 
 def megabytes(pid: int) -> float:
-    """Of a process and all below it. Memory that processes share is divided among them, which takes some milliseconds
-    for each of them to be found out.
+    """Return the memory of a process and its descendants. Shared memory is divided among the processes that share it;
+    reading that takes some milliseconds per process.
     """
     memory = 0.0
     for process in (psutil.Process(pid), *descendants(pid)):
@@ -30,7 +30,7 @@ def megabytes(pid: int) -> float:
 
 
 def busy(pid: int, seconds: float) -> float:
-    """What a process and all below it take in so many seconds from now, in percent of a processor."""
+    """Measure the processor time of a process and its descendants for ``seconds``, in percent of a processor."""
     before, begun = _processor_seconds(pid), time.perf_counter()
     time.sleep(seconds)
     return (_processor_seconds(pid) - before) / (time.perf_counter() - begun) * 100
@@ -46,7 +46,7 @@ def _processor_seconds(pid: int) -> float:
 
 
 class Peak:
-    """The most memory that a process and all below it had at a time while the context lasted."""
+    """Peak memory of a process and its descendants during the context."""
 
     def __init__(self, pid: int, every: float = 0.5) -> None:
         self.megabytes = 0.0

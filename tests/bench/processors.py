@@ -1,4 +1,4 @@
-"""What processor time each kind of process uses for a record while a case of a database runs."""
+"""Processor time per record of each kind of process during a case with a database."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from support.process_tree import command, descendants
 DATABASE, BROKER, JAVA, PYTHON = "database", "broker", "Spark's Java", "Spark's Python"
 CLIENT, LOOP, DRIVER = "Kafka client", "task's loop", "rest of the driver"
 PARTS = (DATABASE, JAVA, PYTHON, DRIVER, LOOP, CLIENT, BROKER)
-"""``CLIENT`` and ``LOOP``: threads of Spark's driver in Python, that of librdkafka and the busiest of the others."""
+"""Parts; ``CLIENT`` and ``LOOP`` are threads of Spark's Python driver: librdkafka's and the busiest of the others."""
 
 Look = Callable[[], Counter[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Microseconds a record by part; ``cores``: how many were busy with all of it on average."""
+    """Microseconds per record by part; ``cores``: mean number of busy cores."""
 
     case: str
     about: str
@@ -34,7 +34,7 @@ class Use:
 
 
 class Meter:
-    """The seconds by part from ``begin`` to ``end``, as ``look`` tells them since the processes started."""
+    """Measures the seconds by part from ``begin`` to ``end``; ``look`` returns those since the processes started."""
 
     def __init__(self, look: Look) -> None:
         self._look = look
@@ -56,8 +56,8 @@ class Meter:
 
 
 def looking(is_driver: Callable[[str], bool], database: int, broker: int) -> Look:
-    """Looks at two processes with all below them, and at Spark: its driver is below this process, and is known by its
-    command line.
+    """Return a function that reads the processor time of two processes with their descendants, and of Spark, whose
+    driver is a descendant of this process and is recognized by its command line.
     """
 
     def look() -> Counter[str]:
@@ -79,7 +79,7 @@ def table(uses: list[Use]) -> Table:
 
 
 def _spark(driver: psutil.Process) -> dict[str, float]:
-    """Of a driver in Python, the Java below it, and the Python below that."""
+    """Return the seconds of a Python driver, the JVM below it, and the Python processes below that."""
     found = dict.fromkeys((JAVA, PYTHON), 0.0)
     for process in descendants(driver.pid):
         found[JAVA if "java" in process.name() else PYTHON] += seconds(process)
@@ -95,7 +95,7 @@ def _spark(driver: psutil.Process) -> dict[str, float]:
 
 
 def seconds(process: psutil.Process, children: bool = True) -> float:
-    """Also of its children that have ended."""
+    """Return the processor time of a process, and of its children that have ended."""
     try:
         times = process.cpu_times()
     except psutil.Error:

@@ -1,4 +1,4 @@
-"""Where the time of a task goes: its loop runs here in a thread, which is looked at all the time."""
+"""Profile of a task: its loop runs here in a thread that is sampled all the time."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ STAGES = {
     "put": ("connectors/file_sink.py",),
     "commit": ("pipeline/source/transactions.py", "pipeline/source/offset_log.py", "pipeline/sink/commits.py"),
 }
-"""By the innermost of these that a thread is in; what is in none of them is the loop's own."""
+"""Stages by the innermost of these files that a thread is in; time in none of them is the loop's own."""
 OTHER = "the loop"
 _WAITING = frozenset({"poll", "fetch", "commit", OTHER})
-"""What a task is in before the first record, and after the last."""
+"""Stages that a task is in before the first record and after the last."""
 _TASKS = {"FileStreamSource": FileStreamSourceTask, "FileStreamSink": FileStreamSinkTask}
 
 
@@ -69,11 +69,11 @@ def table(paths: list[Path]) -> Table:
 
 
 class Sampler:
-    """Looks where a thread is, and what processor time it has had since the look before: waiting takes none, and what
-    else the machine does takes nothing from it.
+    """Samples a thread's stage and its processor time since the last sample; waiting and other load of the machine do
+    not count.
 
-    A thread of Python gives way to another after the interpreter's switch interval, 5 ms by default: while this looks
-    that is ``every``, or a few thousand records would be seen a dozen times.
+    A Python thread yields to another after the interpreter's switch interval, 5 ms by default: during sampling that is
+    ``every``, since otherwise a few thousand records would get only a dozen samples.
     """
 
     def __init__(self, thread: int, every: float = 0.001) -> None:
@@ -92,7 +92,7 @@ class Sampler:
         sys.setswitchinterval(self._switching)
 
     def spent(self) -> Counter[str]:
-        """Seconds by stage, without what came before the first record and after the last."""
+        """Return the seconds by stage, without the time before the first record and after the last."""
         working = [i for i, (stage, _) in enumerate(self.seen) if stage not in _WAITING]
         spent: Counter[str] = Counter()
         for stage, seconds in self.seen[working[0] : working[-1] + 1] if working else ():
@@ -119,7 +119,7 @@ def stage_of(frame: FrameType | None) -> str:
 
 @dataclass
 class _Threads:
-    """A cluster whose one task is a thread of this process."""
+    """A cluster whose only task is a thread of this process."""
 
     setting: Setting
     name: str = "a thread"

@@ -1,6 +1,6 @@
-"""The case that Java has not: a topic into Parquet, by SparkSink and by a plain program of Structured Streaming.
+"""A case that Java does not have: a topic to Parquet, by SparkSink and by a plain program of Structured Streaming.
 
-Both read as many records a batch, and write one column, the value as text.
+Both read the same number of records per batch, and write one column, the value as text.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ def _wait(folder: Path, watch: Watch) -> None:
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """What is there for readers: nothing whose folder or name is hidden. Folders may vanish meanwhile."""
+    """Yield the files that readers see: none with a hidden folder or name. Folders may vanish meanwhile."""
     for here, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name[0] not in "._"]
         yield from (Path(here, name) for name in files if name.endswith(".parquet") and name[0] not in "._")
 
 
 def rows(file: Path) -> int | None:
-    """None for one that is still being written."""
+    """Return the number of rows; None for a file that is still being written."""
     import pyarrow.parquet as parquet
     from pyarrow import ArrowInvalid
 

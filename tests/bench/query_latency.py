@@ -1,5 +1,5 @@
-"""Small batches: from ``produce`` to when a reader can see the record in a Parquet file, by SparkSink and by a plain
-program of Structured Streaming. Both begin a batch as soon as the last has ended.
+"""Latency of small batches from ``produce`` until a reader can see the record in a Parquet file, by SparkSink and by a
+plain program of Structured Streaming. Both begin a batch as soon as the last has ended.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def by_program(setting: Setting) -> dict[str, float]:
 
 
 def _measured(setting: Setting, topic: str, folder: Path, check: Callable[[], None]) -> dict[str, float]:
-    """One record first, which waits for what has to start; then one every 50 ms, the first of which don't count."""
+    """Send one record, which waits for the start, and then measure one every 50 ms; the first of these do not count."""
     seen: list[tuple[float, float]] = []
     read: set[Path] = set()
 

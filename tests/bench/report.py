@@ -1,4 +1,4 @@
-"""What was measured, kept as JSON; tables and a picture are made from that."""
+"""Results kept as JSON, and tables and a picture made from them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from bench.plot import svg
 from bench.tables import Table
 
 Found = dict[str, list[Any]]
-"""What was measured: rows by the name of their part."""
+"""Results: rows by the name of their part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A table of its own. ``row`` has a ``case``, and says ``about`` what it was measured with."""
+    """A separate table. ``row`` has a ``case``, and describes in ``about`` the conditions of the measurement."""
 
     row: type
     table: Callable[[list[Any]], Table]
 
     def markdown(self, rows: list[Any]) -> str:
-        """The table, and below it what is about which of its cases."""
+        """Return the table, and below it the remarks about its cases."""
         if not rows:
             return "Not measured yet."
         cases: dict[str, list[str]] = {}
@@ -54,8 +54,8 @@ def show(found: Found) -> None:
 
 
 def write(folder: Path, found: Found) -> None:
-    """Into ``performance.json``, where cases that were not measured now stay; from that the tables of
-    ``performance.md``, and where there are ratios ``performance.svg``.
+    """Write ``performance.json``, in which cases that were not measured now are kept, and from it the tables of
+    ``performance.md`` and, if there are ratios, ``performance.svg``.
     """
     kept = folder / "performance.json"
     found = merged(load(kept), found)
@@ -74,7 +74,7 @@ def load(file: Path) -> Found:
 
 
 def merged(before: Mapping[str, list[Any]], now: Mapping[str, list[Any]]) -> Found:
-    """A case that was measured again takes the place of what there was of it; rows are in the order of the cases."""
+    """Replace the results of cases that were measured again; rows are in the order of the cases."""
     order = list(CASES)
     together: Found = {}
     for name in PARTS:
@@ -85,7 +85,7 @@ def merged(before: Mapping[str, list[Any]], now: Mapping[str, list[Any]]) -> Fou
 
 
 def write_into(document: Path, name: str, text: str) -> None:
-    """Put the text between the two marks of this name. Raises ValueError if they are not there."""
+    """Put the text between the two marks of this name. Raises ValueError if they are missing."""
     begin, end = f"<!-- {name}: written by `make bench` -->", f"<!-- end of {name} -->"
     before, first, rest = document.read_text().partition(begin)
     _, second, after = rest.partition(end)

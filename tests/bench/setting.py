@@ -1,4 +1,4 @@
-"""What all cases work with: the broker, a folder, how many records, and what each case has delivered so far."""
+"""Setting of all cases: the broker, a folder, the number of records, and each case's deliveries so far."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Digest = tuple[int, int]
 
 @dataclass
 class Setting:
-    """As a context manager it takes away what it has made for all cases."""
+    """The setting; as a context manager it removes the resources made for all cases."""
 
     bootstrap: str
     folder: Path
     records: int
     seen: dict[str, tuple[str, Digest]] = field(default_factory=dict)
-    """By case: who delivered first, and what."""
+    """By case: the cluster that delivered first, and a digest of its records."""
     uses: dict[tuple[str, str], Use] = field(default_factory=dict)
-    """By case and who ran it last: the processor time of its parts."""
+    """By case and cluster: the processor time of the parts in the last run."""
     _inputs: dict[str, str] = field(default_factory=dict)
     _registry: RunningRegistry | None = None
     _resources: dict[str, Any] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Setting:
         return f"bench-{what}-{uuid.uuid4().hex[:8]}"
 
     def resource(self, name: str, make: Callable[[], Any]) -> Any:
-        """What several runs use; made once. What has to be done with it in the end it says by ``at_end``."""
+        """Return a resource of several runs, made once; its cleanup is registered with ``at_end``."""
         if name not in self._resources:
             self._resources[name] = make()
         return self._resources[name]
@@ -71,25 +71,25 @@ class Setting:
         for each in self.admin.delete_topics(list(names)).values():
             each.result()
 
-    # -- what goes in
+    # -- input
 
     @property
     def _file(self) -> Path:
         return self.folder / f"lines-{self.records}.txt"
 
     def lines(self) -> Path:
-        """A file of JSON objects, one a line, of about a hundred bytes."""
+        """Return a file of JSON objects, one per line, of about a hundred bytes."""
         if not self._file.exists():
             with self._file.open("w") as out:
                 out.writelines(map(_line, range(self.records)))
         return self._file
 
     def filled_topic(self, partitions: int) -> str:
-        """The same lines in a topic; made once."""
+        """Return a topic with the same lines, made once."""
         return self.input(str(partitions), lambda: self._lines_in_topic(partitions))
 
     def input(self, what: str, make: Callable[[], str]) -> str:
-        """A topic that several cases read; made once, by a function that returns its name."""
+        """Return a topic that several cases read, made once by a function that returns its name."""
         if what not in self._inputs:
             self._inputs[what] = make()
         return self._inputs[what]
@@ -101,7 +101,7 @@ class Setting:
         return topic
 
     def produce(self, topic: str, values: Iterable[bytes], partitions: int = 1) -> None:
-        """To the topic's partitions in turn; returns when all are there."""
+        """Produce to the topic's partitions in turn; return when the broker has all records."""
         producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 20})
         for i, value in enumerate(values):
             while True:
@@ -114,12 +114,12 @@ class Setting:
 
     @property
     def registry(self) -> str:
-        """The address of a schema registry, started when it is first asked for."""
+        """Return the URL of a schema registry, started at its first use."""
         if self._registry is None:
             self._registry = registry.up(self.folder / "registry", 0, keep=False)
         return self._registry.url
 
-    # -- what comes out
+    # -- output
 
     def consumer(self, isolation: str, **more: Any) -> Consumer:
         return Consumer(
@@ -133,7 +133,7 @@ class Setting:
         )
 
     def end(self, consumer: Consumer, topic: str) -> int:
-        """Where the only partition of the topic ends for this consumer; 0 while it has not heard of it."""
+        """Return the end offset of the topic's only partition for this consumer; 0 while it does not know the topic."""
         try:
             return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=30)[1])
         except KafkaException as e:
@@ -142,7 +142,7 @@ class Setting:
             return 0
 
     def values(self, topic: str) -> Iterator[bytes]:
-        """Every committed record of a topic with one partition."""
+        """Yield every committed record of a topic with one partition."""
         consumer = self.consumer("read_committed", **{"enable.partition.eof": True, "fetch.queue.backoff.ms": 5})
         consumer.assign([TopicPartition(topic, 0, 0)])
         try:
@@ -156,8 +156,8 @@ class Setting:
             consumer.close()
 
     def same(self, case: str, cluster: str, records: Iterable[bytes], unchanged: bool = False) -> None:
-        """Raises CaseError if these are not as many records as went in; if they are not, in whatever order, those that
-        the first cluster delivered; or, where they should be ``unchanged``, the lines themselves.
+        """Compare delivered records. Raises CaseError unless their number is that of the input, and they equal, in any
+        order, those that the first cluster delivered, or the lines themselves if they should be ``unchanged``.
         """
         if unchanged and case not in self.seen:
             with self.lines().open("rb") as lines:

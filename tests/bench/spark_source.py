@@ -1,6 +1,7 @@
-"""A table of Parquet files to a topic as JSON: by SparkSource, and by a plain Spark job (``df.write.format("kafka")``).
+"""Copies of a Parquet table to a topic as JSON: by SparkSource, and by a plain job (``df.write.format("kafka")``).
 
-By a worker of its own without exactly once, as the plain job is. The figure counts from when the first row can be seen.
+SparkSource runs on a separate worker without exactly once, like the plain job. Figures count from the first visible
+row.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def by_connector(_: Connect, setting: Setting) -> Figures:
 
 
 def copy(cluster: Connect, setting: Setting) -> Figures:
-    """By a worker without exactly once."""
+    """Copy with SparkSource on a worker without exactly once."""
     table: Path = setting.resource("table", lambda: _table(setting))
     name = setting.name(_CASE)
     topic = setting.create_topic(name)
@@ -54,7 +55,7 @@ def by_program(setting: Setting) -> Figures:
 
 
 def copy_plainly(setting: Setting, master: str, cores: int = 2) -> Figures:
-    """``cores``: of a cluster, at most."""
+    """Copy with a plain job. ``cores``: maximum number of a cluster's cores."""
     table: Path = setting.resource("table", lambda: _table(setting))
     topic = setting.create_topic(setting.name("plain"))
     log = setting.folder / f"{topic}.log"

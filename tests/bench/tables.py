@@ -1,4 +1,4 @@
-"""A table, on the terminal and in a document."""
+"""Tables for the terminal and for documents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The first ``names`` columns are words, the others figures."""
+    """A table; the first ``names`` columns are words, the others figures."""
 
     headings: list[str]
     rows: list[list[str]]

@@ -1,4 +1,4 @@
-"""The benchmark as people run it, with a few records."""
+"""The benchmark as users run it, with a few records."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_cases_are_measured_and_written_down(bootstrap: str, tmp_path: Path) -> 
     assert [(row["case"], len(row["ours"]), row["reference"]) for row in kept["figures"]] == [("source-json", 1, [])]
     shares = {path["case"]: path["shares"] for path in kept["profile"]}
     assert list(shares) == list(PATHS)
-    assert {"produce", "convert"} <= shares["source-json"].keys()  # the transforms may take less than a millisecond
+    assert {"produce", "convert"} <= shares["source-json"].keys()  # transforms may take less than a millisecond
     assert sum(shares["sink-json"].values()) == pytest.approx(1.0)
     written = page.read_text()
     assert "| source-json | records/s |  | " in written

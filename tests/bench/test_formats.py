@@ -1,4 +1,4 @@
-"""The cases with a registry: what goes into their topics, and how Java's cluster is configured for them."""
+"""The cases with a registry: contents of their topics, and the configuration of Java's cluster."""
 
 from __future__ import annotations
 

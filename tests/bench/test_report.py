@@ -1,4 +1,4 @@
-"""What the benchmark makes of its figures."""
+"""Tables and texts made from the benchmark's figures."""
 
 from __future__ import annotations
 
@@ -79,5 +79,5 @@ def test_the_picture_says_what_its_colours_mean() -> None:
     meanings = [text.text for text in picture.iter(f"{space}text")][-3:]
     assert meanings == ["goal reached", "goal missed", "no goal"]
     assert len(set(colours[-3:])) == 3
-    # The first figure reaches its goal, the second does not.
+    # The first figure meets its goal, the second does not.
     assert colours[:-3] == colours[-3:-1]

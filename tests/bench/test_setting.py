@@ -1,4 +1,4 @@
-"""What goes into the cases, and what is noticed of what comes out."""
+"""Input of the cases, and the checks of their output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast something grows."""
+"""Measurement of growth."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _CHECK_SECONDS = 1.0
 
 
 class Watch:
-    """From when it is made until so many records are there. ``check`` is called now and then, and raises if they will
-    never be. ``meter`` measures while records can be seen to come.
+    """Measures from its creation until all records have arrived. ``check`` is called now and then, and raises if they
+    cannot arrive any more. ``meter`` measures while records arrive.
     """
 
     def __init__(self, wanted: int, check: Callable[[], None], meter: Meter | None = None) -> None:
@@ -23,7 +23,7 @@ class Watch:
         self._count = 0
 
     def sees(self, count: int) -> bool:
-        """Called with what there is now; whether that is all. Raises CaseError if nothing has come for too long."""
+        """Return whether ``count``, the present number, is all. Raises CaseError if none has arrived for too long."""
         now = self._last = time.perf_counter()
         if count != self._count:
             self._count, self._grown = count, now
@@ -43,24 +43,24 @@ class Watch:
         return False
 
     def check(self) -> None:
-        """Called while the rest is waited for, which is not measured. Raises CaseError if it takes too long."""
+        """Check the wait for the rest, which is not measured. Raises CaseError if it takes too long."""
         self._check()
         if time.perf_counter() - self._last > PATIENCE:
             raise CaseError(f"The last of {self._wanted} records did not come within {PATIENCE:g} s")
 
     @property
     def seconds(self) -> float:
-        """All of it, with what had to start first."""
+        """Total time, including the start."""
         return self._last - self._begin
 
     @property
     def rate(self) -> float:
-        """Records a second, from when the first could be seen."""
+        """Records per second since the first was visible."""
         assert self._first is not None
         return self.seen / max(self._last - self._first[0], 1e-3)
 
     @property
     def seen(self) -> int:
-        """How many came after the first look at which there were some."""
+        """Return the number of records that arrived after the first look that found any."""
         assert self._first is not None
         return self._wanted - min(self._first[1], self._wanted)

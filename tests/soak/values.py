@@ -1,7 +1,7 @@
 """``make soak-values``: 10,000 values of each type through databases, in pieces whose counts are kept and continued.
 
 A piece runs the tests of types until its time is over. Each path (a test with its database and type) adds to its count
-in a file of one JSON object a line, and is left out once it has the number that is asked for.
+in a file of one JSON object per line, and is left out once it has the requested number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from soak.report import Outcome
 
 TESTS = "tests/spark/query/jdbc/test_jdbc_types.py"
 KEPT, SEED, ENDS = "PENSTOCK_TEST_VALUES_KEPT", "PENSTOCK_TEST_VALUES_SEED", "PENSTOCK_TEST_VALUES_ENDS"
-"""Environment variables of the tests: the file of counts, the seed, and when to end, in seconds of ``time.time``."""
+"""Environment variables of the tests: the file of counts, the seed, and the end time in seconds of ``time.time``."""
 
 
 @dataclass(frozen=True, slots=True)

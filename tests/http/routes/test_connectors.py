@@ -132,7 +132,7 @@ def test_patch(api: Any) -> None:
 
 
 def test_a_patch_may_have_another_name_and_renames_nothing(api: Any) -> None:
-    """As in Java, only the other requests compare the names."""
+    """Only the other requests compare the names, as in Java."""
     create(api)
     answer = api.patch("/connectors/a/config", json={"name": "b"})
     assert (answer.status_code, answer.json()["name"], answer.json()["config"]["name"]) == (200, "a", "b")

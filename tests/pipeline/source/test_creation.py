@@ -228,7 +228,7 @@ def test_a_missing_permission_fails_the_task_and_is_named(secured: Secured) -> N
 def test_topic_creation_retries_while_brokers_cannot_be_reached(
     kafka: Kafka, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As in Java, a topic that cannot be looked up yet does not end the task, which can be stopped meanwhile."""
+    """A topic that cannot be looked up yet does not end the task, as in Java; the task can be stopped meanwhile."""
     monkeypatch.setattr(topic_creation, "WAIT_SECONDS", 1)
     config = {**ALL, "admin.override.bootstrap.servers": "127.0.0.1:1"}
     task = sending(new_name("waiting"))

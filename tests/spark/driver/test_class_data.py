@@ -1,4 +1,4 @@
-"""The archive of Java's classes: made once, in the background, and mapped by the Javas that start after that."""
+"""The archive of Java's classes: made once in the background, and mapped by JVMs that start after that."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ java.stdin.close()
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without what other tests tell their Javas about archives."""
+    """Use a separate home, without the JVM options for archives that other tests set."""
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "a home"))
     monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
 
 
 def uses_archive(application: str) -> bool:
-    """Whether the Java of an application has the archive of the home in its memory."""
+    """Return whether an application's JVM has mapped the archive of the home."""
     command = [sys.executable, "-c", STARTS, application]
     done = subprocess.run(command, env=dict(os.environ), capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[-1] == "True"
