@@ -13,6 +13,7 @@ import pytest
 from penstock.embedded.jars import pinned
 from penstock.embedded.registry import ARCHIVE
 from penstock.hosts.jvm.build import ECJ
+from penstock.spark.versions import release
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.security
@@ -54,7 +55,7 @@ def test_it_has_the_packages_of_the_lock_with_their_hashes(document: Any) -> Non
 
 
 def test_it_has_the_java_artefacts_that_are_fetched_with_their_hashes(document: Any) -> None:
-    for jar in (*pinned("kafka"), *pinned("spark-kafka"), ECJ):
+    for jar in (*pinned("kafka"), *pinned(release().kafka), ECJ):
         found = component(document, f"pkg:maven/{jar.group}/{jar.artifact}@{jar.version}?type=jar")
         assert found["hashes"] == [{"alg": "SHA-256", "content": jar.sha256}]
     archive = component(document, f"pkg:maven/{ARCHIVE.group}/{ARCHIVE.artifact}@{ARCHIVE.version}")

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from penstock.embedded import jars, java_home
+from penstock.spark.versions import release
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +23,7 @@ def main(what: str, bootstrap: str, topic: str, url: str, jar: str, *more: str) 
 
     spark = (
         SparkSession.builder.master("local[2]")
-        .config("spark.jars", ",".join([*map(str, jars("spark-kafka")), jar]))
+        .config("spark.jars", ",".join([*map(str, jars(release().kafka)), jar]))
         .config("spark.ui.enabled", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")

@@ -8,6 +8,7 @@ import os
 import sys
 
 from penstock.embedded import jars, java_home
+from penstock.spark.versions import release
 
 
 def main(bootstrap: str, topic: str, folder: str, most: str) -> None:
@@ -16,7 +17,7 @@ def main(bootstrap: str, topic: str, folder: str, most: str) -> None:
 
     spark = (
         SparkSession.builder.master("local[2]")
-        .config("spark.jars", ",".join(map(str, jars("spark-kafka"))))
+        .config("spark.jars", ",".join(map(str, jars(release().kafka))))
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )

@@ -8,6 +8,7 @@ import os
 import sys
 
 from penstock.embedded import jars, java_home
+from penstock.spark.versions import release
 
 
 def main(bootstrap: str, topic: str, folder: str, columns: str, master: str, cores: str) -> None:
@@ -17,7 +18,7 @@ def main(bootstrap: str, topic: str, folder: str, columns: str, master: str, cor
     spark = (
         SparkSession.builder.master(master)
         .config("spark.cores.max", cores)
-        .config("spark.jars", ",".join(map(str, jars("spark-kafka"))))
+        .config("spark.jars", ",".join(map(str, jars(release().kafka))))
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )

@@ -21,6 +21,7 @@ from installed.conftest import Installed
 from penstock.demo import flights
 from penstock.demo.processes import WorkerProcess
 from penstock.embedded.jars import jars
+from penstock.spark.versions import release
 from support.process_tree import alive, descendants
 from support.process_tree import command as command_of
 
@@ -49,7 +50,7 @@ def wait(done: Callable[[], bool], seconds: float = 900) -> None:
 
 
 def test_flights_from_a_database_to_another(tmp_path: Path) -> None:
-    for each in ("kafka", "spark-kafka", "jdbc-sqlite"):
+    for each in ("kafka", release().kafka, "jdbc-sqlite"):
         jars(each)
     folder = tmp_path / "demo"
     said = run("jdbc", "--records", 5000, "--folder", folder)
@@ -63,7 +64,7 @@ def test_flights_from_a_database_to_another(tmp_path: Path) -> None:
 def test_twenty_thousand_flights_arrive_exactly_once(installed: Installed, tmp_path: Path) -> None:
     """Only the wheel is installed."""
     # On a machine where they are not cached yet it would also report that it downloads them.
-    for each in ("kafka", "spark-kafka"):
+    for each in ("kafka", release().kafka):
         jars(each)
     folder = tmp_path / "demo"
     arguments = [installed.bin / "penstock", "demo", "--records", "20000", "--folder", folder]

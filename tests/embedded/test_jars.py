@@ -44,7 +44,7 @@ def test_the_shipped_lists_pin_every_jar_once(name: str) -> None:
 
 def test_the_lists_hold_what_they_are_for() -> None:
     assert {"kafka_2.13-4.3.1.jar", "kafka-server-4.3.1.jar"} <= {jar.name for jar in pinned("kafka")}
-    assert "spark-sql-kafka-0-10_2.13-4.2.0.jar" in {jar.name for jar in pinned("spark-kafka")}
+    assert "spark-sql-kafka-0-10_2.13-4.2.0.jar" in {jar.name for jar in pinned("spark-kafka-4.2")}
     assert {"connect-runtime-4.3.1.jar", "connect-json-4.3.1.jar"} <= {jar.name for jar in pinned("connect")}
 
 

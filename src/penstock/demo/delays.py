@@ -13,6 +13,7 @@ from penstock.demo.flights import DemoError
 from penstock.demo.spark_sql import ask
 from penstock.demo.stage import DemoStage
 from penstock.embedded import jars
+from penstock.spark.versions import release
 
 QUESTION = """
     SELECT carrier, count(*) AS flights, count(arr_delay) AS arrived, avg(arr_delay) AS delay
@@ -23,7 +24,7 @@ QUESTION = """
 def show_delays(stage: DemoStage) -> None:
     """Raises DemoError unless every flight is in the table once."""
     # Here, where it can be seen: what the sink's query needs, if this is the first time.
-    jars("spark-kafka")
+    jars(release().kafka)
     stage.client.create(connectors.TABLE, connectors.table(stage.table))
     stage.say(f"[bold]Created[/] POST {stage.client.url}/connectors: {connectors.TABLE}, a query of Spark's")
     ends = {partition: end for (_, partition), end in stage.client.committed(connectors.SINK).items()}

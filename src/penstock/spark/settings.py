@@ -178,8 +178,9 @@ class HostSettings:
     def query_jars(self) -> list[str]:
         """The jars of Spark's Kafka source that queries need, fetched if missing. Raises EmbeddedError."""
         from penstock.embedded import jars
+        from penstock.spark.versions import release
 
-        return [] if self.brings_kafka_source else [str(path) for path in jars("spark-kafka")]
+        return [] if self.brings_kafka_source else [str(path) for path in jars(release().kafka)]
 
     def conf(self) -> dict[str, str]:
         """Return the configuration of the application of hosted tasks.

@@ -37,7 +37,7 @@ def test_a_delta_table_equals_the_postgresql_that_it_follows(tmp_path: Path) -> 
         missing("there is no PostgreSQL on this machine")
     try:
         unpacked(connectors.DEBEZIUM)
-        for each in ("kafka", "spark-kafka", "delta", "jdbc-postgresql"):
+        for each in ("kafka", "spark-kafka-4.2", "delta-4.2", "jdbc-postgresql"):
             jars(each)
     except EmbeddedError as error:
         missing(f"no jars for this test: {error}")

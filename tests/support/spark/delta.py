@@ -12,12 +12,13 @@ import pyarrow.dataset as ds
 
 import penstock.embedded
 from penstock.spark.settings import HostSettings
+from penstock.spark.versions import release
 from support.jars import listed
 from support.spark.host import Hosted, started
 from support.spark.queries import Sink
 from support.worker_process import QUICK_JAVA, SPARKS_JAVA
 
-JARS = Path(penstock.embedded.__file__).parent / "pinned" / "delta.jars"
+JARS = Path(penstock.embedded.__file__).parent / "pinned" / f"{release().delta or 'delta-none'}.jars"
 
 
 def spark_settings() -> dict[str, str]:

@@ -23,6 +23,7 @@ from penstock.demo.spark_sql import ask
 from penstock.demo.stage import DemoStage, Options, folder, open_stage
 from penstock.embedded import EmbeddedError, jars
 from penstock.embedded.archives import unpacked
+from penstock.spark.versions import refusal, release
 
 MIN_FLIGHTS = 100
 """Flights, so that there is something to change in each round."""
@@ -45,9 +46,12 @@ def run(options: Options, console: Console) -> int:
     began = time.monotonic()
     with server() as postgres, folder(options) as where:
         try:
+            version = release()
+            if version.delta is None:
+                raise DemoError(str(refusal("delta", None, version)))
             plugins = unpacked(connectors.DEBEZIUM)
-            delta, driver = jars("delta"), jars("jdbc-postgresql")
-            jars("spark-kafka")
+            delta, driver = jars(version.delta), jars("jdbc-postgresql")
+            jars(version.kafka)
         except EmbeddedError as error:
             raise DemoError(str(error)) from error
         spark, target = connectors.delta(delta), where / "flights"

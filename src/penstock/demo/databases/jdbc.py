@@ -20,6 +20,7 @@ from penstock.demo.spark_sql import ask
 from penstock.demo.stage import DemoStage, Options, folder, open_stage
 from penstock.embedded import EmbeddedError, jars
 from penstock.spark.query.jdbc.drivers import install
+from penstock.spark.versions import release
 
 SOURCE, SINK = "flights-from-database", "flights-to-database"
 TOPIC = "flights"
@@ -37,7 +38,7 @@ def run(options: Options, console: Console) -> int:
     began = time.monotonic()
     try:
         driver = install("jdbc-sqlite")
-        jars("spark-kafka")
+        jars(release().kafka)
     except EmbeddedError as error:
         raise DemoError(str(error)) from error
     with folder(options) as where:

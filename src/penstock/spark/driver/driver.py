@@ -52,6 +52,7 @@ from penstock.spark.messages.driver import (
 from penstock.spark.parent import signal_from_parent
 from penstock.spark.query.host import Queries, says_stopped
 from penstock.spark.settings import slots, start
+from penstock.spark.versions import release
 from penstock.wire.framing import FrameDecoder, frame
 from penstock.wire.messages import MessageError
 
@@ -152,6 +153,7 @@ class Driver:
         os._exit(0)
 
     def _begin(self, conf: dict[str, str], warm_up: bool) -> None:
+        release()  # raises where Penstock does not run on this Spark
         # The worker gets Java's pid first, so that it can kill it whatever happens afterwards.
         self.sc: SparkContext = start(with_archive(conf))
         self._java_context: Any = self.sc._jsc.sc()
