@@ -38,7 +38,7 @@ class Finding:
 
 
 def locked(text: str) -> list[tuple[str, Version]]:
-    """The packages of a lock file, some in several versions for different systems. Raises AuditError."""
+    """Return the packages of a lock file, some in several versions for different systems. Raises AuditError."""
     found = []
     for line in text.splitlines():
         if not line or line.startswith((" ", "#", "-")):
@@ -71,7 +71,7 @@ def advisories(text: str) -> list[dict[str, Any]]:
 
 
 def findings(packages: list[tuple[str, Version]], known: list[dict[str, Any]]) -> list[Finding]:
-    """The advisories that apply, by name and id."""
+    """Return the advisories that apply, by name and ID."""
     found = [
         finding
         for name, version in packages

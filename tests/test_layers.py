@@ -25,7 +25,7 @@ EVERYTHING, NOTHING = "everything", "nothing of Penstock"
 
 
 def section_rows(title: str) -> list[list[str]]:
-    """The cells of the table under this heading of docs/architecture.md, without its first two lines."""
+    """Return the cells of the table under this heading of docs/architecture.md, without its first two lines."""
     section = ARCHITECTURE.read_text("utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in row] for row in rows[2:]]
@@ -51,7 +51,7 @@ MAY_IMPORT = {part: targets for parts, targets in allowed_imports() for part in 
 
 
 def allowed(importer: str, imported: str) -> bool:
-    """Whether a module of part ``importer`` may import the module, or the name in a module, ``imported``."""
+    """Return whether part ``importer`` may import the module, or the name in a module, ``imported``."""
     rest = imported.removeprefix("penstock").lstrip(".")
     if not rest or rest.split(".")[0] == importer:
         return True
@@ -61,7 +61,7 @@ def allowed(importer: str, imported: str) -> bool:
 
 
 def matches(name: str, imported: str) -> bool:
-    """Whether a name of the table stands for ``imported``, both without ``penstock.``."""
+    """Return whether a name of the table includes ``imported``, both without ``penstock.``."""
     return name == "*" or imported == name or imported.startswith(f"{name}.")
 
 

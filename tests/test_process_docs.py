@@ -13,7 +13,9 @@ SOURCES = "\n".join(path.read_text() for path in (ROOT / "src" / "penstock").rgl
 
 
 def threads() -> list[str]:
-    """The names in the first column of the tables of threads, up to what differs from thread to thread."""
+    """Return the names in the first column of the tables of threads, without parts that differ from thread to
+    thread.
+    """
     text = (ROOT / "docs" / "processes.md").read_text().partition("## Who watches whom")[0]
     tables = text.partition("## The worker")[2]
     names = [name for row in ROW.findall(tables) for name in re.findall(r"`([^`]+)`", row)]

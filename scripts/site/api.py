@@ -96,7 +96,7 @@ def _signature(node: ast.FunctionDef) -> str:
 
 
 def _after(node: ast.stmt, body: list[ast.stmt]) -> str:
-    """The text that follows an assignment."""
+    """Return the docstring after an assignment."""
     match body[body.index(node) + 1 : body.index(node) + 2]:
         case [ast.Expr(value=ast.Constant(value=str(text)))]:
             return prose(inspect.cleandoc(text))

@@ -49,7 +49,7 @@ def _ignored() -> Iterator[tuple[str, ...]]:
 
 
 def _own() -> Iterator[tuple[str, ...]]:
-    """All but those of Penstock's own plugins, which have pages of their own."""
+    """Return the settings except those of Penstock's own plugins, which have separate pages."""
     seen = set()
     for owner in SettingReference(Plugins.discover().catalog).owners:
         if owner.name.startswith("penstock."):

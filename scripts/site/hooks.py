@@ -68,7 +68,7 @@ def _list_of(folder: Path, title: str) -> str:
 
 
 def _beside(name: str) -> Any:
-    """A module beside this file; mkdocs does not import hooks as a package."""
+    """Import a module beside this file; mkdocs does not import hooks as a package."""
     spec = importlib.util.spec_from_file_location(f"penstock_site_{name}", Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None

@@ -41,7 +41,7 @@ def _parts(file: Path) -> tuple[str, ...]:
 
 
 def _api() -> Any:
-    """The module beside this one that describes classes."""
+    """Import the module beside this one that describes classes."""
     spec = importlib.util.spec_from_file_location("penstock_site_api", Path(__file__).with_name("api.py"))
     assert spec is not None
     assert spec.loader is not None

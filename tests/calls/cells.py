@@ -67,7 +67,7 @@ class Call:
 
 Cell = dict[str, Any]
 Cells = dict[str, dict[str, Cell]]
-"""By state, then by ``part.method``; a method that is not called has no cell."""
+"""Cells by state, then by ``part.method``; a method that is not called has no cell."""
 
 
 def read(log: Path) -> list[Call]:

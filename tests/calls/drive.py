@@ -37,7 +37,7 @@ MODES: dict[str, tuple[str, str, dict[str, str]]] = {
     "sink, distributed": ("sink", "distributed", {}),
     "sink, standalone": ("sink", "standalone", {}),
 }
-"""By name: the kind of the connector, its worker, and its settings."""
+"""Modes by name: the kind of the connector, its worker, and its settings."""
 
 
 @dataclass(slots=True)

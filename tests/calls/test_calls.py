@@ -49,7 +49,7 @@ def known() -> list[dict[str, str]]:
 
 
 def found(cells: Cells, mode: str, host: str) -> Iterator[dict[str, str]]:
-    """The cells that differ from Java's."""
+    """Return the cells that differ from Java's."""
     for state, call, aspect, java, here in differences(observed()[mode], cells):
         given = {"mode": mode, "host": host, "state": state, "call": call, "aspect": aspect}
         yield {**given, "ours": here, "java": java}

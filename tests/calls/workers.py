@@ -32,7 +32,7 @@ def observed() -> dict[str, Any]:
 
 
 def jar_folder(folder: Path) -> Path:
-    """A folder for ``plugin.path`` with the probes in Java. Raises EmbeddedError."""
+    """Make a folder for ``plugin.path`` with the probes in Java. Raises EmbeddedError."""
     plugin = folder / "jars" / "calls"
     plugin.mkdir(parents=True, exist_ok=True)
     jar = jar_of(HERE / "java", "test-calls", jars("connect"))
@@ -63,7 +63,7 @@ KINDS: dict[str, dict[str, type[WorkerProcess]]] = {
 def workers(
     whose: str, bootstrap: str, folder: Path, plugin_path: str, kinds: tuple[str, ...]
 ) -> Iterator[dict[str, WorkerProcess]]:
-    """One worker of each kind, started at once; ``whose`` is "java" or "ours"."""
+    """Start one worker of each kind at once; ``whose`` is "java" or "ours"."""
     made = {}
     for kind in kinds:
         own = folder / kind.replace(" ", "-")
@@ -85,7 +85,7 @@ def workers(
 
 
 def environment_folder(folder: Path) -> Path:
-    """A folder for ``plugin.path`` with the connectors in Python in an environment of their own."""
+    """Make a folder for ``plugin.path`` with the Python connectors in a separate environment."""
     text = (HERE / "plugin" / "calls_probe.py").read_text("utf-8")
     made = wheel(folder / "wheel", "isolated-probe", "1.0", {"isolated_probe.py": text}, ["penstock"], ENTRY_POINTS)
     install(made, folder / "environments")

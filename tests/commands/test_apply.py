@@ -64,7 +64,7 @@ def test_the_difference_is_shown_before_a_change(penstock: Any, cluster: RestClu
 
 
 def test_secrets_are_not_in_the_difference(penstock: Any, file: Path) -> None:
-    """It is what a pipeline logs."""
+    """The output is what a pipeline logs."""
     secrets = {"db.password": "canary-old", "db.url": "jdbc:x://u:canary-url@h/d", "key": "${file:/x:y}"}
     file.write_text(json.dumps({**ORDERS, **secrets}))
     said = penstock("apply", "-f", str(file)).stdout

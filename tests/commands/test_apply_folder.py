@@ -107,7 +107,7 @@ def test_two_clusters_at_one_url(penstock: Any, url: str, tmp_path: Path) -> Non
 
 
 def test_one_worker_named_with_and_without_a_slash_is_one_place(penstock: Any, url: str, tmp_path: Path) -> None:
-    """Else what one file describes is deleted for the other's sake."""
+    """Otherwise connectors of one file would be deleted because the other does not have them."""
     east = ORDERS.replace("team: billing", "strimzi.io/cluster: east").replace("STATE", "running")
     (tmp_path / "east.yaml").write_text(east)
     (tmp_path / "clicks.json").write_text(

@@ -77,7 +77,7 @@ class Sink:
 
 @pytest.fixture
 def sink(worker: WorkerProcess, kafka: Kafka, tmp_path: Path) -> Iterator[Sink]:
-    """It has put one record of two into its queue."""
+    """The sink has sent one record of two to its dead letter queue."""
     sink = Sink(worker, new_name("sink"), kafka.create_topic(), new_name("dead"), tmp_path / "out")
     sink.put(value__converter=JSON, errors__deadletterqueue__context__headers__enable="true")
     kafka.produce(sink.topic, [Record("1", partition=0), BROKEN])

@@ -30,7 +30,7 @@ def test_no_setting_is_without_documentation(reference: SettingReference) -> Non
 
 
 def test_a_setting_of_clients_has_documentation_of_its_own(reference: SettingReference) -> None:
-    """Not Kafka's by reference, nor one text for several settings with their names filled in."""
+    """Texts may not refer to Kafka's, nor be one text for several settings with their names filled in."""
     for owner in reference.owners:
         texts = {name: key.documentation for name, key in owner.settings.items()}
         assert [name for name, text in texts.items() if "see Kafka's" in text] == []

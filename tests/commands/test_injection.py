@@ -123,7 +123,7 @@ def test_a_line_costs_little() -> None:
 
 
 def test_lines_of_sparks_driver() -> None:
-    """They are on the worker's standard error, and no worker has looked at them."""
+    """These lines are on the worker's standard error, and no worker has cleaned them."""
     from penstock.spark.driver.driver import _DriverLines
 
     formatter = _DriverLines("%(levelname)s %(message)s")

@@ -35,7 +35,7 @@ PATIENCE = 900.0
 
 
 def play(url: str) -> dict[str, Any]:
-    """The verbs in the order of a connector's life; each with what it returned or raised."""
+    """Call the verbs in the order of a connector's life; return the results and exceptions."""
     with tempfile.TemporaryDirectory() as folder, gateway() as jvm:
         client = Client(jvm, url)
         file = Path(folder) / "in.txt"
@@ -87,7 +87,7 @@ def _verbs(client: Client, config: dict[str, str]) -> Iterator[tuple[str, Any]]:
 
 
 def shared(judged: dict[str, Any]) -> dict[str, Any]:
-    """A validation without what is each side's own: what it says of its settings, and settings that Java lacks."""
+    """Return a validation without documentation, which differs, and without settings that Java lacks."""
     judged["configs"] = [each for each in judged["configs"] if each["definition"]["name"] not in OURS]
     for each in judged["configs"]:
         assert each["definition"].pop("documentation")
@@ -143,7 +143,7 @@ class Client:
 
 @contextmanager
 def gateway() -> Iterator[Any]:
-    """A Java with the library, ended with this block."""
+    """Start a JVM with the library, and end it after this block."""
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.origin is not None

@@ -22,7 +22,7 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 
 
 def play(url: str) -> dict[str, Any]:
-    """The verbs in the order of a connector's life; each with its exit status and what it printed."""
+    """Run the verbs in the order of a connector's life; return exit statuses and output."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "in.txt"
         file.write_text("one\n")
@@ -97,7 +97,7 @@ class Client:
 
 
 def comparable(value: Any) -> Any:
-    """Without what differs from worker to worker: addresses, and traces."""
+    """Remove addresses and traces, which differ from worker to worker."""
     if isinstance(value, dict):
         return {k: "WORKER" if k in ("worker_id", "workerId") else comparable(v) for k, v in sorted(value.items())}
     if isinstance(value, list):
@@ -108,7 +108,7 @@ def comparable(value: Any) -> Any:
 
 
 def without_states(shown: Any) -> Any:
-    """The command shows the status right after a restart, when anything may be seen of it."""
+    """Remove states from the output: right after a restart the command may show any of them."""
     if isinstance(shown, dict):
         varying = ("state", "trace", "version")
         return {k: without_states(v) for k, v in shown.items() if k not in varying}

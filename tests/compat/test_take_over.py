@@ -34,7 +34,7 @@ def test_a_cluster_goes_from_java_to_us_and_back(bootstrap: str, kafka: Kafka, t
     ours = WorkerProcess(bootstrap, tmp_path, **{**java.settings, "listeners": "http://127.0.0.1:0"})
 
     def goes_on(worker: WorkerProcess, all_lines: list[str]) -> None:
-        """Both connectors run, nothing is lost, nothing comes twice."""
+        """Append a line, and check that both connectors run and that nothing is lost or duplicated."""
         with given.open("a") as file:
             file.write(f"{all_lines[-1]}\n" if len(all_lines) > 1 else "")
         until(lambda: sorted(lines(taken)) == sorted(all_lines), f"{all_lines}: {lines(taken)}", PATIENCE)
@@ -79,7 +79,7 @@ def test_connectors_from_jars_go_from_java_to_us_and_back(bootstrap: str, kafka:
     ours = WorkerProcess(bootstrap, tmp_path, **{**java.settings, "listeners": "http://127.0.0.1:0"})
 
     def goes_on(worker: WorkerProcess, count: int) -> None:
-        """There are so many numbers in all, each once and in order."""
+        """Check that there are this many numbers in all, each once and in order."""
         worker.put(
             source,
             connector__class="ConductSource",

@@ -10,7 +10,7 @@ from penstock.connectors.lines import LineReader
 
 
 def read(blocks: list[bytes], text: bool = True, limit: int = 1000) -> list[tuple[object, int]]:
-    """All lines with the positions after them."""
+    """Return all lines with the positions after them."""
     reader, found = LineReader("f", text), []
     for block in blocks:
         reader.feed(block)

@@ -30,7 +30,7 @@ def test_scenario(path: Path, request: pytest.FixtureRequest) -> None:
 
 
 def tell(text: str) -> str:
-    """The same story with what comes of its commands today."""
+    """Return the scenario with the present results of its commands."""
     out: list[str] = []
     lines: list[str] = []
     cluster = Cluster(lines.append)

@@ -173,7 +173,7 @@ def test_values_are_shown_as_given() -> None:
 
 
 class Telling(FileSource):
-    """Its errors repeat a part of a value."""
+    """A validator whose errors repeat a part of the value."""
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         value = ConfigValue("topic", config["topic"], [config["topic"].upper()])

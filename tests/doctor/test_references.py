@@ -50,7 +50,7 @@ def made(
     classes: tuple[str, ...] = (),
     calls: tuple[tuple[str, str, str], ...] = (),
 ) -> bytes:
-    """A class file with these members, which refers to these classes and methods."""
+    """Return a class file with these members, which refers to these classes and methods."""
     pool = Pool()
     for each in classes:
         pool.cls(each)

@@ -77,7 +77,7 @@ class FaultyBroker:
         return self._broker.running
 
     def freeze(self) -> None:
-        """Waits for it if it is just being started."""
+        """Freeze the broker; if it is being started, wait for that first."""
         with self._starting:
             self._signal(signal.SIGSTOP)
 

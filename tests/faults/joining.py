@@ -10,7 +10,7 @@ from penstock.java.properties import parse_properties
 
 
 def joining(controller: Path, folder: Path, port: int, extra: Mapping[str, str], node: int = 2) -> Broker:
-    """A node whose data are in ``folder``; it is told the cluster's id as formatting would. ``controller``: the
+    """Return a node with its data in ``folder``, which gets the cluster's ID as by formatting. ``controller``: the
     folder of node 1.
     """
     voters = parse_properties((controller / "server.properties").read_text())["controller.quorum.voters"]

@@ -50,15 +50,15 @@ class Proxy:
         self.reset()
 
     def delay(self, seconds: float, late: float) -> None:
-        """For so many seconds each piece of data, of 64 KiB at most, is late by ``late`` seconds."""
+        """Delay each piece of data, of at most 64 KiB, by ``late`` seconds for some time."""
         self._late, self._late_until = late, time.monotonic() + seconds
 
     def cut(self, seconds: float) -> None:
-        """For so many seconds nothing passes; connections stay open, and new ones are accepted."""
+        """Let nothing pass for some seconds; connections stay open, and new ones are accepted."""
         self._cut_until = max(self._cut_until, time.monotonic() + seconds)
 
     def reset(self) -> int:
-        """Reset all connections, both ends of them; returns how many there were."""
+        """Reset all connections at both ends; return their number."""
         with self._lock:
             ends = list(self._open)
         for end in ends:

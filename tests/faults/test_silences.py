@@ -1,4 +1,4 @@
-"""That the judge sees what was not running."""
+"""Detection of senders that did not run."""
 
 from __future__ import annotations
 

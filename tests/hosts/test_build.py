@@ -28,7 +28,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def compilers() -> list[Java]:
-    """The Java in use, which may have ``javac``, and the wheel's, which has none."""
+    """Return the Java in use, which may have ``javac``, and the wheel's, which has none."""
     wheel = bundled()
     assert wheel is not None
     assert not (wheel.home / "bin" / "javac").exists()

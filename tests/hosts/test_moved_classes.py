@@ -60,7 +60,7 @@ def newer_host(newer_kafka: list[Path], monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def newer_plugin(folder: Path, newer_kafka: list[Path]) -> str:
-    """A plugin path with a connector that was compiled against Kafka 4.4.0."""
+    """Return a plugin path with a connector that was compiled against Kafka 4.4.0."""
     return plugin_path(folder, "newer", compiled_against=[*newer_kafka, *jars("connect")])
 
 

@@ -26,7 +26,7 @@ def test_a_class_that_is_removed_from_kafka_is_named(tmp_path: Path) -> None:
 
 
 def _without(name: str, jar: Path, folder: Path) -> Path:
-    """The jar, or a copy without this class if it has it."""
+    """Return the jar, or a copy without this class if the jar has it."""
     with zipfile.ZipFile(jar) as archive:
         if f"{name}.class" not in archive.namelist():
             return jar

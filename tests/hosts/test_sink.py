@@ -112,7 +112,7 @@ def test_an_errant_record_arrives_in_the_queue_as_it_was_read(sinks: Sinks, kafk
 def test_an_errant_record_that_the_task_has_made_arrives_as_its_original_was_read(
     sinks: Sinks, kafka: Kafka, topic: str
 ) -> None:
-    """Its parts are fetched from the JVM, where the task waits in its put meanwhile."""
+    """The record's parts are fetched from the JVM while the task waits in its put."""
     queue = f"{topic}-dlq"
     kafka.produce(topic, ["bad", "c"])
     config = {
@@ -247,7 +247,7 @@ DETAILED = (
 
 
 def same(record: SinkRecord) -> SinkRecord:
-    """A transform here, for which records leave the JVM."""
+    """Return the record unchanged: a transform in Python, for which records leave the JVM."""
     return replace(record, headers=record.headers)
 
 

@@ -17,7 +17,7 @@ CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 
 
 class Answers:
-    """Gives these answers, one after the other, the last one repeatedly; records the requests."""
+    """Returns these answers one after the other, the last one repeatedly, and records the requests."""
 
     def __init__(self, *answers: tuple[int, Any]) -> None:
         self.answers = list(answers)

@@ -17,7 +17,7 @@ SECRET = "canary-7f3a"
 
 
 def told(message: str, clean: Callable[[str], str], status: int = 400) -> str:
-    """The message of an answer that refuses a request with this one."""
+    """Return the message of an answer to a request that is refused with this message."""
 
     async def ask() -> str:
         submitted: Future[m.Reply | m.Elsewhere] = Future()

@@ -59,7 +59,7 @@ HEALTH = {
     "restart_policy": None,
     "a figure of a later version": [{}],
 }
-"""All figures that a worker sends today, and more."""
+"""All figures that a worker sends at present, and more."""
 
 
 class Neighbour:
@@ -194,7 +194,7 @@ def test_a_member_is_sent_the_credentials(neighbour: Neighbour, path: str) -> No
 
 
 def test_workers_that_a_member_names_are_not_asked(neighbour: Neighbour) -> None:
-    """Not even those that it says it knows, which could be anybody."""
+    """Not even addresses that it lists are trusted, since it may list any."""
     other = Neighbour()
     about = {**ABOUT, "worker_id": neighbour.id, "knows": [f"http://{other.id}/"]}
     neighbour.reply = lambda handler: send(handler, json.dumps({"workers": [about]}).encode())

@@ -16,7 +16,7 @@ SITE = Path(sysconfig.get_path("purelib"))
 
 
 def closure(of: Distribution, extras: Iterable[str]) -> set[str]:
-    """The names of what it needs with these extras, with all that those need. Fails if one is not installed here."""
+    """Return the names of all dependencies with these extras, direct or not. Fails if one is not installed here."""
     found: set[tuple[str, str]] = set()
     waiting = [(of, extra) for extra in ("", *extras)]
     while waiting:
@@ -46,7 +46,7 @@ def link(names: set[str], to: Path) -> None:
 
 
 def _places(of: Distribution) -> Iterator[str]:
-    """Its files, but for commands, and the folders they are in."""
+    """Return the package's files except commands, and their folders."""
     for file, *_ in csv.reader((of.read_text("RECORD") or "").splitlines()):
         path = "" if file.startswith(("../", "/")) else file
         while path:

@@ -69,7 +69,7 @@ def of(resources: list[dict[str, Any]], kind: str) -> dict[str, Any]:
 
 
 def properties(resources: list[dict[str, Any]], folder: Path) -> Path:
-    """The worker's, with the secrets in this folder."""
+    """Return the worker's properties, with the secrets in this folder."""
     text = of(resources, "ConfigMap")["data"]["worker.properties"]
     file = folder / "worker.properties"
     file.write_text(text.replace("/mnt/secrets", str(folder / "secrets")))
@@ -161,7 +161,7 @@ def test_clients_may_call_the_service_by_its_names(helm: Helm, tmp_path: Path) -
 
 
 def resolved(helm: Helm, tmp_path: Path, config: dict[str, str], **values: Any) -> dict[str, str]:
-    """A connector's configuration with the references that the worker of the chart resolves."""
+    """Return a connector's configuration with the references that the chart's worker resolves."""
     given = load_settings(properties(helm.template(CHART, values, tmp_path), tmp_path))
     providers = ConfigTransformer.of(given.config, lambda kind, name: BY_NAME[name])
     return {key: value or "" for key, value in providers.transform(dict(config)).items()}

@@ -110,7 +110,7 @@ def test_a_client_that_is_let_go_after_a_failed_request_ends(request_of: Callabl
 
 
 def clients() -> set[str]:
-    """The threads of this process that are librdkafka's main one of a client."""
+    """Return the threads of this process that are main threads of librdkafka's clients."""
     found = set()
     for thread in Path("/proc/self/task").iterdir():
         with suppress(FileNotFoundError, ProcessLookupError):

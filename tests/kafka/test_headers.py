@@ -37,7 +37,7 @@ READ: list[Any] = [
 
 
 def library() -> ctypes.CDLL:
-    """The client's librdkafka, which takes names of any bytes."""
+    """Load the client's librdkafka, which accepts names of any bytes."""
     (path,) = (Path(ck.__file__).parent.parent / "confluent_kafka.libs").glob("librdkafka-*")
     found = ctypes.CDLL(str(path))
     for each in (found.rd_kafka_conf_new, found.rd_kafka_new):

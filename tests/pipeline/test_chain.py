@@ -138,7 +138,7 @@ def test_transforms_run_in_the_order_given() -> None:
 
 
 class OwnAppend(Append):
-    """Without a ``java_name`` of its own."""
+    """A transform without a ``java_name`` of its own."""
 
 
 def test_a_class_derived_from_another_is_called_by_its_own_name() -> None:

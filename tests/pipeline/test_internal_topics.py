@@ -28,7 +28,7 @@ def internal(bootstrap: str, *topics: str, servers: str | None = None) -> Intern
 
 
 def returning(*polls: list[str]) -> Any:
-    """A source whose polls return records for these topics."""
+    """Return a source whose polls return records for these topics."""
     return scripted(*([record(topic, "p", 1) for topic in topics] for topics in polls))
 
 

@@ -1,4 +1,4 @@
-"""When there are no more records of a partition, without Kafka."""
+"""Detection of a partition's end, without Kafka."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Group:
     ) -> None:
         self._workers, self._post, self._trace = workers, post, trace
         self.wanted = False
-        """Whether a rebalance is due."""
+        """True if a rebalance is due."""
         self.max_delay_ms = 0
         self.version = 2
         """Version of the protocol; 0 is the eager one."""

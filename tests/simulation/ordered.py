@@ -8,7 +8,7 @@ from simulation.cluster import Cluster
 
 
 class _HeldBack(Exception):
-    """Nothing is under way except on channels that are held back."""
+    """Return whether nothing is under way except on channels that are held back."""
 
 
 class Ordered(Cluster):

@@ -18,7 +18,7 @@ from penstock.pipeline.task import TaskControl, TaskFencedError, TaskHost, TaskS
 
 
 class Ticker:
-    """Nothing to do."""
+    """Task without work."""
 
 
 def tick(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
@@ -82,7 +82,7 @@ def block(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost
 
 
 def hog(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
-    """Takes memory until the system refuses more, and is then killed as Linux kills for lack of memory."""
+    """Allocates memory until the system refuses more, and is then killed as by Linux's OOM killer."""
     host.running()
     with open("/proc/self/statm") as file:
         pages = int(file.read().split()[0])
@@ -103,13 +103,13 @@ def crash(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost
 
 
 def deaf(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
-    """Takes no notice of anything."""
+    """Ignores stops and aborts."""
     host.running()
     threading.Event().wait()
 
 
 def initialized(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
-    """Has fenced its older producers, and stores the offsets that it is given."""
+    """Fences its older producers, and stores the offsets that it gets."""
     offsets = host.committed_offsets()
     host.running()
     host.store_offsets([ReportedOffset(each.partition, each.offset, each.identity) for each in offsets])
@@ -123,7 +123,7 @@ def fenced(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHos
 
 
 def die_once(record: Record) -> Record:
-    """A transform that kills its process when it meets a name that is the path of a missing file, which it makes."""
+    """Transform that kills its process at a name that is the path of a missing file, which it creates."""
     name = record.value["name"]
     if name.startswith("/") and not Path(name).exists():
         Path(name).touch()
@@ -132,7 +132,7 @@ def die_once(record: Record) -> Record:
 
 
 def hang(record: Record) -> Record:
-    """A transform that hangs when it meets a name that is a path, to which it writes the id of its process."""
+    """Transform that hangs at a name that is a path, to which it writes its process ID."""
     name = record.value["name"]
     if name.startswith("/"):
         Path(name).write_text(str(os.getpid()))

@@ -74,7 +74,7 @@ def test_tasks_run_on_the_executors_of_a_cluster_and_are_seen_in_its_pages(
 
 
 def packed(folder: Path) -> dict[str, str]:
-    """The place of a plugin's task, whose environment is in ``plugins.tar.gz`` only."""
+    """Return the place of a plugin's task whose environment is only in ``plugins.tar.gz``."""
     made = install(source_wheel(folder / "wheels"), folder / "plugins")
     pack([made], folder / "plugins.tar.gz")
     shutil.rmtree(folder / "plugins")
@@ -82,7 +82,7 @@ def packed(folder: Path) -> dict[str, str]:
 
 
 def seen(pages: str, description: str) -> dict[str, str]:
-    """The accumulators of the job that is so described, as soon as it shows some."""
+    """Wait until the job with this description shows accumulators, and return them."""
 
     def get(path: str) -> Any:
         with urllib.request.urlopen(pages + path) as answer:

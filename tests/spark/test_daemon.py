@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @contextmanager
 def forking(plugins: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The process that tasks are forked from, as Spark starts it, once it is ready to fork."""
+    """Start the process from which tasks are forked, as Spark does, and wait until it is ready."""
     with subprocess.Popen(
         [sys.executable, "-m", "penstock.spark.daemon", "pyspark.worker"],
         stdin=subprocess.PIPE,

@@ -21,7 +21,7 @@ from support.spark.meeting import WHO, meeting
 
 
 def forked(work: Callable[[], object]) -> int:
-    """The id of a process that does this and stays."""
+    """Fork a process that does this and stays; return its ID."""
     if pid := os.fork():
         return pid
     try:
@@ -63,7 +63,7 @@ def test_what_a_forked_process_logs_breaks_nothing(capfd: pytest.CaptureFixture[
 
 
 def test_a_forked_process_does_not_hold_the_connection_open() -> None:
-    """Or the worker would not see that the task's process has ended."""
+    """Otherwise the worker would not notice that the task's process has ended."""
     reading, writing = os.pipe()
     with meeting() as (worker, outcome):
         worker.admit()

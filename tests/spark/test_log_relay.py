@@ -42,7 +42,7 @@ def test_the_trace_of_a_batch_goes_with_its_lines(caplog: pytest.LogCaptureFixtu
 
 
 def test_a_line_has_the_time_at_which_the_task_logged_it(caplog: pytest.LogCaptureFixture) -> None:
-    """To the millisecond."""
+    """Times are exact to the millisecond."""
     channel: Any = Channel()
     record = logging.LogRecord("penstock.x", logging.WARNING, "x.py", 1, "late", (), None)
     record.created, record.msecs = 1_700_000_000.25, 250.0

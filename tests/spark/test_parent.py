@@ -53,7 +53,7 @@ time.sleep(600)
 
 @contextmanager
 def child_of(code: str, environment: dict[str, str]) -> Iterator[tuple[subprocess.Popen[str], psutil.Process]]:
-    """The process that runs this code, and the one that it has started."""
+    """Start a process that runs this code; return it and the process that it has started."""
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
     ) as parent:
@@ -68,7 +68,7 @@ def child_of(code: str, environment: dict[str, str]) -> Iterator[tuple[subproces
 
 
 def slow_module(folder: Path, name: str, seconds: float) -> dict[str, str]:
-    """An environment in which this module takes so long to import; a file in ``folder`` says when it begins."""
+    """Return an environment in which this module's import is slow; a file in ``folder`` shows when it begins."""
     (folder / f"{name}.py").write_text(
         f"import pathlib, time\npathlib.Path({str(folder / 'begun')!r}).touch()\ntime.sleep({seconds})\n"
     )

@@ -72,7 +72,7 @@ def test_a_status_is_for_each_task_of_the_process_and_not_for_the_next_process_o
 
 
 def test_a_status_that_nobody_waits_for_leaves_no_file() -> None:
-    """It comes after the end of its process has been seen."""
+    """The message arrives after the end of the process has been noticed."""
 
     async def expect() -> None:
         exits.expect(7)

@@ -44,7 +44,7 @@ class Authority(Identity):
         return cls(_signed(name, key, name, key, ca=True), key)
 
     def identity(self, name: str, host: str = "localhost") -> Identity:
-        """``host``: where it may be shown, beside 127.0.0.1 if that is ``localhost``."""
+        """Return a certificate for ``host``, and for 127.0.0.1 too if that is ``localhost``."""
         key = ec.generate_private_key(ec.SECP256R1())
         issuer = self.certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)[0].value
         return Identity(_signed(name, key, str(issuer), self.key, ca=False, host=host), key)

@@ -10,7 +10,7 @@ from support.machine import missing
 
 
 def listed(path: Path) -> list[Path]:
-    """The files of the list at ``path``, downloaded if missing. Raises EmbeddedError."""
+    """Return the files of the list at ``path``, downloaded if missing. Raises EmbeddedError."""
     rows = [line.split() for line in path.read_text().splitlines() if line and not line.startswith("#")]
     return ensure([Jar(sha256, *coordinates.split(":")) for sha256, coordinates in rows], home() / "jars")
 

@@ -54,7 +54,7 @@ class JavaWorker(WorkerProcess):
         ]
 
     def url(self, after: int) -> str | None:
-        """Its resources are there some time after its port is."""
+        """Return the URL when the worker answers: its resources are available some time after its port."""
         try:
             answer = httpx.get(f"{self.settings['listeners']}/connectors", timeout=30)
         except httpx.TransportError:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def levels_kept() -> Iterator[None]:
-    """Every logger has its own level back afterwards, and the root its handlers."""
+    """Restore every logger's level, and the root's handlers, after the block."""
     before = {name: x.level for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
     root, handlers = logging.root.level, logging.root.handlers[:]
     try:

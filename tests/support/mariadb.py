@@ -17,7 +17,7 @@ SERVER = ("mariadbd", "mysqld")
 
 
 def binary() -> str | None:
-    """The server; Debian does not put it on the path of every user."""
+    """Return the server's program; Debian does not put it on every user's path."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin", "/usr/libexec"))
     return next(filter(None, (shutil.which(name, path=path) for name in SERVER)), None)
 

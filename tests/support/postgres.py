@@ -19,7 +19,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def binaries() -> Path | None:
-    """The folder with ``postgres`` and ``initdb``; Debian does not put it on the path."""
+    """Return the folder with ``postgres`` and ``initdb``; Debian does not put it on the path."""
     found = [Path(path).resolve().parent for name in ("initdb", "postgres") if (path := shutil.which(name))]
     found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next((folder for folder in found if (folder / "initdb").exists()), None)
@@ -42,7 +42,7 @@ class Postgres:
 
     @classmethod
     def make(cls, **settings: str) -> Postgres:
-        """In a folder that its own user can reach."""
+        """A server in a folder that its own user can access."""
         return cls(Path(tempfile.mkdtemp(prefix="penstock-postgres-", dir="/tmp")), **settings)
 
     @property
@@ -120,11 +120,13 @@ class Postgres:
         return [line.split("\t") for line in said.splitlines()]
 
     def execute(self, script: str) -> None:
-        """Statements that may be many; those that no transaction of the script holds together are one each."""
+        """Execute a script; each statement outside of the script's transactions is one of its own."""
         self._run(*self._psql(), "-v", "ON_ERROR_STOP=1", "-f", "-", said=script)
 
     def drop_slot(self, name: str) -> None:
-        """The replication slot, if there is one: a reader that has closed its connection keeps it for some moments."""
+        """Drop the replication slot, if it exists; a reader that has closed its connection holds it for some
+        moments.
+        """
         slot = f"FROM pg_replication_slots WHERE slot_name = '{name}'"
         until(lambda: not self.rows(f"SELECT 1 {slot} AND active"), f"slot {name} is free", SECONDS)
         self.execute(f"SELECT pg_drop_replication_slot(slot_name) {slot};")

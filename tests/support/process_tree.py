@@ -6,7 +6,7 @@ import psutil
 
 
 def descendants(pid: int) -> list[psutil.Process]:
-    """All processes below this one. A later process with the same pid is recognised as another."""
+    """Return all descendants of a process. A later process with the same PID is recognized as another."""
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -22,7 +22,7 @@ def alive(process: psutil.Process) -> bool:
 
 
 def frozen(process: psutil.Process) -> bool:
-    """Whether it has been stopped by a signal, and may go on."""
+    """Return whether a signal has stopped the process, which may go on."""
     try:
         return process.status() == psutil.STATUS_STOPPED
     except psutil.NoSuchProcess:
@@ -30,7 +30,7 @@ def frozen(process: psutil.Process) -> bool:
 
 
 def command(process: psutil.Process) -> str:
-    """Its command line; empty if it has ended."""
+    """Return a process's command line; empty if it has ended."""
     try:
         return " ".join(process.cmdline())
     except psutil.Error:

@@ -14,7 +14,7 @@ REBALANCES = (
 
 
 def client(seen: list[bytes], *answers: tuple[int, str]) -> RestClient:
-    """One that gets these answers, of which the last one repeats."""
+    """Return a client that gets these answers, the last one repeatedly."""
     left = list(answers)
 
     def answer(request: httpx.Request) -> httpx.Response:

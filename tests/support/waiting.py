@@ -41,8 +41,8 @@ def check_threads() -> None:
 
 
 def received(items: queue.Queue[Any], seconds: float = SECONDS) -> Any:
-    """The next item of a queue. Raises queue.Empty if that takes too long, AssertionError if a thread has ended by an
-    exception.
+    """Return the next item of a queue. Raises queue.Empty if that takes too long, AssertionError if a thread has ended
+    by an exception.
     """
     give_up = time.monotonic() + seconds
     while True:
@@ -65,8 +65,8 @@ def answer(start: Callable[..., None], *arguments: Any, **options: Any) -> Any:
 
 
 def until(holds: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
-    """The first true value that ``holds`` returns. Raises AssertionError naming ``what`` if that takes too long, and if
-    a thread has ended by an exception.
+    """Return the first true value of ``holds``. Raises AssertionError naming ``what`` if that takes too long, and if a
+    thread has ended by an exception.
     """
     began = time.monotonic()
     while not (found := holds()):

@@ -27,7 +27,7 @@ INSERT = "org.apache.kafka.connect.transforms.InsertHeader"
 def worker(
     chromium: Browser, bootstrap: str, kafka: Kafka, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[WorkerProcess]:
-    """With ``orders-in`` → topic → ``orders-out``, and ``payroll-out``, whose folder does not exist."""
+    """A worker with ``orders-in`` → topic → ``orders-out``, and ``payroll-out``, whose folder does not exist."""
     folder = tmp_path_factory.mktemp("ui")
     (folder / "in.txt").write_text("".join(f"order {i}\n" for i in range(50)))
     topic = kafka.create_topic()

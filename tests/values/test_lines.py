@@ -35,7 +35,7 @@ ROWS = 3
 
 @st.composite
 def structs(draw: st.DrawFn, depth: int = 2) -> tuple[Schema, Table]:
-    """A struct of any of these, packed where they can be, and of structs."""
+    """Draw structs of any of these, packed where possible, and of structs."""
     fields: dict[str, Schema] = {}
     columns: list[Sequence[Any]] = []
     for number in range(draw(st.integers(1, 4))):

@@ -43,7 +43,7 @@ def configurations_of(plugins: Plugins, redaction: Redaction) -> Configurations:
 
 
 def test_a_failing_validation_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
-    """Nor does a worker remember the secrets of what may never become a connector."""
+    """Nor does a worker remember the secrets of a configuration that may never become a connector's."""
     redaction = Redaction()
     plugins = Plugins().plus([PluginClass("x.Telling", (Kind.SINK,), "1", lambda: DEFINED, Telling)])
     configurations = configurations_of(plugins, redaction)

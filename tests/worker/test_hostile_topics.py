@@ -114,7 +114,7 @@ def worker(bootstrap: str, kafka: Kafka, tmp_path_factory: pytest.TempPathFactor
 
 
 def works(worker: WorkerProcess, kafka: Kafka, folder: Path, name: str) -> None:
-    """It reads a file into a topic, lists all connectors, and can restart and delete one."""
+    """The worker copies a file to a topic, lists all connectors, and can restart and delete one."""
     given, topic = folder / f"{name}.txt", kafka.create_topic()
     given.write_text("one\ntwo\n")
     worker.put(name, connector__class="FileStreamSource", file=str(given), topic=topic)

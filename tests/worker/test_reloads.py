@@ -1,4 +1,4 @@
-"""When values of config providers expire."""
+"""Restarts of connectors when values of config providers expire."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from penstock.worker.specs import Specs, WorkerFacts
 
 
 def test_a_task_can_start_although_its_connector_has_returned_a_null_setting() -> None:
-    """In standalone mode no config topic leaves such settings out."""
+    """In standalone mode there is no config topic that leaves such settings out."""
     worker = WorkerFacts({}, "", False, True, (), lambda: "", {})
     connector = {"name": "n", "connector.class": "FileStreamSink", "topics": "t"}
     unused = cast(Any, None)

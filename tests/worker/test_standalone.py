@@ -17,7 +17,7 @@ GOOD = {"name": "good", "connector.class": "FileStreamSource", "file": "/tmp/in"
 
 
 def standalone(bootstrap: str, folder: Path, offsets: Path, *connectors: Path) -> subprocess.CompletedProcess[str]:
-    """A worker that is expected to end by itself."""
+    """Run a worker that is expected to end by itself."""
     converter = PLAIN["key.converter"]
     properties = folder / "w.properties"
     properties.write_text(

@@ -41,7 +41,7 @@ class CallLog:
             out.write(line.encode())
 
     def order(self) -> str:
-        """The present order: idle, busy, filtering, retrying, failing."""
+        """Return the present order: idle, busy, filtering, retrying, failing."""
         try:
             return (self.log.parent / "control").read_text()
         except FileNotFoundError:
@@ -100,7 +100,7 @@ class ProbeSourceTask(SourceTask):
         return None
 
     def idle(self) -> float:
-        """The next poll comes at once, as in Java."""
+        """Do not delay the next poll, as in Java."""
         return 0
 
     def some(self, value: str) -> list[SourceRecord]:

@@ -48,7 +48,7 @@ TWO = (column("b", ColumnKind.STRING, optional=True), column("c", ColumnKind.INT
 
 
 def text_of(dialect: Dialect) -> str:
-    """All statements of a dialect."""
+    """Return all statements of a dialect."""
     table = dialect.table_name("sales.orders")
     rows = RowShape("sales.orders", (*KEYS, *TWO))
     keys = RowShape("sales.orders", KEYS)

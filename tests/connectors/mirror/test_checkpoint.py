@@ -89,7 +89,7 @@ class Target:
 
 
 def test_nothing_is_committed_for_a_group_of_which_the_target_does_not_tell() -> None:
-    """It may be farther there. One that does not exist is not."""
+    """The group may be ahead on the target. For a group that does not exist there, offsets are committed."""
     target = Target(away="away", new="missing")
     task: Any = MirrorCheckpointTask()
     task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
@@ -245,7 +245,7 @@ def test_topics_of_brokers_without_ids_are_not_taken_for_missing_ones() -> None:
 
 
 def test_checkpoints_wait_for_a_topic_that_a_broker_does_not_know_yet() -> None:
-    """If one were written, it would be taken for that of an earlier topic, and the offset syncs would be lost."""
+    """If one were written, it would count as that of an earlier topic, and the offset syncs would be lost."""
     ids: dict[str, str] = {}
     target: Any = SimpleNamespace(topic_ids=lambda topics, timeout: ids)
     kept = KnownCheckpoints("b")

@@ -23,7 +23,9 @@ RECORDS = ["a", "b", "c", "d", "e"]
 
 class Task(MirrorSourceTask):
     def poll(self) -> Batch | None:
-        """Gives nothing only at the end of the topic: to the contract a few empty polls are the source's end."""
+        """Returns no records only at the end of the topic: the contract takes a few empty polls for the source's
+        end.
+        """
         while (found := super().poll()) is None and not self._stopping and self._position() < len(RECORDS):
             pass
         return found

@@ -25,7 +25,7 @@ def internal(bootstrap: str, *topics: str, cluster: str | None = None) -> Intern
 
 
 def known(bootstrap: str, known: InternalTopics, **settings: str) -> list[str]:
-    """The partitions that a mirror of the cluster to itself would copy."""
+    """Return the partitions that a mirror of the cluster to itself would copy."""
     connector = MirrorSourceConnector()
     connector.context = Context(kafka=ConnectorClients(lambda: known))
     connector.start(mirror_config(bootstrap, *aliases(), **settings))
@@ -60,7 +60,7 @@ def test_a_topic_of_the_target_that_is_internal_is_neither_made_nor_changed(kafk
 
 
 def test_a_task_reads_and_writes_no_internal_topic(kafka: Kafka, bootstrap: str) -> None:
-    """Its partitions are in the config topic: they need not be what the connector has assigned."""
+    """A task's partitions are in the config topic: they need not be those that the connector has assigned."""
     config = kafka.create_topic()
     source, target = aliases()
     for assigned, hidden in ((config, config), ("other", f"mm2-offset-syncs.{target}.internal")):

@@ -1,4 +1,4 @@
-"""When an offset sync is due at once, compared with Java's decisions; and writing them."""
+"""Decisions when an offset sync is due, compared with Java's; and writing of syncs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_syncs_are_due_as_with_java(lag: str) -> None:
 
 @pytest.mark.parametrize("lag", [0, 1, 5, 100])
 def test_many_records_are_due_as_one_after_the_other(lag: int) -> None:
-    """In batches with and without gaps, one that repeats, and one whose end was written anew."""
+    """Records in batches with and without gaps, one that repeats, and one whose end was written again."""
     together, single = SyncProgress(lag), SyncProgress(lag)
     up = down = 0
     for number in range(200):

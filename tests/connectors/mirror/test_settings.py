@@ -25,7 +25,7 @@ VALID = {"name": "m", "source.cluster.alias": "a"}
 
 
 def shown(kind: str) -> ConfigDef:
-    """The definition that the list of plugins shows."""
+    """Return the definition that the list of plugins shows."""
     found = CATALOG.load(CONNECTORS[kind].java_name)
     assert found is not None
     return found.config_def()

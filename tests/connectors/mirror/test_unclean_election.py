@@ -28,7 +28,7 @@ def trio(tmp_path: Path) -> Iterator[Trio]:
 
 
 def stored(trio: Trio, offsets: str) -> tuple[CommittedOffset, ...]:
-    """All committed offsets, for the next run."""
+    """Return all committed offsets, for the next run."""
     last = {record.key: record for record in trio.kafka.read_all(offsets)}
     return tuple(
         CommittedOffset(json.loads(key)[1], json.loads(record.value), None, identity_in(record.headers or ()))
@@ -39,7 +39,7 @@ def stored(trio: Trio, offsets: str) -> tuple[CommittedOffset, ...]:
 
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_mirror_loses_no_record_of_a_new_leader_though_it_has_read_further(trio: Trio, stopped: bool) -> None:
-    """Also if the partition is longer than the position again when the mirror starts."""
+    """They are read even if the partition is longer than the position again when the mirror starts."""
     source, target = aliases()
     topic, offsets = trio.topic(), new_name("offsets")
     remote = f"{source}.{topic}"

@@ -76,7 +76,9 @@ class Database:
     def read(
         self, done: Callable[[list[SourceRecord]], Any], beyond: type[ConnectError] | tuple[()] = ()
     ) -> list[SourceRecord]:
-        """All records until this is so; an error of class ``beyond`` has to name the server, and polls go on."""
+        """Poll until the condition holds, and return all records; after an error of class ``beyond``, which must name
+        the server, polls go on.
+        """
         found: list[SourceRecord] = []
 
         def enough() -> bool:

@@ -22,11 +22,13 @@ class Task(PostgresSourceTask):
     postgres: ClassVar[Postgres]
 
     def clock(self) -> int:
-        """The same in every run, as the contract compares values."""
+        """Return the same time in every run, since the contract compares values."""
         return 0
 
     def poll(self) -> Batch | None:
-        """Gives nothing only if the server has sent all: to the contract a few empty polls are the source's end."""
+        """Returns no records only if the server has sent all: the contract takes a few empty polls for the source's
+        end.
+        """
         end = self.written()
         for _ in range(100):
             found = super().poll()

@@ -29,7 +29,7 @@ def test_a_slot_that_is_gone_is_said(database: Database) -> None:
 
 
 def recreate_the_slot(database: Database) -> None:
-    """A row in the snapshot, and one while there is no slot; the connector is stopped."""
+    """Insert a row before the snapshot, and one while there is no slot; the connector is stopped."""
     name, postgres = database.name, database.postgres
     postgres.execute(f"INSERT INTO {name} (name) VALUES ('s');")
     database.start()

@@ -59,7 +59,7 @@ def test_every_setting_of_librdkafka_has_been_judged() -> None:
 
 
 def librdkafka_settings() -> list[str]:
-    """The names of all its settings, as it prints them itself."""
+    """Return the names of all settings that librdkafka prints."""
     (library,) = (Path(confluent_kafka.__file__).parents[1] / "confluent_kafka.libs").glob("librdkafka*")
     kafka, c = ctypes.CDLL(str(library)), ctypes.CDLL(None)
     c.fopen.restype = ctypes.c_void_p

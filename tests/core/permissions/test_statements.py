@@ -93,7 +93,7 @@ SQL = st.lists(st.sampled_from(PARTS), max_size=10).map(" ".join)
 
 @given(SQL, SQL)
 def test_accepted_sql_only_reads_in_sqlite_itself(query: str, suffix: str) -> None:
-    """It asks before it does anything else than to read."""
+    """SQLite asks its authorizer before everything except reads; accepted SQL never makes it ask."""
     if sqlite_problem(query) or sqlite_suffix_problem(suffix):
         return
     asked: list[tuple[Any, ...]] = []

@@ -27,7 +27,7 @@ RECORDS = 6
 
 
 def random_chain(seed: int) -> tuple[dict[str, str], list[Json]]:
-    """The configuration of a chain, and records in the golden files' notation, all of a source or all of a sink."""
+    """Return the configuration of a chain, and records in the golden files' notation, all of a source or of a sink."""
     R.seed(seed)
     config = {"predicates": ",".join(PREDICATES)}
     config |= {f"predicates.{alias}.{name}": value for alias, own in PREDICATES.items() for name, value in own.items()}
@@ -46,7 +46,7 @@ def random_chain(seed: int) -> tuple[dict[str, str], list[Json]]:
 
 
 def _step(record: Json) -> tuple[dict[str, str], Json]:
-    """A transform that can be configured, for this record, and the record that it makes; None if it makes none."""
+    """Return a valid transform for this record, and the record that it makes, if any."""
     while True:
         name = R.choice([*corpus.CONFIGS])
         part = "key" if name.endswith("$") and chance(0.25) else "value"
@@ -68,7 +68,7 @@ def _step(record: Json) -> tuple[dict[str, str], Json]:
 
 
 def _another(first: Json, on_key: bool) -> Json:
-    """A record beside the first one."""
+    """Return a record besides the first one."""
     schema, _ = first["key" if on_key else "value"]
     pair = corpus.data()
     if chance(0.75):

@@ -26,7 +26,7 @@ BASES: dict[str, tuple[type, ...]] = {
 
 
 def resolve_all(kind: str, name: str) -> type:
-    """Also the plugins of the jar ``chain``."""
+    """Resolve plugins, including those of the jar ``chain``."""
     package, _, simple = name.rpartition(".")
     if package == "penstock.tests.chain":
         return type(simple, BASES[simple], {"java_name": name})
@@ -44,7 +44,7 @@ class Run:
 
 
 def here(batch: Batch) -> Batch:
-    """The same batch with all of its columns here."""
+    """Return the same batch with all of its columns in Python."""
     return Batch.of(
         batch.topics,
         batch.value_column,
@@ -68,7 +68,7 @@ def bytes_of(batch: Batch) -> Result:
 def run(
     config: dict[str, str], batch: Batch, place: Callable[[Batch], Batch] = lambda batch: batch, at_once: bool = False
 ) -> Result:
-    """The bytes after all steps; ``place`` moves the batch before each of them. Or the class of the error."""
+    """Return the bytes after all steps, or the class of the error; ``place`` moves the batch before each step."""
     chain = Chain.build(config, resolve_all)
     conversion = Conversion.build(config, {}, resolve_all)
     try:
@@ -85,7 +85,7 @@ def run(
 
 
 def handled(steps: list[Step], batch: Batch, **how: Any) -> tuple[Batch, list[RecordFailure], Counts]:
-    """The batch after the steps, what was reported on the way, and the metrics."""
+    """Return the batch after the steps, the reported errors, and the metrics."""
     failures: list[RecordFailure] = []
     counts = Counts(lambda values: None, ())
     errors = ErrorHandler(ErrorSettings(**how), counts, lambda seconds: False, (failures.append,))

@@ -120,7 +120,7 @@ def test_chains_give_the_same_bytes_wherever_their_steps_run(
 
 
 def comparable(result: Result) -> Any:
-    """The outcome, with JSON parsed where the order of the members of maps depends on the version of Java."""
+    """Parse JSON in an outcome where the order of the members of maps depends on the version of Java."""
     if isinstance(result, str) or java().version < SMALLER_TABLES:
         return result
     topics, partitions, keys, values, *rest = result

@@ -128,7 +128,7 @@ class Workload:
         """Whether keys of rows are changed, each of which is a deletion and an insertion."""
 
     def mark(self) -> tuple[int, str]:
-        """A mark and the statements that set it, in ``marks`` and in the outbox."""
+        """Return a mark and the statements that set it, in ``marks`` and in the outbox."""
         self._marks += 1
         outbox = self._outbox("mark", str(self._marks))
         return self._marks, f"INSERT INTO marks VALUES ({self._marks});\n{outbox};\n"

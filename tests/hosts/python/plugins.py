@@ -294,7 +294,7 @@ def wheelhouse(folder: Path) -> Path:
 
 
 def source_wheel(folder: Path, version: str = "1.0", major: int = 1) -> Path:
-    """A wheel beside its wheelhouse."""
+    """Build a wheel beside its wheelhouse, and return it."""
     wheelhouse(folder / "wheels")
     needs = ["penstock>=0.1", f"wire-format=={major}.*"]
     files = {"one_source.py": SOURCE.replace("VERSION", version)}

@@ -237,7 +237,7 @@ def test_a_client_that_does_not_read_is_cut_off() -> None:
 
 
 def test_a_request_with_both_lengths_is_refused_and_its_connection_closed() -> None:
-    """Else the rest of it may be another client's request, behind a proxy that counts by the other header."""
+    """Otherwise the rest could be another client's request behind a proxy that counts by the other header."""
     lines = [
         "POST /connectors HTTP/1.1",
         "Host: localhost",

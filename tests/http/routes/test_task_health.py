@@ -15,7 +15,7 @@ STATUS = "/connectors/lines/status"
 
 @pytest.fixture
 def connector(cluster: Any) -> None:
-    """With a task on each of two workers."""
+    """A connector with a task on each of two workers."""
     config = {"name": "lines", "connector.class": "FileStreamSink", "topics": "t", "tasks.max": "2"}
     cluster.submit("one", m.CreateConnector("lines", config))
 

@@ -115,7 +115,7 @@ def test_a_rebalance_that_waits_for_a_killed_member_ends(
 def test_members_of_earlier_runs_are_removed_while_the_group_waits(
     kafka: Kafka, group: str, consumer: Callable[..., OtherProcess]
 ) -> None:
-    """Another living one is not touched, though it has the same client.id: as of a sink in another Connect cluster."""
+    """Another live member with the same client.id, such as a sink's in another Connect cluster, is left alone."""
     topic, removal = kafka.create_topic(partitions=2), MemberRemoval()
     killed, other = consumer(topic), consumer(topic)
     for each in (killed, other):
@@ -180,7 +180,7 @@ def test_brokers_that_do_not_answer_are_given_up_with_one_warning(
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
-    """The lines of removals; clients have lines of their own when brokers are slow."""
+    """Return log lines of removals only: clients log too when brokers are slow."""
     return [record for record in caplog.records if record.name == removal.__name__]
 
 

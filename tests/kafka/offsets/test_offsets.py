@@ -165,7 +165,7 @@ def positions(stored: list[StoredOffset]) -> dict[str, int]:
 
 
 def partitions(kafka: Kafka, topic: str) -> int:
-    """A broker learns of a new topic a little later than the client that created it."""
+    """Return the number of partitions; a broker learns of a new topic a little later than its creator."""
     return len(kafka.admin.list_topics(topic, timeout=900).topics[topic].partitions)
 
 

@@ -70,7 +70,7 @@ def objects_of_one_shape(draw) -> list[bytes]:
 
 
 def spelled(value: Any) -> str:
-    """A value with its types and the order of its keys."""
+    """Describe a value with its types and the order of its keys."""
     return repr(value)
 
 
@@ -216,7 +216,7 @@ def test_nulls_among_objects():
 
 
 def again(nodes: list[Any]) -> list[Any]:
-    """The same nodes, which readers may change."""
+    """Copy the nodes, since readers may change them."""
     found: list[Any] = orjson.loads(orjson.dumps(nodes))
     return found
 

@@ -184,7 +184,7 @@ def test_without_anything_to_report_to_there_is_no_reporter(kafka: Kafka, bootst
 
 
 def reporting(swallowing: bool = False) -> Any:
-    """A task that buffers its records, and reports them all when its offsets are to be committed."""
+    """Return a task that buffers its records, and reports them all when its offsets are to be committed."""
 
     def put(self: Any, records: Sequence[SinkRecord]) -> None:
         self.log += records

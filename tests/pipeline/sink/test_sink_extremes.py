@@ -63,7 +63,7 @@ def test_a_record_of_20_megabytes(kafka: Kafka, bootstrap: str) -> None:
 
 @pytest.mark.slow
 def test_a_million_tiny_records_in_bounded_memory(kafka: Kafka, bootstrap: str) -> None:
-    """They wait while the first put does: what is read ahead is limited, and no put has more than its share."""
+    """Records wait while the first put does: the amount read ahead is limited, and so is each put."""
     topic, sizes, go_on = kafka.create_topic(), [], threading.Event()
     settings = {"linger.ms": 50, "queue.buffering.max.messages": 0, "enable.idempotence": True}
     producer = Producer({"bootstrap.servers": bootstrap, **settings})

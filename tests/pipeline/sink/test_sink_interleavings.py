@@ -79,7 +79,7 @@ class WatchedSink(SimulatedSink):
         super().carry_out(action)
 
     def _check(self, batch: FetchedBatch | None, behind: FetchedBatch | None = None) -> None:
-        """The task gets the records that are due, and all of them."""
+        """Check that the task gets exactly the records that are due."""
         for partition, end in () if batch is None else batch.ends.items():
             due = self.due[partition]
             if behind is not None:
@@ -134,7 +134,7 @@ class WatchedSink(SimulatedSink):
         )
 
     def fetch(self) -> None:
-        """A rebalance may happen, and records come of partitions that are not paused."""
+        """Fetch records of partitions that are not paused, perhaps after a rebalance."""
         while self.unanswered and self.draw.random() < 0.5:
             offsets = self.unanswered.pop(0)
             self.outcome(events.CommitAnswered(offsets, sent=offsets))

@@ -78,7 +78,7 @@ def test_an_answer_for_a_partition_that_stays_is_no_mistake(caplog: pytest.LogCa
 
 
 def test_a_task_that_has_gone_back_stays_there_though_an_earlier_commit_is_answered_later() -> None:
-    """Or a failing ``pre_commit`` would lose what is between."""
+    """Otherwise a failing ``pre_commit`` would lose the records in between."""
     loop = sink_loop(Commits(), Task())
     assign(loop, first=100, second=50)
     state = loop.machine.state

@@ -57,7 +57,7 @@ def test_the_scenarios_show_every_phase_with_every_event() -> None:
 
 
 def tell(text: str) -> tuple[str, set[tuple[type, type]]]:
-    """The same scenario with what follows from its commands today, and the phases and events that occur."""
+    """Return the scenario with the present results of its commands, and the phases and events that occur."""
     out: list[str] = []
     lines: list[str] = []
     seen: set[tuple[type, type]] = set()

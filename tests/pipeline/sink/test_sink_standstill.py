@@ -37,7 +37,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture)
 
 
 def obeying() -> Any:
-    """A sink task that applies the functions in its class's ``asked`` to its consumer, in the loop's thread."""
+    """Return a sink task that applies the functions in its class's ``asked`` to its consumer, in the loop's thread."""
 
     def put(self: RecordingSink, records: list[SinkRecord]) -> None:
         RecordingSink.put(self, records)

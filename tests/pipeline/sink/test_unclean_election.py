@@ -33,7 +33,7 @@ def taking(taken: list[str]) -> Any:
 
 
 def test_a_sink_gets_all_records_of_a_new_leader_though_it_has_read_further(trio: Trio) -> None:
-    """Also those at offsets that the sink has read on the old one, after as many new records as it had read."""
+    """Also records at offsets that the sink had read from the old leader, after as many new records."""
     topic, taken = trio.topic(), list[str]()
     kept, gone, new = ([f"{kind}{i}" for i in range(n)] for kind, n in (("kept", 50), ("gone", 30), ("new", 100)))
     with TaskRun(taking(taken), trio.bootstrap, {"topics": topic}, connector=new_name()):

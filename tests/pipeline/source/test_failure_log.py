@@ -33,7 +33,7 @@ def refuse(batch: Batch) -> Batch:
 
 
 def failing(records: list[SourceRecord], **config: str) -> list[str]:
-    """The messages about those of these records whose value has "bad" in it."""
+    """Return the messages about the records whose values contain "bad"."""
     settings = ErrorSettings.of({name.replace("_", "."): value for name, value in config.items()})
     metrics = Metrics(lambda values: None, ())
     reporter = SourceLogReporter(TaskId("c", 0), settings, metrics)

@@ -102,7 +102,7 @@ def test_a_paused_task_commits_once(kafka: Kafka, topic: str, offsets_topic: str
 def test_records_that_are_all_dropped_are_acknowledged(
     kafka: Kafka, topic: str, offsets_topic: str, config: dict[str, str]
 ) -> None:
-    """Also of a task that waits for long after a poll without records."""
+    """They are acknowledged even if the task waits for long after a poll without records."""
     task = journal(records(topic, "a", "b"), idle=lambda self: 600.0)
     with run(task, kafka, offsets_topic, {**DROP_ALL, **config}):
         eventually(lambda: task.acknowledged)

@@ -7,7 +7,7 @@ from penstock.pipeline.source.ledger import Ledger, SourceOffsetPair, SubmittedB
 
 
 def submitted(ledger: Ledger, *places: tuple[int, int]) -> SubmittedBatch:
-    """A batch with records of these source partitions and offsets."""
+    """Submit a batch with records of these source partitions and offsets."""
     origin = SourceOrigin([{"p": p} for p, _ in places], [{"o": o} for _, o in places])
     batch = SubmittedBatch(Batch.of("t", [b""] * len(places), origin=origin))
     ledger.submit(batch)
@@ -66,7 +66,7 @@ def test_batches_wait_for_those_before_them() -> None:
 
 
 def test_complete_batches_are_forgotten_at_once() -> None:
-    """They hold the records, which may be large, and commits are rare."""
+    """Origins hold their records, which may be large, and commits are rare."""
     ledger = Ledger()
     first, second, third = (submitted(ledger, (1, at), (2, at)) for at in range(3))
     held = weakref.ref(first)

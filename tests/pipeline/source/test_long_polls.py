@@ -80,7 +80,7 @@ class Written:
 
 
 class Waiting(SourceTask):
-    """Has one batch; its next ``poll`` returns when that has been acknowledged to its origin."""
+    """Returns one batch; its next ``poll`` returns when its origin has been told that the batch is acknowledged."""
 
     def __init__(self, control: TaskControl) -> None:
         self._control, self.polls = control, 0

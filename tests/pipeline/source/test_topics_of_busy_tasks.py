@@ -73,7 +73,7 @@ class AnyTopics:
 
 
 class Busy(SourceTask):
-    """Has three batches, and notes which topics have been reported before each."""
+    """Returns three batches, and records the topics that have been reported before each."""
 
     def __init__(self, host: MemoryHost, control: TaskControl) -> None:
         self._host, self._control = host, control

@@ -26,7 +26,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerPair]:
 
 
 def counting(topic: str) -> Any:
-    """A source that sends the numbers below its ``limit``, and continues where its offset says."""
+    """Return a source that sends the numbers below its ``limit``, and continues from its offset."""
 
     class Counting(SourceTask):
         limit = 100

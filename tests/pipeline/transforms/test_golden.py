@@ -38,7 +38,9 @@ _batches: dict[int, Batch] = {}
 
 
 def batch_of(question: dict[str, Any]) -> Batch:
-    """The record of a question. It is read once: ``test_nothing_given_is_changed`` shows that none is changed."""
+    """Return the record of a question. It is read once, since ``test_nothing_given_is_changed`` shows that none
+    changes.
+    """
     if (made := _batches.get(id(question))) is None:
         made = _batches[id(question)] = read_batch(question["record"])
     return made
@@ -67,7 +69,7 @@ def answers_for_rows(name: str) -> list[dict[str, Any]]:
 
 
 def compared(answer: dict[str, Any]) -> str:
-    """An answer as text, without the addresses that Java prints for arrays of bytes."""
+    """Return an answer as text, without the addresses that Java prints for arrays of bytes."""
     return re.sub(r"\[B@[0-9a-f]+", "[B@", json.dumps(answer))
 
 
@@ -84,7 +86,7 @@ def test_answers_are_those_of_java(name):
 
 
 def in_columns(batch: Batch) -> Batch:
-    """The same with maps and structs as tables."""
+    """Return the same batch with maps and structs as tables."""
 
     def table(schema: Schema | None, column: list[Any]) -> list[Any] | Table:
         is_row = column and isinstance(column[0], dict) and column[0] and all(isinstance(key, str) for key in column[0])

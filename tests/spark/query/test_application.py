@@ -80,7 +80,7 @@ def java_of_queries(own: Hosted) -> int:
 
 
 def lost(sink: Sink) -> TaskLost:
-    """The end of the sink's run."""
+    """Wait until the sink's run has ended, and return its loss."""
     (found,) = (event for event in sink.ended() if isinstance(event, TaskLost))
     return found
 

@@ -53,7 +53,7 @@ def test_errors_of_the_query_do_not_come_from_the_end_of_java(error: Exception) 
 
 
 def test_a_worker_that_hangs_up_before_the_admission_ends_the_job() -> None:
-    """It may have been frozen, or busy, for longer than the other side waits."""
+    """The process may have been frozen, or busy, for longer than the other side waits."""
     with socket.create_server(("127.0.0.1", 0)) as worker:
         threading.Thread(target=lambda: worker.accept()[0].close(), daemon=True).start()
         submission = TaskSubmission(worker.getsockname(), "0" * 64, "ab" * 32, TaskIdentity("c", 0, 1))

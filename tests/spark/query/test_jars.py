@@ -46,7 +46,7 @@ def with_jars(query: Query, folder: Path, *names: str) -> str:
 
 
 def envelope(before: dict[str, Any] | None, after: dict[str, Any] | None, op: str) -> Record:
-    """A change as Debezium's sources send it, and JsonConverter writes it."""
+    """Return a change as Debezium's sources send it and JsonConverter writes it."""
     row = [ID, NAME]
     fields = [
         {"field": "before", "type": "struct", "optional": True, "name": "shop.things.Value", "fields": row},

@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PYTHON, DRIVER, EXECUTORS, DATABASE = "Pacific/Chatham", "Asia/Kolkata", "America/St_Johns", "Europe/Berlin"
 CHANGES = ["2026-03-29T01:00", "2026-10-25T01:00", "2026-03-08T05:30", "2026-11-01T04:30", "2026-09-26T14:00"]
-"""When clocks of DATABASE, EXECUTORS and PYTHON are set forward or back, in UTC."""
+"""Times in UTC at which the clocks of DATABASE, EXECUTORS and PYTHON are set forward or back."""
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 

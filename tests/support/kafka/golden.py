@@ -22,7 +22,7 @@ class Golden:
 
 
 def golden(topic: str) -> list[Golden]:
-    """The records of the ``config``, ``status`` or ``offset`` topic, in the order of their partition."""
+    """Return the records of the ``config``, ``status`` or ``offset`` topic, in the order of their partition."""
     lines = (Path(__file__).parents[2] / "kafka" / "golden" / "java-4.3.1.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     return [

@@ -74,7 +74,7 @@ class Secured(Kafka):
         return settings if store == "PEM" else {**settings, "ssl.truststore.password": PASSWORD}
 
     def add_user(self, name: str | None = None) -> str:
-        """One that logs in with SCRAM-SHA-512; its name."""
+        """Add a user that logs in with SCRAM-SHA-512; return its name."""
         name = name or f"user-{uuid.uuid4().hex[:8]}"
         info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
         wanted = [UserScramCredentialUpsertion(name, info, name.encode())]
@@ -92,7 +92,7 @@ class Secured(Kafka):
         return True
 
     def grant(self, principal: str, resource: ResourceType, name: str, *operations: AclOperation) -> None:
-        """``name`` is the beginning of the names that are meant."""
+        """Grant operations on resources whose names begin with ``name``."""
         kind = ResourcePatternType.PREFIXED
         if resource is ResourceType.BROKER:
             kind = ResourcePatternType.LITERAL

@@ -32,7 +32,7 @@ class Context:
 
 
 class OwnHeartbeats(DefaultReplicationPolicy):
-    """Gives each source cluster a topic of heartbeats of its own: one of the usual name is mirrored by everybody."""
+    """Gives each source cluster its own topic of heartbeats: one of the usual name is mirrored by all tests."""
 
     def configure(self, config: Any) -> None:
         super().configure(config)
@@ -49,7 +49,7 @@ def aliases() -> tuple[str, str]:
 
 
 def mirror_config(bootstrap: str, source: str, target: str, **more: str) -> dict[str, str]:
-    """``more``: settings, underscores for dots, two for a hyphen."""
+    """Return a mirror's configuration. ``more``: settings, with underscores for dots, and two for a hyphen."""
     return {
         "name": f"mirror-{source}",
         "source.cluster.alias": source,
@@ -69,7 +69,7 @@ def mirror_config(bootstrap: str, source: str, target: str, **more: str) -> dict
 
 @contextmanager
 def started(connector: Any, config: dict[str, str], kafka: KafkaClients | None = None) -> Iterator[Any]:
-    """The connector while it runs; its context is a ``Context``."""
+    """Start the connector, and stop it after the block; its context is a ``Context``."""
     connector.context = Context(kafka=kafka or ConnectorClients())
     connector.start(config)
     try:

@@ -6,6 +6,6 @@ import httpx
 
 
 def assert_refused(answer: httpx.Response, status: int, message: str) -> None:
-    """Every error response has this body, wherever in the worker it was made."""
+    """Check the body that every error response has, wherever in the worker it was made."""
     assert (answer.status_code, answer.json()) == (status, {"error_code": status, "message": message})
     assert answer.headers["content-type"] == "application/json"

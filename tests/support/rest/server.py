@@ -14,7 +14,7 @@ import uvicorn
 
 @contextmanager
 def serve(app: Any) -> Iterator[str]:
-    """The URL at which the application answers, while the ``with`` statement lasts."""
+    """Serve the application within the ``with`` statement, and yield its URL."""
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)

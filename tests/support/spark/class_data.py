@@ -27,20 +27,20 @@ END_SECONDS = 900
 
 
 def archive() -> Path:
-    """That of the Java in use, made by ``make test``. Raises EmbeddedError."""
+    """Return the archive for the Java in use, made by ``make test``. Raises EmbeddedError."""
     return FOLDER / class_data.archive().name
 
 
 def java_options() -> str:
-    """For SPARK_SUBMIT_OPTS, which all Sparks below a process get, whoever starts them. Executors that are processes of
-    their own get them by EXECUTORS_JAVA.
+    """Return Java options for SPARK_SUBMIT_OPTS, which all Sparks below a process get. Executors in separate processes
+    get them by EXECUTORS_JAVA.
     """
     try:
         there = archive()
         if there.exists() and there.stat().st_size > 0:
             return f"{QUICK_JAVA} {FEW_COLLECTIONS} {class_data.using(there)}".replace('"', "")
     except EmbeddedError:
-        pass  # tests that need a Java fail with its words
+        pass  # tests that need Java fail with its message
     return f"{QUICK_JAVA} {FEW_COLLECTIONS}"
 
 

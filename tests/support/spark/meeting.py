@@ -70,7 +70,7 @@ class Worker:
 
 @contextmanager
 def meeting(**admission: Any) -> Iterator[tuple[Worker, queue.Queue[Any]]]:
-    """A task that connects; the queue holds what came of it."""
+    """Connect a task to a worker; the queue gets the outcome."""
     outcome: queue.Queue[Any] = queue.Queue()
     with socket.create_server(("127.0.0.1", 0)) as server:
 

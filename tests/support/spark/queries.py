@@ -167,7 +167,7 @@ class Sink(Query):
         return ds.dataset(files.files, wide, format=format, partitioning="hive").to_table().to_pylist()
 
     def wait(self, count: int) -> list[dict[str, Any]]:
-        """The rows when there are so many."""
+        """Wait for ``count`` rows and return them."""
 
         def look() -> list[dict[str, Any]] | None:
             self.fine()
@@ -333,7 +333,7 @@ class Source(Query):
         return [json.loads(value or b"null") for value in self.kafka.values(self.topic)]
 
     def wait(self, count: int) -> list[Any]:
-        """The values when there are so many."""
+        """Wait for ``count`` values and return them."""
         values: list[Any] = eventually(lambda: self.fine() and len(found := self.values()) >= count and found, SECONDS)
         assert len(values) == count
         return values
@@ -388,7 +388,7 @@ class JdbcSource(Query):
         return [json.loads(value or b"null") for value in self.kafka.values(self.prefix + table, isolation)]
 
     def wait(self, table: str, count: int) -> list[Any]:
-        """The values when there are so many."""
+        """Wait for ``count`` values and return them."""
         topic = self.prefix + table
 
         def look() -> list[Any] | None:

@@ -28,7 +28,7 @@ class RecordingSink(SinkTask):
 
 
 def recording(**members: Any) -> type[RecordingSink]:
-    """A new task class; ``members`` are its further attributes and methods."""
+    """Return a new task class; ``members`` are additional attributes and methods."""
     return type("Task", (RecordingSink,), {"log": [], "__module__": __name__, **members})
 
 

@@ -35,7 +35,7 @@ class AcknowledgedSource(ScriptedSource):
 
 
 def scripted(*batches: Any, base: type[ScriptedSource] = ScriptedSource, **members: Any) -> Any:
-    """A new task class with these batches; ``members`` are its further attributes and methods."""
+    """Return a new task class with these batches; ``members`` are additional attributes and methods."""
     return type("Task", (base,), {"batches": list(batches), "acknowledged": [], "__module__": __name__, **members})
 
 

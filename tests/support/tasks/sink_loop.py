@@ -41,7 +41,7 @@ def sink_loop(
     timeout: float = 5.0,
     **errors: str,
 ) -> SinkLoop:
-    """With the context as the task's. ``timeout``: of a commit; ``errors``: settings ``errors.*``."""
+    """Make a loop; the context is also the task's. ``timeout``: that of a commit; ``errors``: settings ``errors.*``."""
     metrics = Metrics(lambda _: None, ())
     settings = ErrorSettings.of({name.replace("_", "."): value for name, value in errors.items()})
     handler = ErrorHandler(settings, metrics, lambda seconds: False)
@@ -60,7 +60,7 @@ def sink_loop(
 
 
 def assign(loop: SinkLoop, **positions: int) -> None:
-    """Let the loop have these partitions from offset 0 on, whose records before these positions are put."""
+    """Assign these partitions to the loop from offset 0, with the records before these positions already put."""
     partitions = {{"first": FIRST, "second": SECOND}[name]: offset for name, offset in positions.items()}
     loop.machine.step(events.StartsFound(tuple(partitions), dict.fromkeys(partitions, 0)), 0.0)
     loop.machine.step(events.TaskOpened(tuple(partitions)), 0.0)
@@ -69,7 +69,7 @@ def assign(loop: SinkLoop, **positions: int) -> None:
 
 
 def deliver(loop: SinkLoop, *records: tuple[TopicPartition, int]) -> None:
-    """Let the loop fetch these records: partition and offset of each."""
+    """Have the loop fetch these records: partition and offset of each."""
     loop.handle(events.Fetched(FetchedBatch.of(fetched(*records)), drained=True))
 
 
@@ -81,7 +81,7 @@ def fetched(*records: tuple[TopicPartition, int]) -> Batch:
 
 
 class Commits:
-    """In place of the consumer: what is committed, and from where it fetches."""
+    """Stands for the consumer: records commits, and the positions from which it fetches."""
 
     def __init__(self) -> None:
         self.seen: list[dict[TopicPartition, int]] = []

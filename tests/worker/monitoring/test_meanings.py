@@ -17,7 +17,7 @@ CALL = re.compile(r'metrics\.(add|put|observe)\(\s*"([a-z-]+)"(?:.*"(-time-ms)")
 
 
 def counted() -> set[str]:
-    """The names that the code of loops and queries counts under, found in its calls."""
+    """Return the names of metrics that the code of loops and queries counts, found in its calls."""
     found: set[str] = set()
     for folder in ("pipeline", "spark"):
         for file in (Path(penstock.__file__).parent / folder).rglob("*.py"):

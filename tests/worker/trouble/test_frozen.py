@@ -80,7 +80,7 @@ def beats(kafka: Kafka, topic: str) -> int:
 
 
 def runs(kafka: Kafka, topic: str) -> dict[str, list[int]]:
-    """When each run of the task beat, in the order of their first beats."""
+    """Return the times of each run's beats, in the order of their first beats."""
     found: dict[str, list[int]] = {}
     for record in kafka.read_all(topic):
         beat = orjson.loads(record.value or b"{}")

@@ -45,13 +45,13 @@ def waits(worker: WorkerProcess, name: str) -> bool:
 
 
 def committed(worker: WorkerProcess) -> int:
-    """The number with which the count goes on."""
+    """Return the number with which the count goes on."""
     offsets = worker.get("/connectors/counting/offsets")["offsets"]
     return int(offsets[0]["offset"]["next"]) if offsets else 0
 
 
 def tasks(worker: WorkerProcess) -> set[int]:
-    """The processes of its tasks."""
+    """Return the processes of the worker's tasks."""
     return {each.pid for each in worker.descendants() if kind_of(each) == "task"}
 
 

@@ -26,7 +26,7 @@ def health(worker: WorkerProcess) -> tuple[int, str]:
 
 
 def seen(path: Path) -> list[str]:
-    """The lines in the order in which they came first: a sink without contact to its group gets some again."""
+    """Return the lines in the order of their first occurrence: a sink without contact to its group repeats some."""
     return list(dict.fromkeys(path.read_text().split())) if path.exists() else []
 
 

@@ -107,7 +107,7 @@ def schema_and_values() -> list[tuple[dict[str, Any], list[Any]]]:
 
 
 def tagged(depth: int = 0) -> Any:
-    """A schemaless value, in its notation."""
+    """Return a schemaless value in its notation."""
     choice = RANDOM.randrange(8 if depth < 3 else 6)
     match choice:
         case 0:

@@ -70,14 +70,14 @@ def structs(draw: st.DrawFn, depth: int, counter: list[int]) -> tuple[Schema, st
 
 @st.composite
 def schemas_with_values(draw: st.DrawFn) -> tuple[Schema, list[Any]]:
-    """A struct, and three values of it."""
+    """Draw a struct, and three values of it."""
     schema, values = draw(structs(2, [0]))
     return schema, [draw(values) for _ in range(3)]
 
 
 @st.composite
 def protobuf_schemas_with_values(draw: st.DrawFn) -> tuple[Schema, list[Any]]:
-    """A struct as Protobuf can have it: no nulls in lists and maps, no lists of lists, named maps."""
+    """Draw a struct that Protobuf supports: no nulls in lists and maps, no lists of lists, named maps."""
 
     def field(depth: int) -> tuple[Schema, st.SearchStrategy[Any]]:
         kind = draw(st.sampled_from(["scalar", "scalar", "array", "map", "struct"] if depth else ["scalar"]))

@@ -34,7 +34,7 @@ Observe = Callable[[Make, RegistryDouble], Any]
 
 
 def writes(schema: Schema, value: Any, is_key: bool = False, known: list[Schema] | None = None) -> Observe:
-    """The message and its headers, what has been registered, and how the registry was asked."""
+    """Return the message and its headers, the registered schemas, and the requests to the registry."""
 
     def observe(make: Make, double: RegistryDouble) -> Any:
         for each in known or ():
@@ -66,7 +66,7 @@ def sent(double: RegistryDouble) -> list[Any]:
 
 
 def reads(type: str, text: str, payload: bytes, headers: list[Any] | None = None, is_key: bool = False) -> Observe:
-    """The schema and the value of a message."""
+    """Return the schema and the value of a message."""
 
     def observe(make: Make, double: RegistryDouble) -> Any:
         double.register("t-key" if is_key else "t-value", {"schema": text, "schemaType": type})

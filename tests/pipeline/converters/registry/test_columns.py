@@ -71,7 +71,7 @@ def check(converter: Any, schema: Schema, values: list[dict[str, Any]]) -> None:
 
 
 def repeated(pair: tuple[Schema, list[Any]]) -> list[tuple[Schema, list[Any]]]:
-    """The values as they are, and each by itself several times: columns without and with constants."""
+    """Yield the values as they are, and each one repeated: columns without and with constants."""
     schema, values = pair
     return [(schema, values), (schema, values[:1] * 3)]
 

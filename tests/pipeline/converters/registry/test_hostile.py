@@ -95,7 +95,7 @@ def bounded_memory() -> Iterator[None]:
 
 
 def registered(shared: RegistryDouble, type: str, text: str) -> tuple[Any, str, bytes]:
-    """A converter, a topic, and how messages of this schema begin."""
+    """Return a converter, a topic, and the beginning of messages of this schema."""
     topic = f"t{abs(hash((type, text)))}"
     id = shared.register(f"{topic}-value", {"schema": text, "schemaType": type})["id"]
     converter = KINDS[type]()

@@ -35,7 +35,7 @@ def converter(kind: str, double: RegistryDouble, **settings: str) -> Any:
 
 
 def written(kind: str, double: RegistryDouble) -> list[bytes]:
-    """A message of the older schema, and one of the newer."""
+    """Return a message of the older schema, and one of the newer."""
     made = converter(kind, double)
     return [
         made.from_connect("t", (), OLDER, {"id": 1, "name": "a"}),

@@ -117,7 +117,7 @@ NESTED_ROWS = st.fixed_dictionaries(
 
 @given(st.lists(NESTED_ROWS, min_size=1, max_size=4))
 def test_records_in_records(shared, rows):
-    """They are tables in tables, and are printed as lines without being made."""
+    """Such structs are tables in tables, and are printed as lines without being made."""
     converter = made(AvroConverter, shared)
     rows = (rows * COUNT)[:COUNT]
     data = converter.from_connect_batch(["nested"] * COUNT, [()] * COUNT, [NESTED] * COUNT, rows)
@@ -150,7 +150,7 @@ WELL_FORMED = b"\x86\x88\x01" + b"\x06a\xc3\xa9" + b"\x02" + b"xy" + b"\x00\x05"
 
 
 def damaged(message: bytes, random: random.Random) -> bytes:
-    """One byte of it changed, taken away or added."""
+    """Change, remove or add one byte."""
     place = random.randrange(len(message))
     byte = bytes([random.choice((0, 1, 2, 0x7F, 0x80, 0xC3, 0xFF))])
     return message[:place] + random.choice((b"", byte, byte + message[place : place + 1])) + message[place + 1 :]

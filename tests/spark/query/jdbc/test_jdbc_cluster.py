@@ -101,7 +101,7 @@ def test_an_executor_that_is_killed_costs_a_retry_of_spark_and_not_the_task(
 
 
 def executor_with(hosted: Hosted, port: int) -> psutil.Process:
-    """The one whose connection has this port of its own."""
+    """Return the executor whose connection has this local port."""
     assert hosted.query_driver is not None
     executors = [
         each

@@ -31,7 +31,7 @@ TRIGGER = (
 
 
 def hexes(count: int) -> str:
-    """A text that no index can compress."""
+    """Return a text that no index can compress."""
     import hashlib
 
     return "".join(hashlib.sha256(str(i).encode()).hexdigest() for i in range(count // 64 + 1))[:count]
@@ -69,7 +69,7 @@ def given(bad: str | None) -> list[tuple[int, list[Any]]]:
 
 
 def refusal(report: list[str], table: str) -> RefusedRow:
-    """The one row that was refused, which is the second."""
+    """Return the refusal of the only refused row, which is the second."""
     done, rows, line = report
     assert (done, rows) == (f"done\tt\t0\t{FAR + 3}", "rows\t2")
     said, topic, partition, offset, shape, column, state, text = line.split("\t")
@@ -213,7 +213,7 @@ def test_a_sink_without_permission_fails_at_once_with_the_databases_message(
 def test_a_query_that_is_no_sql_fails_at_once_with_the_databases_message(
     spark: Hosted, kafka: Kafka, postgres: Postgres, mode: str
 ) -> None:
-    """With WHERE appended, or, in mode bulk, only when its rows are read."""
+    """The query fails with WHERE appended or, in mode bulk, only when its rows are read."""
     query = {
         "incrementing": "SELECT i AS id FROM generate_series(1, 3) i ORDER BY i",
         "bulk": "SELECT 1 / (i - i) AS id FROM generate_series(1, 3) i",

@@ -47,7 +47,7 @@ def test_nothing_is_missing_or_doubled_after_kills(
 
 
 def test_a_run_writes_nothing_once_a_later_one_has_begun(java: Any, entry: Any, target: Target) -> None:
-    """Also in a partition that the later run has not written to."""
+    """This includes partitions to which the later run has not written."""
     gone = "DROP TABLE IF EXISTS fenced; DROP TABLE IF EXISTS penstock_batches;"
     target.execute(gone)
     keyless = RowShape("fenced", (NAME_COLUMN,))

@@ -272,7 +272,7 @@ class Foreign:
         raise NotImplementedError
 
     def select(self, table: str) -> list[Any]:
-        """The values of column ``v``."""
+        """Return the values of column ``v``."""
         raise NotImplementedError
 
 

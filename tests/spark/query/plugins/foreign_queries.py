@@ -47,7 +47,7 @@ class FolderSinkTask(QuerySinkTask):
 
 
 class KeepingTarget(FolderTarget):
-    """Has stored the offsets in a file beside the folder; writes to another how its runs begin."""
+    """Stores its offsets in a file beside the folder, and writes to another how its runs begin."""
 
     def committed_offsets(self) -> Mapping[tuple[str, int], int]:
         file = Path(f"{self._path}.stored")

@@ -97,7 +97,7 @@ def torn(count: int) -> list[bytes]:
 
 
 def written(one: Sink, *records: Record | bytes | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The rows of these records, and the task's figures, when all have been read."""
+    """Write these records; return the rows and the task's metrics when all have been read."""
     one.kafka.produce(one.topic, records)
     one.start()
     values = [each.value if isinstance(each, Record) else each for each in records]
@@ -109,7 +109,7 @@ def written(one: Sink, *records: Record | bytes | None) -> tuple[list[dict[str, 
 
 
 def by_python(figures: dict[str, Any]) -> bool:
-    """Nothing else calls converters."""
+    """Return whether rows were made in Python: only then converters are called."""
     return bool(figures.get("penstock-stage-convert-seconds-total"))
 
 

@@ -111,7 +111,7 @@ def test_avro_becomes_typed_columns_and_follows_the_evolution_of_its_schema(
 
 
 def _columns(folder: Path) -> list[tuple[str, Any]]:
-    """The table's columns as its log has them."""
+    """Return the table's columns from its log."""
     entries = [json.loads(line) for entry in delta.log(folder) for line in entry.read_text().splitlines()]
     newest = [entry["metaData"] for entry in entries if "metaData" in entry][-1]
     return [(field["name"], field["type"]) for field in json.loads(newest["schemaString"])["fields"]]

@@ -90,7 +90,9 @@ def test_from_the_latest_means_from_where_it_has_begun(sink: Callable[..., Sink]
 
 def test_its_figures_tell_how_far_it_is_behind(sink: Callable[..., Sink]) -> None:
     def seconds(one: Sink, behind: int) -> Any:
-        """When it is so many records behind; Spark tells of the time of a batch some moments after it."""
+        """Wait until it is this many records behind, and return its delay; Spark reports a batch's time a moment
+        later.
+        """
         values = one.figures(
             lambda values: (
                 values.get("penstock-records-behind") == behind and values.get("penstock-stage-poll-seconds-total")

@@ -214,7 +214,7 @@ def test_a_record_that_fails_ends_the_task_and_is_not_tried_again(source: Callab
 
 
 def is_python_of_spark(process: psutil.Process) -> bool:
-    """Whether it is one that Spark has forked for rows, not the one that it was forked from."""
+    """Return whether Spark has forked the process for rows; False for the one that it was forked from."""
     try:
         parent = process.parent()
     except psutil.NoSuchProcess:

@@ -67,7 +67,7 @@ def lineage(config: Mapping[str, str], connector: LineageConnector | None = SOUR
 
 
 def sent(folder: Path, *events: object, connector: LineageConnector | None = SOURCE) -> list[Any]:
-    """All events that are written to a file, after the worker has ended; each is valid."""
+    """Return the events in the file after the worker has ended, and check that each is valid."""
     file = folder / "events.json"
     made = lineage({"type": "file", "log_file_path": str(file)}, connector)
     for event in events:
@@ -134,7 +134,7 @@ def test_a_connector_that_is_gone_has_no_events(tmp_path: Path) -> None:
 
 
 class Collector:
-    """Takes events by HTTP, with the key they came with."""
+    """Receives events by HTTP, with their API key."""
 
     def __enter__(self) -> Collector:
         taken = self.taken = list[tuple[str | None, Any]]()

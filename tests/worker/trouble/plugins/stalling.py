@@ -18,7 +18,7 @@ class StallingTask(SourceTask):
         self._folder, self._once = Path(config["folder"]), config.get("once") == "true"
 
     def poll(self) -> None:
-        """With ``once`` only the first run of all stalls, and takes no notice of ``stop``."""
+        """Stalls; with ``once`` only the very first run does, and ignores ``stop``."""
         stalled = self._folder / "stalled"
         if self._once and stalled.exists():
             (self._folder / "goes-on").touch()

@@ -327,7 +327,7 @@ def default_of(kind: Any) -> Any:
 
 
 def datum_of(kind: Any) -> Any:
-    """A value for fastavro, which chooses the branch of a union by it."""
+    """Return a value for fastavro, which chooses the branch of a union by it."""
     if isinstance(kind, list):
         chosen = RANDOM.choice(kind)
         return datum_of(chosen)

@@ -21,7 +21,7 @@ REFUSED = f"is not in the folders of `{ALLOWED}` of the worker"
 
 
 def name_another(table: Path, file: Path, path: str) -> None:
-    """Let the table's next version have this file under this path."""
+    """Write the table's next version with this file under this path."""
     version = len(delta.log(table))
     added = {
         "path": path,
