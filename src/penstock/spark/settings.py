@@ -23,11 +23,12 @@ from penstock.api.processes import ENVIRONMENT, child_environment
 from penstock.core.config.secrets import LOOKS_SECRET
 from penstock.embedded.home import EmbeddedError
 from penstock.hosts.jvm.shipped import is_shipping, pack
+from penstock.spark import cluster
 from penstock.spark.command_line import command_line
 from penstock.spark.parent import popen
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import SparkConf, SparkContext
 
 log = logging.getLogger(__name__)
 
@@ -278,8 +279,11 @@ def environment(conf: Mapping[str, str]) -> dict[str, str]:
     return {**child_environment(), **ours}
 
 
-def start(conf: Mapping[str, str]) -> SparkContext:
-    """Start Spark in this process. Called once, by the driver's main thread, with which its Java ends."""
+def start(conf: Mapping[str, str], queries: bool = False) -> SparkContext:
+    """Start Spark in this process, for hosted tasks or for queries.
+
+    Called once, by the driver's main thread, with which its Java ends.
+    """
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     import pyspark.sql.types
     from py4j import protocol
@@ -292,7 +296,17 @@ def start(conf: Mapping[str, str]) -> SparkContext:
     vars(java_gateway)["Popen"] = popen
     with command_line(conf) as public:
         SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(public.items())))
-    return SparkContext(conf=SparkConf().setAll(list(conf.items())))
+    return SparkContext(conf=with_defaults(conf, queries))
+
+
+def with_defaults(conf: Mapping[str, str], queries: bool) -> SparkConf:
+    """Return the settings of an application with those of ``spark-defaults.conf`` and of its cluster manager that they
+    don't have. Called when Spark's Java runs.
+    """
+    from pyspark import SparkConf
+
+    given = SparkConf().setAll(list(conf.items()))
+    return given.setAll(list(cluster.defaults(dict(given.getAll()), queries).items()))
 
 
 def _check(given: Mapping[str, str], required: Mapping[str, tuple[str, str]], prefix: str = "") -> None:

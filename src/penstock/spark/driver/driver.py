@@ -155,7 +155,7 @@ class Driver:
     def _begin(self, conf: dict[str, str], warm_up: bool) -> None:
         release()  # raises where Penstock does not run on this Spark
         # The worker gets Java's pid first, so that it can kill it whatever happens afterwards.
-        self.sc: SparkContext = start(with_archive(conf))
+        self.sc: SparkContext = start(with_archive(conf), queries=not warm_up)
         self._java_context: Any = self.sc._jsc.sc()
         self._jvm = self.sc._jvm
         java = self._java()
