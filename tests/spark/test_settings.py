@@ -38,6 +38,24 @@ def test_what_would_break_hosted_tasks_is_refused(key: str, value: str) -> None:
         HostSettings(spark={key: value}).conf()
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "shown"),
+    [
+        ("spark.remote", "sc://h:15002/;token=canary", "spark.remote=sc://h:15002/"),
+        ("spark.api.mode", "connect", "spark.api.mode=connect"),
+    ],
+)
+def test_spark_connect_is_refused_with_the_setting_to_use_instead(key: str, value: str, shown: str) -> None:
+    why = "can't be used, because neither hosted tasks nor queries run over Spark Connect.* set spark.master to "
+    for make in (HostSettings(spark={key: value}).conf, HostSettings(spark={key: value}).query_conf):
+        with pytest.raises(ConfigError, match=f"^{shown} {why}") as raised:
+            make()
+        assert "canary" not in str(raised.value)
+    with pytest.raises(ConfigError, match=f"^penstock.query.{shown} {why}"):
+        HostSettings(query_spark={key: value}).query_conf()
+    assert HostSettings(spark={"spark.api.mode": "classic"}).conf()["spark.api.mode"] == "classic"
+
+
 def test_a_required_spark_setting_may_be_given_with_its_required_value() -> None:
     assert HostSettings(spark={"spark.speculation": "False"}).conf()["spark.speculation"] == "False"
 

@@ -189,6 +189,7 @@ class HostSettings:
         Raises ConfigError where ``spark`` contradicts what hosted tasks require.
         """
         _check(self.spark, _REQUIRED)
+        _refuse_connect(self.spark)
         conf = self._completed(
             _CHOSEN | _OF_HOSTED | {key: value for key, (value, _) in _REQUIRED.items()} | dict(self.spark)
         )
@@ -210,6 +211,8 @@ class HostSettings:
         """Return the configuration of the application of queries, without what hosted tasks alone require."""
         required = {key: _REQUIRED[key] for key in _REQUIRED_BY_QUERIES}
         _check(self.query_spark, required, QUERIES)
+        _refuse_connect(self.spark)
+        _refuse_connect(self.query_spark, QUERIES)
         name = f"{self.spark.get('spark.app.name', _CHOSEN['spark.app.name'])}-queries"
         common = {key: value for key, value in self.spark.items() if key not in _REQUIRED}
         conf = _CHOSEN | _OF_QUERIES | {key: value for key, (value, _) in required.items()} | common
@@ -316,6 +319,21 @@ def _check(given: Mapping[str, str], required: Mapping[str, tuple[str, str]], pr
             raise ConfigError(
                 f"{prefix}{key}={found} can't be used, because {why}: leave it out, or set it to {value}."
             )
+
+
+def _refuse_connect(given: Mapping[str, str], prefix: str = "") -> None:
+    """Raises ConfigError for settings of Spark Connect."""
+    if "spark.remote" in given:
+        setting = f"{prefix}spark.remote={given['spark.remote'].partition(';')[0]}"  # a token may follow
+    elif (mode := given.get("spark.api.mode", "classic")).strip().lower() != "classic":
+        setting = f"{prefix}spark.api.mode={mode}"
+    else:
+        return
+    raise ConfigError(
+        f"{setting} can't be used, because neither hosted tasks nor queries run over Spark Connect, which has no "
+        "SparkContext and no access to Spark's Java: leave it out, and set spark.master to the cluster itself "
+        "(spark://…, yarn or k8s://…)."
+    )
 
 
 def _packed(plugin_path: tuple[str, ...]) -> tuple[Path, ...]:
