@@ -51,7 +51,7 @@ class Cluster:
             if told[0].delay_ms == 0:
                 return
             self.now_ms += told[0].delay_ms
-        raise AssertionError("the group doesn't come to rest")
+        raise AssertionError("the group does not settle")
 
     def check_nothing_twice(self) -> None:
         for kind in ("connectors", "tasks"):

@@ -235,7 +235,7 @@ class Rest:
         self._check_topics(statuses)
         known = {("connector", n) for n in self.connectors} | {("task", id) for id in self._tasks()}
         left = [r for k, r in statuses.items() if k[0] != "topic" and k not in known]
-        assert not left, f"statuses are left of what is gone: {left}"
+        assert not left, f"statuses of deleted instances are left: {left}"
 
     def _check_workers(self) -> None:
         for worker in self.cluster.workers.values():

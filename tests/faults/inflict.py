@@ -126,19 +126,19 @@ class Faults:
 
     def _hit_origin(self, fault: Fault) -> str:
         hit = self._of_origin
-        assert hit is not None, "a fault of an origin needs connectors that have one"
+        assert hit is not None, "an origin fault needs connectors with origins"
         self._later(0.0, lambda: hit(fault))
         return fault.kind
 
     def _victim(self, fault: Fault) -> tuple[psutil.Process | None, str]:
         found = [each for each in processes(self._cluster, fault.process) if each[0] in self._workers]
         if not found:
-            return None, f"{fault.process}, of which there is none now,"
+            return None, f"{fault.process} (none at the moment)"
         worker, process = found[int(fault.choice * len(found))]
         return process, f"{fault.process}, process {process.pid}, of worker {worker.name}"
 
     def _its_broker(self) -> FaultyBroker:
-        assert self._broker is not None, "a fault of the broker needs a broker that can be broken"
+        assert self._broker is not None, "a broker fault needs a FaultyBroker"
         return self._broker
 
     def _away(self, seconds: float, restore: Callable[[], None]) -> None:

@@ -13,11 +13,11 @@ WITH_JARS = (*PROCESSES, "jvm")
 KINDS = {
     "kill": "SIGKILL to a process of a worker",
     "freeze": "SIGSTOP to a process of a worker, and SIGCONT after a while",
-    "broker-freeze": "the same to the broker",
-    "broker-kill": "SIGKILL to the broker, which is then started again on its data",
-    "delay": "all that workers and tasks say to the broker, and it to them, is late for a while",
-    "cut": "nothing passes between them and the broker for a while",
-    "reset": "their connections to the broker are reset",
+    "broker-freeze": "SIGSTOP to the broker, and SIGCONT after a while",
+    "broker-kill": "SIGKILL to the broker, which is then restarted with its data",
+    "delay": "data between the broker and its clients are delayed for a while",
+    "cut": "nothing passes between the broker and its clients for a while",
+    "reset": "the connections of clients to the broker are reset",
     "restart": "a connector is restarted with its tasks by REST",
     "topic": "a mirrored topic is deleted and created again",
     "slot": "a replication slot of PostgreSQL is dropped, and mostly created again",
@@ -25,7 +25,7 @@ KINDS = {
     "offsets": "a connector is stopped, its offset is set back by REST, and it is resumed",
     "pause": "a connector is paused for a while by REST",
     "verbose": "a connector gets a configuration with which its plugin prints and logs without end for a while",
-    "twin": "a process is killed of one of two clusters that have a sink of the same name",
+    "twin": "a process of one of two clusters that have a sink of the same name is killed",
 }
 OF_THE_BROKER = frozenset({"broker-freeze", "broker-kill", "delay", "cut", "reset"})
 """Kinds of faults that need a ``faults.broker.FaultyBroker``."""

@@ -123,7 +123,7 @@ def test_the_image_installs_nothing_without_a_hash() -> None:
             [name] = re.findall(r"-r /tmp/(\S+)", command)
             assert locked(DEPLOY / name)
             assert f"deploy/{name}" in text
-    assert "--no-build-isolation" in commands[1], "else pip fetches what builds pyspark without a hash"
+    assert "--no-build-isolation" in commands[1], "otherwise pip fetches pyspark's build requirements without hashes"
 
 
 @pytest.mark.security

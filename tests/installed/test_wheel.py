@@ -21,7 +21,7 @@ def tracked() -> list[str]:
     command = ["git", "ls-files"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        pytest.skip("this is no checkout")
+        pytest.skip("this is not a checkout")
     return done.stdout.splitlines()
 
 

@@ -21,7 +21,7 @@ def run(connectors: int, tasks: int, workers: int) -> list[Row]:
     group.settle()
     sizes = sorted(len(running.tasks) for running in group.running.values())
     rows.append(("tasks of a worker", f"{sizes[0]} to {sizes[-1]}"))
-    rows.append(("what the members send to join, MB", f"{group.bytes_joining() / 2**20:.1f}"))
+    rows.append(("join requests of the members, MB", f"{group.bytes_joining() / 2**20:.1f}"))
     _, again = cost(group.decide)
     rows.append(("a rebalance that changes nothing, s", f"{again.seconds:.2f}"))
     rows += _lose(group)
@@ -39,7 +39,7 @@ def _lose(group: Group) -> list[Row]:
     after = group.places()
     assert len(after) == len(before)
     return [
-        ("a worker is lost: s a rebalance", f"{each.seconds:.2f}"),
+        ("a worker is lost: s per rebalance", f"{each.seconds:.2f}"),
         ("a worker is lost: rebalances", str(rounds)),
         ("a worker is lost: its tasks, which are given to others", str(orphans)),
         ("a worker is lost: other tasks that move", str(moved(before, after, set(group.running)))),

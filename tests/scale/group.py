@@ -60,7 +60,7 @@ class Group:
             if told[0].delay_ms == 0:
                 return rounds
             self.now_ms += told[0].delay_ms
-        raise AssertionError("the group doesn't come to rest")
+        raise AssertionError("the group does not settle")
 
     def places(self) -> dict[TaskId, str]:
         """Return the worker of each task."""

@@ -120,7 +120,7 @@ def differences(worker: WorkerProcess, wanted: Mapping[str, Wanted], apart: Coll
     found = {name: one for name, one in found.items() if name not in apart}
     at = f"says {worker.http.base_url}"
     wrong = [f"{name} is missing, {at}" for name in sorted(wanted.keys() - found.keys())]
-    wrong += [f"{name} is there though it was deleted, {at}" for name in sorted(found.keys() - wanted.keys())]
+    wrong += [f"{name} exists although it was deleted, {at}" for name in sorted(found.keys() - wanted.keys())]
     for name in sorted(wanted.keys() & found.keys()):
         asked, info, status = wanted[name], found[name]["info"], found[name]["status"]
         if info["config"] != asked.config:
@@ -144,13 +144,11 @@ def beats_amiss(runs: Runs, since: int, wanted: Mapping[str, Wanted]) -> list[st
         for task in range(asked.tasks or 0)
     }
     wrong = [f"task {name}-{task} is missing: no heartbeat" for name, task in sorted(due.keys() - late.keys())]
-    wrong += [
-        f"task {name}-{task} is at work, though nobody wants it" for name, task in sorted(late.keys() - due.keys())
-    ]
+    wrong += [f"task {name}-{task} runs, but should not" for name, task in sorted(late.keys() - due.keys())]
     for name, task in sorted(due.keys() & late.keys()):
         revisions = [run.revision for run in late[name, task]]
         if revisions != [due[name, task]]:
-            wrong.append(f"task {name}-{task} is at work with {revisions}, not with {due[name, task]}")
+            wrong.append(f"task {name}-{task} runs with {revisions}, not with {due[name, task]}")
     return wrong
 
 

@@ -116,7 +116,9 @@ class Cluster:
                 assert answer.status_code in (404, 409, 500, 503), f"{method} {path} was answered {said}"
             except httpx.TransportError as error:
                 said, uncertain = repr(error), True
-            assert time.monotonic() < deadline, f"{method} {path} was not done within {PATIENCE:g} s, at last: {said}"
+            assert time.monotonic() < deadline, (
+                f"{method} {path} did not succeed within {PATIENCE:g} s, last answer: {said}"
+            )
             self.retries += 1
             time.sleep(0.3)
 

@@ -83,11 +83,11 @@ class Counters:
         self.lost = sum(tally.missing for tally in every)
         self.doubled = sum(tally.repeated for tally in every)
         figures: dict[str, object] = {
-            "not running after a fault": distribution(longest(quiet, len(faults.begun))),
-            "the same, of several outages of the broker in all": in_all(quiet),
+            "longest silence after a fault": distribution(longest(quiet, len(faults.begun))),
+            "the same, summed over outages of the broker": in_all(quiet),
             "numbers sent": self.sent,
             "numbers lost": self.lost,
-            "numbers that came more than once": self.doubled,
+            "duplicate numbers": self.doubled,
             "places out of order": sum(tally.disordered for tally in every),
         }
         return Outcome(figures, wrong)

@@ -188,7 +188,7 @@ def judged(rounds: list[Round], number: int) -> Outcome:
     wrong = [each for each in rounds if any(each.missing.values()) or any(each.doubled.values())]
     violations = [f"seed {each.seed}: missing {each.missing}, doubled {each.doubled}" for each in wrong]
     if (killed := _kills(rounds)) < number:
-        violations.append(f"{killed} of {number} kills yet, run it again")
+        violations.append(f"{killed} of {number} kills so far, run it again")
     return Outcome(figures, violations)
 
 

@@ -55,9 +55,9 @@ def judged(runs: Sequence[SoakRun], number: int) -> Outcome:
         figures[f"faults, {mode}"] = f"{faults.total()}: {listed}" if found else 0
         figures[f"numbers sent, {mode}"] = sum(each.numbers for each in found)
         figures[f"numbers lost, {mode}"] = sum(each.lost for each in found)
-        figures[f"numbers that came more than once, {mode}"] = sum(each.doubled for each in found)
-    figures["stops with a sentence"] = sum(len(each.stops) for each in runs)
+        figures[f"duplicate numbers, {mode}"] = sum(each.doubled for each in found)
+    figures["stops with a message"] = sum(len(each.stops) for each in runs)
     violations = [f"seed {each.seed}: {sentence}" for each in runs for sentence in each.violations]
     if (done := count(runs)) < number:
-        violations.append(f"{done} of {number} faults yet, run it again")
+        violations.append(f"{done} of {number} faults so far, run it again")
     return Outcome(figures, violations)

@@ -98,7 +98,7 @@ class Reader:
 
 def twice(what: str, values: Sequence[str]) -> list[str]:
     found = [value for value, count in Counter(values).items() if count > 1]
-    return [f"{what}: {len(found)} values have come more than once, the first is {found[0]}"] if found else []
+    return [f"{what}: {len(found)} values are duplicated, the first is {found[0]}"] if found else []
 
 
 def lost(what: str, sent: Sequence[str], values: Sequence[str]) -> list[str]:
@@ -404,7 +404,7 @@ def jumps(numbers: Sequence[int], rewinds: Sequence[int]) -> list[str]:
             if number in left:
                 left = left[left.index(number) + 1 :]
             else:
-                wrong.append(f"{number} came after {last}, and nobody has asked for it")
+                wrong.append(f"{number} came after {last}, which was not requested")
         last = number
     return wrong
 
@@ -487,7 +487,7 @@ def restart_where_it_stopped(shared: Shared, cluster: Cluster, site: Site) -> No
     """Wait until a connector reports that its origin was replaced, let it begin again, and reset the setting."""
     name = site.name
     said = until(lambda: failed(cluster, name), f"{name} says that its origin was recreated", FAILED_SECONDS)
-    assert _says_why(said), f"{name} has stopped, and says no more than: {said}"
+    assert _says_why(said), f"{name} has stopped with an unexpected message: {said}"
     with shared.lock:
         shared.stops.append(said)
     cluster.request("PUT", f"/connectors/{name}/config", {**site.config(), CHANGED: "restart"})
@@ -582,7 +582,7 @@ class Origins:
     def judge(self) -> Outcome:
         """Judge all sites. Called after ``end``."""
         wrong = [sentence for site in self._sites.values() for sentence in site.judge()]
-        figures: dict[str, object] = {"stops because an origin was recreated, with a sentence": len(self._shared.stops)}
+        figures: dict[str, object] = {"stops with a message, since an origin was recreated": len(self._shared.stops)}
         return Outcome(figures if self._sites else {}, wrong)
 
     def close(self) -> None:

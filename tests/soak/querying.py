@@ -94,7 +94,7 @@ def run(test: QuerySoak, bootstrap: str, folder: Path, say: Callable[[str], None
     found |= {name: _of_source(bootstrap, each) for name, each in sources.items()}
     for name, (numbers, missing) in found.items():
         if missing or numbers.repeated:
-            violations.append(f"{name}: {missing} numbers are missing, {numbers.repeated} are there more than once")
+            violations.append(f"{name}: {missing} numbers are missing, {numbers.repeated} are duplicated")
     figures: dict[str, object] = {
         "seed": str(test.seed),
         "duration": f"{clock.seconds:.0f} s",
@@ -103,7 +103,7 @@ def run(test: QuerySoak, bootstrap: str, folder: Path, say: Callable[[str], None
         "failures": len(failures),
         "numbers sent": records,
         "numbers missing": sum(missing for _, missing in found.values()),
-        "numbers that are there more than once": sum(numbers.repeated for numbers, _ in found.values()),
+        "duplicate numbers": sum(numbers.repeated for numbers, _ in found.values()),
         "numbers of sources": sum(len(found[name][0].counts) for name in sources),
     }
     return Outcome(figures, [*violations, *cluster.survivors])

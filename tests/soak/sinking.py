@@ -77,20 +77,20 @@ def run(
         "duration": f"{clock.seconds:.0f} s",
         "numbers sent": test.records,
         **course.figures,
-        "standing still after a fault": distribution(longest(quiet, test.plan.number)),
-        "the same, of several outages of the broker in all": in_all(quiet),
+        "longest standstill after a fault": distribution(longest(quiet, test.plan.number)),
+        "the same, summed over outages of the broker": in_all(quiet),
     }
     wrong = [] if feeder.failure is None else [f"the feeder has failed: {feeder.failure!r}"]
     wrong += [each.sentence() for each in quiet if each.length > test.bound]
     for name, (numbers, cut) in found.items():
         missing = numbers.missing + test.records - len(numbers.counts)
-        figures |= {f"missing in the {name}": missing, f"more than once in the {name}": numbers.repeated}
+        figures |= {f"missing in the {name}": missing, f"duplicates in the {name}": numbers.repeated}
         if missing:
             wrong.append(f"{missing} numbers are missing in the {name}, the first is {numbers.counts.find(0)}")
         if cut:
-            wrong.append(f"{len(cut)} of the {name} are no numbers that were sent: {cut[:3]}")
+            wrong.append(f"{len(cut)} values in the {name} are not numbers that were sent: {cut[:3]}")
         if numbers.repeated and name != FILE:
-            wrong.append(f"{numbers.repeated} numbers are more than once in the {name}")
+            wrong.append(f"{numbers.repeated} numbers are duplicated in the {name}")
     return Outcome(figures, [*course.violations, *wrong, *cluster.survivors])
 
 
@@ -182,7 +182,7 @@ class _Course:
         self.figures = {
             "faults": counted,
             "failures": len(failures),
-            "all taken after the last fault": f"after {clock.seconds:.1f} s",
+            "all written after the last fault": f"after {clock.seconds:.1f} s",
         }
 
     def _wait_for_all(self) -> None:

@@ -136,7 +136,7 @@ def run(
         "changes of the database": test.changes,
         "changes in the topics": sum(sum(each.counts) for each in every),
         "changes lost": sum(each.missing for each in every),
-        "changes that came more than once": sum(each.repeated for each in every),
+        "duplicate changes": sum(each.repeated for each in every),
         "places out of order": sum(each.disordered for each in every),
     }
     return Outcome(figures, [*violations, *cluster.survivors])

@@ -139,7 +139,7 @@ def run(
     if lost or repeated:
         violations.append(f"the topic: {lost} rows are missing, {repeated} have come more than once")
     violations += [
-        f"table {copy}: {missing} rows are missing or differ, {more} are too many"
+        f"table {copy}: {missing} rows are missing or differ, {more} are additional"
         for copy, (missing, more) in differing.items()
         if missing or more
     ]
@@ -150,10 +150,10 @@ def run(
         "all rows arrived after the last fault": f"{settle.seconds:.0f} s",
         "rows": test.rows,
         "rows missing in the topic": lost,
-        "rows more than once in the topic": repeated,
+        "duplicate rows in the topic": repeated,
     }
     for copy, (missing, more) in differing.items():
-        figures |= {f"rows missing or differing in {copy}": missing, f"rows too many in {copy}": more}
+        figures |= {f"rows missing or differing in {copy}": missing, f"additional rows in {copy}": more}
     return Outcome(figures, [*violations, *cluster.survivors])
 
 

@@ -99,7 +99,7 @@ def amiss(tallies: Mapping[int, Tally], committed: Mapping[int, int], exactly_on
             wrong.append(f"{at}: numbers go to {len(tally.counts) - 1}, though the committed offset is {end}")
         if exactly_once and tally.repeated:
             first = next(number for number, count in enumerate(tally.counts) if count > 1)
-            wrong.append(f"{at}: {tally.repeated} numbers have come more than once, the first is {first}")
+            wrong.append(f"{at}: {tally.repeated} numbers are duplicated, the first is {first}")
         if exactly_once and tally.disordered:
             wrong.append(f"{at}: the order is broken in {tally.disordered} places")
     return wrong

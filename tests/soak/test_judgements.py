@@ -66,10 +66,10 @@ def test_a_run_is_compared_with_all_that_began_before_it_and_in_whatever_order_h
     [
         ({"a": wanted()}, runs(("x", 5)), []),
         ({"a": wanted()}, runs(("x", 0)), ["task a-0 is missing: no heartbeat"]),
-        ({"a": wanted()}, runs(("x", 5), revision="0"), ["task a-0 is at work with ['0'], not with 1"]),
-        ({"a": wanted()}, runs(("x", 5), ("y", 6)), ["task a-0 is at work with ['1', '1'], not with 1"]),
-        ({"a": wanted(state="PAUSED")}, runs(("x", 5)), ["task a-0 is at work, though nobody wants it"]),
-        ({}, runs(("x", 5)), ["task a-0 is at work, though nobody wants it"]),
+        ({"a": wanted()}, runs(("x", 5), revision="0"), ["task a-0 runs with ['0'], not with 1"]),
+        ({"a": wanted()}, runs(("x", 5), ("y", 6)), ["task a-0 runs with ['1', '1'], not with 1"]),
+        ({"a": wanted(state="PAUSED")}, runs(("x", 5)), ["task a-0 runs, but should not"]),
+        ({}, runs(("x", 5)), ["task a-0 runs, but should not"]),
         ({}, runs(("x", 0)), []),
     ],
     ids=["right", "missing", "old", "two", "paused", "deleted", "gone"],
@@ -88,7 +88,7 @@ def test_who_is_at_work_in_the_end(asked: dict[str, Wanted], heard: Runs, said: 
         (
             tally(0, 1, 1, 2),
             3,
-            ["1 numbers have come more than once, the first is 1", "the order is broken in 1 places"],
+            ["1 numbers are duplicated, the first is 1", "the order is broken in 1 places"],
             [],
         ),
         (tally(0, 2, 1), 3, ["the order is broken in 1 places"], []),
@@ -110,10 +110,10 @@ def test_a_source_partition_that_never_arrived_is_lost() -> None:
         ([0, 1, 2, 3], [], []),
         ([0, 1, 2, 1, 2, 3], [1], []),
         ([0, 1, 2, 0, 1], [2, 0], []),
-        ([0, 1, 2, 1, 2], [], ["1 came after 2, and nobody has asked for it"]),
-        ([0, 1, 1, 2], [], ["1 came after 1, and nobody has asked for it"]),
-        ([0, 1, 3], [1], ["3 came after 1, and nobody has asked for it"]),
-        ([0, 1, 2, 1, 2, 1], [1], ["1 came after 2, and nobody has asked for it"]),
+        ([0, 1, 2, 1, 2], [], ["1 came after 2, which was not requested"]),
+        ([0, 1, 1, 2], [], ["1 came after 1, which was not requested"]),
+        ([0, 1, 3], [1], ["3 came after 1, which was not requested"]),
+        ([0, 1, 2, 1, 2, 1], [1], ["1 came after 2, which was not requested"]),
     ],
     ids=["right", "altered", "altered twice", "again", "twice", "lost", "again after it was altered"],
 )
@@ -249,7 +249,7 @@ def test_counts_of_values_are_summed_over_pieces(tmp_path: Path) -> None:
     assert counts.totals() == {"a": 100, "b": 10, "c": 0}
     found = judged(counts, 100)
     assert found.figures["values"] == 110
-    assert found.violations == ["c: late (seed 7)", "b: 10 of 100 values yet, run it again"]
+    assert found.violations == ["c: late (seed 7)", "b: 10 of 100 values so far, run it again"]
     counts.add("c", 100, 8)
     counts.add("b", 90, 8)
     assert judged(counts, 100).violations == []
@@ -264,7 +264,7 @@ def test_results_of_kills_of_databases_are_kept_and_summed(tmp_path: Path) -> No
     kept.write_text("".join(json.dumps(asdict(each)) + "\n" for each in (first, second)))
     assert databases.judged(databases.read(kept), 12).violations == [
         "seed 8.1: missing {'SQLite': 1}, doubled {'SQLite': 2}",
-        "10 of 12 kills yet, run it again",
+        "10 of 12 kills so far, run it again",
     ]
     found = databases.judged([first], 5)
     assert found.violations == []
@@ -283,12 +283,12 @@ def test_faults_of_a_soak_are_counted_over_its_runs(tmp_path: Path) -> None:
     kept.add(file, soak_run(1, 2))
     kept.add(file, soak_run(2, 3, exactly_once=False, doubled=7))
     assert kept.count(kept.read(file)) == 5
-    assert kept.judged(kept.read(file), 6).violations == ["5 of 6 faults yet, run it again"]
+    assert kept.judged(kept.read(file), 6).violations == ["5 of 6 faults so far, run it again"]
     enough = kept.judged(kept.read(file), 5)
     assert enough.violations == []
     assert enough.figures["faults, exactly once"] == "2: 2 kill"
-    assert enough.figures["numbers that came more than once, at least once"] == 7
-    assert enough.figures["stops with a sentence"] == 2
+    assert enough.figures["duplicate numbers, at least once"] == 7
+    assert enough.figures["stops with a message"] == 2
 
 
 def test_what_an_earlier_run_of_a_soak_has_found_stays_found(tmp_path: Path) -> None:

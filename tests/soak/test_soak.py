@@ -106,4 +106,4 @@ def test_rows_reach_tables_once_though_spark_and_the_worker_are_killed(bootstrap
     test = tables.TableKillTest(plan=plan, rows=20_000, workers=1, settings=QUICK)
     outcome = tables.run(test, bootstrap, tmp_path, print)
     assert outcome.violations == []
-    assert outcome.figures["rows too many in inserted"] == 0
+    assert outcome.figures["additional rows in inserted"] == 0

@@ -77,7 +77,7 @@ def judged(counts: KeptCounts, number: int, status: int = 0) -> Outcome:
     if status and not failures:
         violations.append(f"pytest ended with status {status}")
     violations += [
-        f"{path}: {total:,} of {number:,} values yet, run it again"
+        f"{path}: {total:,} of {number:,} values so far, run it again"
         for path, total in sorted(totals.items())
         if total < number and path not in failures
     ]

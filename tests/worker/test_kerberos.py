@@ -54,7 +54,9 @@ def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm]:
         pytest.skip(f"no key distribution center can be started: {reason}")
     packages = python_path()
     if packages is None:
-        pytest.skip("confluent-kafka with GSSAPI and gssapi are not here: docs/security.md tells how to build them")
+        pytest.skip(
+            "confluent-kafka with GSSAPI and gssapi are not installed: docs/security.md describes how to build them"
+        )
     with realm(tmp_path_factory.mktemp("realm")) as made, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", packages)
         patch.setenv("KRB5_CONFIG", str(made.krb5_conf))

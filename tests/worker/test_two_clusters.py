@@ -71,7 +71,7 @@ def test_a_connector_moves_to_a_second_cluster_without_gap_or_repeat(
 
         its_offsets = own.get("offsets.storage.topic", shared)
         until(lambda: positions(second, its_offsets, topic)[-1:] == [24], "offsets on the second cluster")
-        assert 8 not in positions(second, its_offsets, topic), "what the first cluster knows stays there"
+        assert 8 not in positions(second, its_offsets, topic), "the first cluster keeps its offsets"
         until(lambda: positions(kafka, shared, topic)[-1:] == [24], "their copy on the worker's cluster")
         place = {"partition": {"filename": str(file)}, "offset": {"position": 24}}
         assert worker.get(f"/connectors/{topic}/offsets") == {"offsets": [place]}

@@ -137,7 +137,7 @@ def test_a_killed_run_is_repeated_from_the_last_state(tmp_path: Path) -> None:
             read_into(rows, task)
     assert [row.value["id"] for row in rows] == list(range(len(rows)))
     for cut, row in enumerate(rows):
-        assert cut - 3 < (last := cursor(row, -1)) <= cut, "what comes again is the page that was not finished"
+        assert cut - 3 < (last := cursor(row, -1)) <= cut, "only the unfinished page is read again"
     with started(settings, rows[-1].source_offset) as task:
         assert [row.value["id"] for row in read(task, 8 - last)] == list(range(last + 1, 9))
 
@@ -194,7 +194,7 @@ def test_an_environment_of_its_own(tmp_path: Path) -> None:
 def test_a_stop_ends_the_process(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with started(config("orders", to=9, page=3, pause=600, log=str(log))) as task:
-        assert [row.value["id"] for row in read(task, 3)] == [0, 1, 2], "though the run goes on"
+        assert [row.value["id"] for row in read(task, 3)] == [0, 1, 2], "although the run goes on"
         process = psutil.Process(int(log.read_text().split()[0]))
     until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE, "it is gone", PATIENCE)
     assert task.poll() is None

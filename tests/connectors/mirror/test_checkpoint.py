@@ -123,7 +123,7 @@ def test_a_group_goes_back_from_the_offset_that_it_was_committed_at_while_its_to
     for offset in (6, 5, 5):
         task._idle = {"g": {PARTITION: (offset, "")}}
         task._commit_groups()
-    assert target.commits == ["g"], "6 is where a consumer has come to, 5 that of the earlier topic, the first time"
+    assert target.commits == ["g"], "6 is a consumer's position, 5 is that of the earlier topic"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,9 @@ def test_checkpoints_belong_to_the_mirrored_topics_that_they_were_written_for() 
     early = Checkpoint("h", TopicPartition("a.w", 0), 3, 3, "")
     kept.note([early], look.ids)
     ids["a.w"] = "1"
-    assert kept.look(target, {"a.w"}, 1.0).renewed == {"a.w": [early]}, "there was no topic for which it was written"
+    assert kept.look(target, {"a.w"}, 1.0).renewed == {"a.w": [early]}, (
+        "the topic for which it was written did not exist"
+    )
 
 
 def of_h(offset: int) -> Checkpoint:
@@ -203,7 +205,7 @@ def test_checkpoints_wait_for_brokers_that_do_not_answer_but_not_for_rights(code
     assert kept.look(target, {"a.t"}, 1.0).ids == usable
     assert kept.known == {"g": {PARTITION: checkpoint(10, 5)}}
     target.topic_ids = lambda topics, timeout: dict.fromkeys(topics, "1")
-    assert kept.look(target, {"a.t"}, 1.0).ids == (usable or {"a.t": "1"}), "what was refused is not asked for again"
+    assert kept.look(target, {"a.t"}, 1.0).ids == (usable or {"a.t": "1"}), "a refused request is not repeated"
 
 
 def test_a_topic_that_may_not_be_seen_or_has_no_leader_says_nothing_about_others() -> None:
@@ -441,7 +443,7 @@ def test_without_its_topic_a_task_goes_on_with_what_comes_after_its_start(
 
 
 def mirrored(kafka: Kafka, bootstrap: str) -> tuple[dict[str, str], str, str, str]:
-    """A mirrored topic of 20 records, whose syncs lead up to offset 10, and a group that is at 10 on the source.
+    """Make a mirrored topic of 20 records, whose syncs lead up to offset 10, and a group at 10 on the source.
 
     Returns the configuration of its task, the source's alias, the topic on the source, and the group.
     """

@@ -115,7 +115,9 @@ def test_syncs_are_written_at_once_or_with_the_next_commit(kafka: Kafka, bootstr
     syncs.mirrored(topic_partition, [8], [15])
     syncs.flush()
     eventually(lambda: len(written(kafka, topic)) > 2)
-    assert written(kafka, topic)[2:] == [OffsetSync(topic_partition, 8, 15)], "a gap is written at once, nothing twice"
+    assert written(kafka, topic)[2:] == [OffsetSync(topic_partition, 8, 15)], (
+        "a gap is written at once, and nothing is written twice"
+    )
 
 
 def written(kafka: Kafka, topic: str) -> list[OffsetSync]:

@@ -37,7 +37,7 @@ def test_the_same_syncs_are_kept_as_by_java(rows: list[list[str]]) -> None:
 def test_offsets_are_translated_by_the_last_sync_before() -> None:
     store = translation((100, 50), (110, 58))
     assert store.downstream(PARTITION, 110) == 58
-    assert store.downstream(PARTITION, 500) == 59, "behind a sync only the next offset is certain"
+    assert store.downstream(PARTITION, 500) == 59, "after a sync only the next offset is certain"
     assert store.downstream(PARTITION, 105) == 51
     assert store.downstream(PARTITION, 99) == TOO_OLD
     assert store.downstream(TopicPartition("t", 1), 110) is None

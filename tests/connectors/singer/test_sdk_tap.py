@@ -143,4 +143,4 @@ def test_killed_at_ten_points_it_loses_nothing(settings: dict[str, str]) -> None
     again = [earlier[-1] + 1 - later[0] for earlier, later in pairwise(runs)]
     assert len(again) == KILLS
     assert min(again) >= 0, "none is left out between runs"
-    assert max(again) <= STATE_EVERY + 1, "what comes again is since the last state"
+    assert max(again) <= STATE_EVERY + 1, "only records since the last state are read again"

@@ -85,7 +85,7 @@ def test_a_target_that_tells_states_only_at_its_end_is_ended(target: Path, tmp_p
     assert written(target) == [row.value for row in rows]
     runs = {line.split()[0] for line in log.read_text().splitlines()}
     assert len(runs) == 2
-    assert log.read_text().count("SCHEMA") == 2, "each run is told the schema"
+    assert log.read_text().count("SCHEMA") == 2, "each run gets the schema"
 
 
 def _taken(task: SingerSinkTask, rows: Sequence[SinkRecord]) -> bool:
@@ -159,7 +159,9 @@ def test_partitions_that_were_taken_away_are_not_committed(target: Path) -> None
             return bool(task._durable)
 
         until(told, "the state", PATIENCE)
-        assert task._durable == {ZERO: 3}, "it says nothing of the other one, which may be back at another offset"
+        assert task._durable == {ZERO: 3}, (
+            "the state does not cover the other partition, which may return at another offset"
+        )
 
 
 @pytest.mark.parametrize("commits", [True, False], ids=["revoked", "lost"])
@@ -177,7 +179,7 @@ def test_a_target_does_not_go_on_with_records_of_partitions_that_were_taken_away
         until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE, "it has ended", PATIENCE)
         go.touch()
         task.open([ZERO, ONE])
-        assert task.pre_commit({ZERO: 0, ONE: 0}) == {ZERO: 0, ONE: 0}, "nothing of what was lost"
+        assert task.pre_commit({ZERO: 0, ONE: 0}) == {ZERO: 0, ONE: 0}, "offsets of the lost run do not count"
         put(task, rows)
         until(lambda: task.pre_commit(ends(rows)) == ends(rows), "its state", PATIENCE)
         assert written(target)[-6:] == [row.value for row in rows]

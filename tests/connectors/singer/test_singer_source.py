@@ -125,7 +125,7 @@ def test_a_restart_anywhere_loses_nothing(tap: Path, cut: int) -> None:
     committed = states[cut]
     begin = committed["orders"] if committed else 0
     assert begin <= cut + 1
-    assert begin > cut - 3, "what comes again is since the last state"
+    assert begin > cut - 3, "only records since the last state are read again"
     with started(settings, committed) as task:
         assert read(task, 12 - begin)[0] == list(range(begin, 12))
 

@@ -206,7 +206,7 @@ def test_unresolvable_requirements_are_refused(tmp_path: Path) -> None:
     made = source_wheel(tmp_path, major=3)
     with pytest.raises(InstallError, match="wire-format"):
         install(made, tmp_path / "plugins")
-    assert list((tmp_path / "plugins").iterdir()) == [], "what has failed leaves nothing"
+    assert list((tmp_path / "plugins").iterdir()) == [], "a failed installation leaves nothing"
 
 
 def test_without_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +227,7 @@ def test_nothing_of_the_worker_is_there_but_penstock(installed: Path) -> None:
     assert "No module named 'orjson'" in subprocess.run(asked, capture_output=True, text=True, check=False).stderr
     assert sys.version.split()[0] == one.python
     (one.folder / "lib" / "some.jar").write_bytes(b"")
-    assert java_locations([str(installed)]) == [], "jars of its packages are no Java plugins"
+    assert java_locations([str(installed)]) == [], "jars in its packages are not Java plugins"
 
 
 def versions(plugins: Plugins) -> dict[str, str]:

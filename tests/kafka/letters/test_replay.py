@@ -319,7 +319,7 @@ def test_dead_letters_that_their_topic_refuses_hold_up_no_other(kafka: Kafka, si
     assert list(done.skipped.reasons) == [f"{queue}-0-1", f"{queue}-0-2"]
     assert done.skipped.reasons[f"{queue}-0-1"].startswith(f"Topic {small} does not take it: ")
     eventually(lambda: (kafka.values(small), kafka.values(compacted)) == ([b"a", b"c"], [b"b"]))
-    assert replay(kafka, queue, c) == [], "those that went are not sent twice, and the others stay"
+    assert replay(kafka, queue, c) == [], "sent letters are not sent again, and the others stay"
 
 
 @pytest.mark.integration
@@ -377,7 +377,7 @@ def test_a_topic_or_partition_that_is_gone_holds_up_no_other_letter(kafka: Kafka
     }
     eventually(lambda: kafka.values(topic) == [b"a", b"d"])
     kafka.create_topic(gone)
-    assert replay(kafka, queue, c) == [f"{queue}-0-2"], "once there is its topic, and none of the others again"
+    assert replay(kafka, queue, c) == [f"{queue}-0-2"], "sent once its topic exists, and none of the others again"
     eventually(lambda: kafka.values(gone) == [b"c"])
 
 

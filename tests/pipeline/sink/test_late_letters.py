@@ -57,7 +57,7 @@ def test_offsets_wait_for_dead_letters_that_are_on_their_way(queue: DeadLetterQu
     else:
         loop.context.request_commit()
         loop.meanwhile()
-        assert loop.machine.state.taken == {FIRST: 5}, "a later commit has it"
+        assert loop.machine.state.taken == {FIRST: 5}, "a later commit includes it"
     assert commits.seen == []
     assert task.asked == (when == "within")
     queue._producer.purge()

@@ -70,7 +70,7 @@ def test_after_a_failing_pre_commit_the_task_reads_from_the_committed_offsets(
         eventually(lambda: values(task) == ["a", "b", "b"])
         eventually(lambda: kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2})
     assert failures == []
-    assert values(task) == ["a", "b", "b"], "what is committed does not come again"
+    assert values(task) == ["a", "b", "b"], "committed records are not read again"
 
 
 def test_a_partition_without_offsets_is_read_again_from_its_first_record_after_a_failing_pre_commit(

@@ -215,7 +215,9 @@ class Kafka:
             consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in found])
             while unread:
                 message = consumer.poll(READ_SECONDS)
-                assert message is not None, f"{topic}: partitions {sorted(unread)} gave nothing for {READ_SECONDS} s"
+                assert message is not None, (
+                    f"{topic}: partitions {sorted(unread)} returned nothing for {READ_SECONDS} s"
+                )
                 if message.error() is None:
                     found[message.partition()].append(_record(message))
                 elif message.error().code() == KafkaError._PARTITION_EOF:

@@ -92,7 +92,9 @@ class Query:
         if not isinstance(events[-1], event):
             self.running = False
             traces = [event.trace for event in events if isinstance(event, TaskFailed)]
-            pytest.fail(f"The task has ended, and {event.__name__} has not come.\n{''.join(traces)}", pytrace=False)
+            pytest.fail(
+                f"The task has ended, and {event.__name__} has not been reported.\n{''.join(traces)}", pytrace=False
+            )
         return events
 
     def stop(self, patience: float | None = None) -> list[TaskEvent]:

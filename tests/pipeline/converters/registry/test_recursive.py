@@ -255,7 +255,7 @@ def test_two_lists_that_differ_deep_inside_are_not_equal():
     assert of(INT64) != of(INT32)
     one, other = of(INT64).fields[1].schema, of(INT32).fields[1].schema
     assert hash(one) == hash(other)
-    assert one != other, "caches of converters would take the one for the other"
+    assert one != other, "caches of converters would confuse the two"
 
 
 @pytest.mark.parametrize("what", READ)

@@ -54,7 +54,7 @@ def values(of: SearchStrategy[Any], check: Callable[[list[Any]], None]) -> None:
     while (done := counts.totals()[path]) < VALUES:
         if time.time() > float(os.environ[ENDS]):
             counts.add(path, 0, number)
-            pytest.skip(f"The time is over after {done} values")
+            pytest.skip(f"Time is up after {done} values")
         found: list[Any] = []
         drawn(of, found.extend, min(ROUND, VALUES - done), crc32(f"{number} {path} {done}".encode()))
         for i in range(0, len(found), LUMP):

@@ -72,7 +72,7 @@ def test_records_that_are_deleted_while_their_batch_is_read_are_named(sink: Call
         assert values["penstock-gap-offsets-total"] == end - 1 - start
         found = ids(one.rows())
         assert len(found) == len(set(found))
-        assert found[-(200_000 - end + 1) :] == list(range(end - 1, 200_000)), "what was there is read"
+        assert found[-(200_000 - end + 1) :] == list(range(end - 1, 200_000)), "existing records are read"
 
 
 @pytest.mark.parametrize("unfinished", [True, False])

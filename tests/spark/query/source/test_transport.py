@@ -193,7 +193,7 @@ def test_rows_go_to_the_pinned_certificate_alone_and_are_not_readable(receiver: 
         answer = b""
         with suppress(ConnectionResetError):
             answer = plain.recv(100)
-    assert answer[:1] in (b"", b"\x15"), "what is not TLS gets an alert at most"
+    assert answer[:1] in (b"", b"\x15"), "a client without TLS gets at most an alert"
     receiver.close()
 
 
