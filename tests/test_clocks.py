@@ -1,4 +1,4 @@
-"""Waits are measured by a clock that nobody sets. The time of day is for what is shown, stored, or sent to others."""
+"""Waits are measured by the monotonic clock. The time of day is only for times that are shown, stored, or sent."""
 
 from __future__ import annotations
 

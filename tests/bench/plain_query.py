@@ -1,4 +1,4 @@
-"""``python -m bench.plain_query BOOTSTRAP TOPIC FOLDER RECORDS``: what somebody would write by hand in place of
+"""``python -m bench.plain_query BOOTSTRAP TOPIC FOLDER RECORDS``: a hand-written job in place of
 SparkSink.
 """
 

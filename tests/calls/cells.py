@@ -185,7 +185,9 @@ def thread(calls: Sequence[Call], cell: Sequence[Call]) -> str:
 
 
 def differences(java: Cells, ours: Cells) -> Iterable[tuple[str, str, str, str, str]]:
-    """Yield state, method, aspect, Java's value and ours of each cell that differs; "never" where there is no call."""
+    """Yield state, method, aspect, and both values of each cell that differs from Java's; "never" if there is no
+    call.
+    """
     for state, expected in java.items():
         got = ours.get(state, {})
         for name in sorted(expected.keys() | got.keys()):

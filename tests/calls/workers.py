@@ -1,4 +1,4 @@
-"""Workers of each kind for the probes: those of Java Connect, and ours."""
+"""Workers of each kind for the probes: those of Java Connect, and Penstock's."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from penstock.hosts.python.environment import Environment
 
 @pytest.fixture
 def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one plugin that belongs to somebody else; root may write everywhere, so it is pretended."""
+    """A folder with one plugin that belongs to another user; since root may write everywhere, that is simulated."""
     folder = tmp_path / "plugins"
     (folder / "one-1").mkdir(parents=True)
     connector = {"class": "one.One", "version": "1", "kind": "source"}

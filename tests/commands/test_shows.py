@@ -252,7 +252,7 @@ def test_names_are_completed(url: str) -> None:
     class Context:
         params = {"url": url}
 
-    # It gives up soon, as who presses a key does not wait.
+    # It gives up soon, since a user who presses a key does not wait.
     assert until(lambda: complete_connector(Context(), "or"), "completion") == ["orders"]  # type: ignore[arg-type]
     Context.params = {"url": "http://127.0.0.1:1"}
     assert complete_connector(Context(), "or") == []  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The Java library kafka-connect-client sees no difference between a Java worker and ours."""
+"""The Java library kafka-connect-client sees no difference between a Java worker and Penstock's."""
 
 from __future__ import annotations
 

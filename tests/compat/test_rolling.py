@@ -1,4 +1,4 @@
-"""Workers of Java and ours in one group, with connectors running.
+"""Workers of Java and of Penstock in one group, with running connectors.
 
 ``docs/how-to/migrate.md`` is what happens here.
 """

@@ -17,7 +17,7 @@ WORKERS = st.sets(st.sampled_from("abcdefghij"), min_size=1)
 
 
 class Cluster:
-    """Workers that do as they are told, and join again when they should."""
+    """Workers that run their assignments, and rejoin when they must."""
 
     def __init__(self, config: dict[str, int], workers: set[str], max_delay_ms: int = DELAY_MS) -> None:
         self.config = config

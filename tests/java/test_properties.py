@@ -40,7 +40,7 @@ def test_a_broken_escape() -> None:
 
 @pytest.mark.parametrize("line", [r"password=my\user", r"my\user", "password=a,\\\n  my\\user"])
 def test_a_broken_escape_is_found_by_its_line_which_is_not_shown(line: str) -> None:
-    """It may be in a file of secrets, and the error in an answer to who refers to another of its keys."""
+    """The line may be in a file of secrets, and the error in an answer to a user who refers to another of its keys."""
     with pytest.raises(PropertiesError) as raised:
         parse_properties(f"# secrets\n\n{line}\nb=2")
     number = 3 + line.count("\n")

@@ -64,7 +64,7 @@ def test_a_broker_that_goes_away_while_an_internal_topic_is_checked_is_waited_fo
 
 
 class Throttled:
-    """Brokers that let nobody make more topics for the moment."""
+    """Brokers that allow no new topics for the moment."""
 
     def create_topics(self, topics: list[Any], **limits: float) -> dict[str, Future[Any]]:
         return {topic.topic: failed(BrokerError.THROTTLING_QUOTA_EXCEEDED) for topic in topics}

@@ -91,7 +91,7 @@ class Cluster:
         self._settle_unless_picked()
 
     def cut_off(self, name: str, joins_again: bool = False) -> None:
-        """End the contact between a worker and the group; the worker is told."""
+        """End the contact between a worker and the group, and notify the worker."""
         self.group.lose(self.workers[name], joins_again)
         self._settle_unless_picked()
 

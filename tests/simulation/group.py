@@ -39,7 +39,7 @@ class Group:
             worker.runs = None
 
     def lose(self, worker: Worker, joins_again: bool) -> None:
-        """End the contact with a worker, which is told."""
+        """End the contact with a worker, and notify it."""
         worker.joined, worker.runs, worker.arrived = False, None, None
         worker.waits_for_request = False
         worker.to_release += 1

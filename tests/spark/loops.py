@@ -141,7 +141,7 @@ def hang(record: Record) -> Record:
 
 
 def chatter(spec: TaskSpec, task_class: type, control: TaskControl, host: TaskHost, resolve: Any) -> None:
-    """Logs lines from some threads as fast as it can, until it is stopped or has logged so many, and then ends."""
+    """Logs from some threads as fast as it can until it is stopped or has logged all lines, and then ends."""
     host.running()
     logger, many = logging.getLogger("chatter"), int(spec.config.get("lines", "0"))
 

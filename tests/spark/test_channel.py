@@ -250,7 +250,7 @@ def test_a_task_whose_worker_is_gone_leaves_at_once(slept: list[float]) -> None:
         channel, _ = outcome.get(timeout=900)
         happened = attended(channel, lease=600.0)
         worker.socket.shutdown(socket.SHUT_RDWR)
-        # Who hears nothing leaves after six minutes.
+        # A side that receives nothing leaves after six minutes.
         assert [happened.get(timeout=900), happened.get(timeout=900)] == ["leave", "end"]
         [until_the_end] = slept
         assert 360 < until_the_end <= 540

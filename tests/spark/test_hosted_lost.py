@@ -84,7 +84,7 @@ def test_a_task_that_fills_its_memory_takes_no_other_along(hosted: Any, spec: Sp
     lost = hosted.events.until(TaskEnded, id_of(one))[-2]
     # Nothing but the kernel's counter tells its kill for lack of memory from one by hand.
     assert lost.reason.endswith(": it was killed by SIGKILL")
-    # The same process still runs it, and no event has said otherwise.
+    # The same process still runs it, and no event has reported anything else.
     assert alive(process)
     hosted.pause(id_of(other))
     assert hosted.events.until(TaskPaused, id_of(other)) == [TaskPaused(id_of(other), 1)]

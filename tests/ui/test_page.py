@@ -106,7 +106,7 @@ def test_pause_resume_restart(worker: WorkerProcess, open_page: Open) -> None:
     page.get_by_role("button", name="Resume").click()
     expect(state(page)).to_have_text("RUNNING")
     page.get_by_role("button", name="Restart with tasks").click()
-    page.locator(".state", has_text="RESTARTING").first.wait_for()  # looks all the time, as it may be gone soon
+    page.locator(".state", has_text="RESTARTING").first.wait_for()  # checks all the time, since it may disappear soon
     expect(page.get_by_role("status")).to_have_text("Restarting the connector and its tasks")
     expect(page.locator("td .state")).to_have_text("RUNNING")
     page.get_by_role("button", name="Restart task 0").click()

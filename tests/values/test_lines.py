@@ -30,7 +30,7 @@ KINDS: dict[str, tuple[Schema, st.SearchStrategy[Any]]] = {
 }
 DTYPES = {"int": "i4", "long": "i8", "double": "f8", "float": "f4"}
 ROWS = 3
-"""Each example has so many rows."""
+"""Number of rows of each example."""
 
 
 @st.composite

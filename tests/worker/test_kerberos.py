@@ -147,7 +147,7 @@ def test_why_a_login_fails(
 
 
 def test_tickets_of_a_cache(kafka: KerberosBroker, kdc: Realm, tmp_path: Path) -> None:
-    """Somebody else has logged in; this process has no key."""
+    """Another program has logged in; this process has no key."""
     principal, cache = f"connect/of-a-cache@{REALM}", tmp_path / "tickets"
     kdc.run("kinit", "-c", str(cache), "-k", "-t", str(kdc.keytab(principal)), principal)
     settings = login(kafka.kerberos, tmp_path, principal)

@@ -1,4 +1,4 @@
-"""The worker's loop: what an exception in it ends, and who learns of it."""
+"""The worker's loop: the consequences of an exception in it, and its reports."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ ALTER TABLE loose DROP COLUMN b;
 UPDATE loose SET later = NULL;
 """
 UNCHANGED_BYTES = '"long_bytes": "__debezium_unavailable_value"', '"long_bytes": null'
-"""In base64 Debezium gives null for long bytes that are unchanged, which nobody can tell from no value."""
+"""With base64 Debezium returns null for unchanged long bytes, which cannot be distinguished from no value."""
 TABLES = ("everything", "pairs", "loose", "one", "strict", "many", "outbox", "marks")
 
 

@@ -1,4 +1,4 @@
-"""A run of a target, whatever becomes of who started it."""
+"""A run of a target, whatever happens to the process that started it."""
 
 from __future__ import annotations
 

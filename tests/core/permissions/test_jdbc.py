@@ -48,7 +48,7 @@ MYSQL_CLASSES = (
         "jdbc:db2://h/db:clientRerouteServerListJNDIName=ldap://h/x;",
         "jdbc:sqlite:x.db?enable_load_extension=true",
         "jdbc:teradata://h/browser=sh,x=1",
-        # Wrappers, and databases that nobody knows
+        # Wrappers, and unknown databases
         "jdbc:p6spy:mysql://h/db",
         "jdbc:log4jdbc:mysql://h/db",
         "jdbc:otel:mysql://h/db",

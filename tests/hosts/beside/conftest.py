@@ -13,7 +13,7 @@ from support.worker_process import PLAIN, WorkerProcess
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A worker of ours and one of Java Connect, with the same plugins."""
+    """A worker of Penstock and one of Java Connect, with the same plugins."""
 
     ours: WorkerProcess
     java: JavaWorker
@@ -25,7 +25,7 @@ class Pair:
 
 @pytest.fixture(scope="module")
 def pair(bootstrap: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Pair]:
-    """With the plugins that the module names in ``PLUGINS``."""
+    """Both workers, with the plugins that the module names in ``PLUGINS``."""
     require(JARS)
     folder = tmp_path_factory.mktemp("beside")
     settings = {**PLAIN, "plugin.path": plugin_path(folder / "plugins", *request.module.PLUGINS)}

@@ -99,7 +99,7 @@ def test_random_chains_do_what_they_do_in_java(jvm: TaskJvm, first: int) -> None
         config, records = random_chain(seed)
         for tolerate in (True, False):
             ours = text(outcome(config, batch_of(records), tolerate))
-            if BEYOND in ours:  # a java.util.Date reaches farther than a datetime
+            if BEYOND in ours:  # a java.util.Date has a larger range than a datetime
                 beyond += 1
             else:
                 javas = text(outcome(config, remote(jvm, batch_of(records)), tolerate))

@@ -1,4 +1,6 @@
-"""Nobody stops the REST interface by sending much, slowly, or often: real sockets, small limits."""
+"""Limits that keep clients from stopping the REST API by large, slow or frequent requests: real sockets, small
+limits.
+"""
 
 from __future__ import annotations
 
@@ -287,7 +289,7 @@ def test_others_are_answered_while_large_bodies_are_parsed() -> None:
         while any(thread.is_alive() for thread in threads):
             assert httpx.get(url, timeout=900, verify=False).json() == "GetRoot"
             asked += 1
-        assert statuses == [400] * 6  # so many settings are not accepted; that is known when all have been parsed
+        assert statuses == [400] * 6  # too many settings are refused, after all have been parsed
         assert asked > 1
 
 

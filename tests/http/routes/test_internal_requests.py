@@ -1,4 +1,4 @@
-"""The two requests that workers sign with the session key (KIP-507), by somebody else, or once more."""
+"""The two requests that workers sign with the session key (KIP-507), sent by others, or sent again."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_validation_of_another_class(api: Any) -> None:
 
 @pytest.fixture
 def logger() -> Iterator[str]:
-    """A logger that nobody else uses; the root is at WARN meanwhile."""
+    """A logger that nothing else uses; the root is at WARN meanwhile."""
     with levels_kept():
         logging.root.setLevel(logging.WARNING)
         yield "rest.tests"

@@ -1,4 +1,4 @@
-"""``?penstock=true``: a field of our own beside Java's status, for those who ask."""
+"""``?penstock=true``: an additional field of the status, on request."""
 
 from __future__ import annotations
 

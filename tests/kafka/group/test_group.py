@@ -1,4 +1,4 @@
-"""Members of a group on a real broker, each with a worker of a few lines that does as it is told."""
+"""Members of a group on a real broker, each with a minimal worker that runs its assignment."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_member_that_leaves_for_now_returns_when_asked(start: Callable[..., Wo
     until(lambda: settled(a, b), "a and b share")
     a.member.leave("taking too long to read the log")
     until(lambda: b.running >= ALL and a.member.generation == -1, "b runs everything, and a is no member")
-    # Who leaves for now goes on with what it runs: that b gives something up says nothing of a's return.
+    # A member that leaves for the moment keeps its tasks: a revocation by b does not show that a has returned.
     left = len(a.seen(Joined))
     a.member.request_rejoin("the log has been read")
     until(lambda: settled(a, b) and len(a.seen(Joined)) > left, "a has joined again, a and b share")

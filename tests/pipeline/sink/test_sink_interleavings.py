@@ -1,7 +1,7 @@
 """Whatever happens to a sink, in whatever order: it puts every record in order, and commits only what it has put.
 
 Fetches, ends of puts, rebalances, pauses, requests of the task, commits and failures of ``pre_commit`` are drawn.
-``PENSTOCK_TEST_EXAMPLES=5000`` looks at so many sinks instead of a few.
+``PENSTOCK_TEST_EXAMPLES=5000`` tests that many sinks instead of a few.
 """
 
 from __future__ import annotations

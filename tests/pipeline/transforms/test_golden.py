@@ -78,7 +78,7 @@ def test_answers_are_those_of_java(name):
     wrong, beyond = [], 0
     for question, ours in zip(QUESTIONS[name], answers_for_rows(name), strict=True):
         if "beyond the years 1 to 9999" in str(ours.get("apply")):
-            beyond += 1  # a java.util.Date reaches farther than a datetime
+            beyond += 1  # a java.util.Date has a larger range than a datetime
         elif compared(ours) != compared(question["answer"]):
             wrong.append({**question, "ours": ours})
     assert not wrong, f"{len(wrong)} of {len(QUESTIONS[name])}: {json.dumps(wrong[0], ensure_ascii=False)}"

@@ -1,4 +1,4 @@
-"""A Java with Spark's classes, for what needs file systems of Hadoop and no Spark."""
+"""A JVM with Spark's classes, for tests that need Hadoop's file systems but not Spark."""
 
 from __future__ import annotations
 

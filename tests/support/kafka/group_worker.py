@@ -1,4 +1,4 @@
-"""A worker of a few lines: its member of a group on a real broker, and a loop that does as it is told."""
+"""A minimal worker: its member of a group on a real broker, and a loop that runs the member's assignment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE_S = 900.0
 
 
 class Worker:
-    """A loop that starts and stops what its member is told, and joins again when it should."""
+    """A loop that starts and stops what its member is assigned, and rejoins when it must."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Worker:
                         self.member.request_rejoin("something was revoked")
 
     def go_round(self, turns: int) -> None:
-        """Wait for so many turns of its loop, 20 a second at most; heartbeats go out every ten of them."""
+        """Wait for this number of turns of its loop, at most 20 per second; a heartbeat is sent every ten turns."""
         enough = self.turns + turns
         until(lambda: self.turns >= enough, f"{turns} turns of {self.name}")
 

@@ -26,7 +26,7 @@ def test_nothing_is_lost_though_workers_are_bounced_under_plugins_that_print(
     bootstrap: str, kafka: Kafka, tmp_path: Path, clean: bool
 ) -> None:
     topic, group = kafka.create_topic(partitions=2), new_name()
-    # The group is told when a worker is stopped. A busy one could miss a short session, and write twice.
+    # A stopped worker leaves its group. A busy one could exceed a short session timeout, and write twice.
     session = "60000" if clean else "6000"
     shared = {
         "group__id": group,

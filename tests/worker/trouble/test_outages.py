@@ -43,7 +43,8 @@ def test_a_worker_outlives_its_broker(tmp_path: Path) -> None:
     settings = {
         "session.timeout.ms": "6000",
         "heartbeat.interval.ms": "1000",
-        # A sink's task that can't leave its group when it is stopped delays its successor for so long; 45 s by default.
+        # A sink's task that cannot leave its group when it is stopped delays its successor for this time; 45 s by
+        # default.
         "consumer.session.timeout.ms": "6000",
     }
     with ExitStack() as stack:
@@ -72,7 +73,7 @@ def test_a_worker_outlives_its_broker(tmp_path: Path) -> None:
             until(lambda: health(worker)[0] == 200, "that it has found its group again", PATIENCE)
             until(lambda: seen(taken) == ["one", "two"], "the second line", PATIENCE)
 
-            # It dies and comes back.
+            # The broker is stopped and started again.
             broker.stop()
             add("three")
             until(lambda: health(worker)[0] == 500, "that it is told again", PATIENCE)

@@ -22,7 +22,7 @@ def spark() -> Iterator[Hosted]:
     require(delta.JARS)
     settings = delta.spark_settings()
     settings["spark.jars"] += "".join(f",{jar}" for jar in ensure([DRIVER], home() / "jars"))
-    # Delta sums its log up after so many commits; ten, otherwise.
+    # Delta writes a checkpoint of its log after this number of commits; by default ten.
     settings["spark.databricks.delta.properties.defaults.checkpointInterval"] = "3"
     with delta.started_with(**settings) as hosted:
         yield hosted

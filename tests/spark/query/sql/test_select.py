@@ -206,7 +206,7 @@ def functions(session: SparkSession) -> dict[str, tuple[bool, str, str]]:
 
 
 def test_every_function_of_spark_has_been_judged(session: SparkSession) -> None:
-    """A function of a new Spark is refused until somebody puts it on one of the lists of ``allowed.toml``."""
+    """A function of a new Spark is refused until it is added to one of the lists of ``allowed.toml``."""
     shown = {row[0] for row in session.sql("SHOW FUNCTIONS").collect()}
     known = {name.removesuffix(" (table)") for name in functions(session)} | shown
     judged = lists().functions | lists().tables | set(lists().refused)
