@@ -1,14 +1,21 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from penstock import cli
 from penstock.commands.apply import WOULD_CHANGE, difference
 from penstock.declarative.plan import PlannedChange, PlanStep
+from penstock.observe import LogLevels
+from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
+from support.rest.server import serve
+from support.rest.without_values import CLASS, cluster_class
 
 ORDERS = {"name": "orders", "connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 NEW = """\
@@ -51,6 +58,18 @@ def test_a_connector_that_has_no_status_yet_is_there(penstock: Any, cluster: Res
     del cluster.workers["one"].herder.statuses.connectors["orders"]
     file.write_text(json.dumps({**ORDERS, "file": "g"}))
     assert penstock("apply", "-f", str(file), "--wait", "30", "--rollback").exit_code == 0
+
+
+def test_a_plugin_that_validates_itself_may_leave_out_values(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text(json.dumps({"name": "c", "connector.class": CLASS, "place": "here"}))
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    with ThreadPoolExecutor(2) as pool, levels_kept():
+        cluster = cluster_class(plugins)(pool, LogLevels())
+        cluster.start("one")
+        with serve(cluster.app("one")) as url:
+            said = CliRunner().invoke(cli.app, ["apply", "-f", str(tmp_path / "c.json"), "--url", url])
+    assert (said.exit_code, said.stdout.splitlines()[-1]) == (0, "Created connector c.")
 
 
 def test_the_difference_is_shown_before_a_change(penstock: Any, cluster: RestCluster, file: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.observe import LogLevels
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
+from support.rest.without_values import CLASS, cluster_class
 from ui.conftest import Open
 
 LONG = 1234567890123456789
@@ -57,6 +59,47 @@ def test_offsets_and_records_have_their_numbers_digit_by_digit(cluster: RestClus
     page.get_by_role("button", name="Preview").click()
     expect(page.locator(".record .right code")).to_have_text([str(LONG), f'{{"id":{LONG}}}'])
     cluster.submit("one", m.SetTargetState("orders", "STARTED"))
+
+
+def test_settings_without_a_value_in_the_validation_are_shown_and_kept(
+    chromium: Browser, tmp_path: Path, open_page: Open
+) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        cluster = cluster_class(tmp_path)(pool, LogLevels())
+        cluster.start("one")
+        cluster.submit("one", m.CreateConnector("c", {"name": "c", "connector.class": CLASS, "place": "here"}))
+        with serve(cluster.app("one")) as url:
+            page = open_page(f"{url}/ui#/connector/c/configuration")
+            expect(page.get_by_label("place", exact=True)).to_have_value("here")
+            expect(page.locator("form").get_by_role("status")).to_contain_text("Valid")
+
+
+def test_the_page_of_a_connector_shows_the_same_state_as_the_list(
+    cluster: RestCluster, url: str, open_page: Open
+) -> None:
+    config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+    cluster.submit("one", m.CreateConnector("partly", {"name": "partly", **config}))
+    cluster.fail(TaskId("partly", 0), "the disk is full")
+    page = open_page(url)
+    expect(page.locator("tr", has_text="partly").locator(".state")).to_have_text("FAILED")
+    page.goto(f"{url}#/connector/partly")
+    expect(page.locator("h1 .state")).to_have_text("FAILED")
+    expect(page.locator("h1")).to_contain_text("1 of 1 tasks failed")
+    cluster.submit("one", m.DeleteConnector("partly"))
+
+
+def test_a_state_that_the_page_does_not_know_comes_before_running(
+    cluster: RestCluster, url: str, open_page: Open
+) -> None:
+    page = open_page("about:blank")
+    known = {"state": "RUNNING", "worker_id": "one"}
+
+    def status(name: str, **task: str) -> dict[str, Any]:
+        return {"status": {"name": name, "type": "source", "connector": known, "tasks": [{"id": 0, **known, **task}]}}
+
+    page.route("**/connectors?*", lambda route: route.fulfill(json={"a": status("a"), "z": status("z", state="NEW")}))
+    page.goto(url)
+    expect(page.locator("tbody tr .state")).to_have_text(["NEW", "RUNNING"])
 
 
 def refused(page: Page, path: str) -> list[Any]:

@@ -123,7 +123,7 @@ def test_failed_tasks_are_restarted(worker: WorkerProcess, open_page: Open) -> N
     page.get_by_role("button", name="Restart failed").click()
     page.locator("td .state", has_text="RESTARTING").wait_for()
     expect(page.get_by_role("status")).to_have_text("Restarting what has failed")
-    expect(state(page)).to_have_text("RUNNING")
+    expect(state(page)).to_have_text("FAILED")
     expect(page.locator("td .state")).to_have_text("FAILED")
     worker.http.delete(f"/connectors/{name}")
 

@@ -207,4 +207,5 @@ def _check(worker: Client, step: PlanStep) -> list[str]:
         return []
     validated = worker.validate(step.wanted or {})
     step.warnings += validated.get("penstock", {}).get("warnings", ())
-    return [error for config in validated["configs"] for error in config["value"]["errors"]]
+    values = [config["value"] for config in validated["configs"]]
+    return [error for value in values if value is not None for error in value["errors"]]  # a plugin may leave out values

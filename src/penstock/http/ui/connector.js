@@ -2,6 +2,7 @@
 
 import { button, confirmed, h, notice, retract, state } from "./dom.js";
 import { ask, connectorPath, every, get, principal } from "./rest.js";
+import { worst } from "./status.js";
 import { overview } from "./connector/overview.js";
 import { configuration } from "./connector/configuration.js";
 import { offsets } from "./connector/offsets.js";
@@ -52,7 +53,7 @@ export async function connector(main, [name, chosen = "overview"], signal) {
   function draw(status) {
     shown.status = status;
     const failed = status.tasks.filter((task) => task.state === "FAILED").length;
-    now.replaceChildren(state(status.connector.state), ` ${status.type}`,
+    now.replaceChildren(state(worst(status)), ` ${status.type}`,
       failed ? h("span", { class: "wrong" }, ` · ${failed} of ${status.tasks.length} tasks failed`) : "");
     drawVerbs(verbs, shown);
     for (const watcher of watchers) watcher(status);

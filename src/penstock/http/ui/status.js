@@ -3,7 +3,8 @@
 /** From the most urgent state to the least. */
 export const STATES = ["FAILED", "RESTARTING", "UNASSIGNED", "PAUSED", "STOPPED", "RUNNING"];
 
-const rank = (state) => (STATES.indexOf(state) + STATES.length) % STATES.length;
+/** A state that the page does not know comes after FAILED. */
+const rank = (state) => (STATES.includes(state) ? STATES.indexOf(state) : 0.25);
 
 /** The worst state of a connector and its tasks. */
 export function worst(status) {

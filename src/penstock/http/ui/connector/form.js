@@ -63,7 +63,7 @@ export class Form {
     this.problems.replaceChildren(
       errors ? `${errors} ${errors === 1 ? "setting is" : "settings are"} wrong` : "Valid",
       h("ul", {}, warnings.map((text) => h("li", { class: "warning" }, text))));
-    const known = configs.map(({ definition, value }) => ({ definition: grouped(definition, value.name), value }));
+    const known = configs.map(({ definition, value }) => described(definition, value));
     const names = new Set(known.map((each) => each.value.name));
     for (const key of Object.keys(this.config)) {
       if (!names.has(key)) known.push({ definition: { name: key, group: OTHER }, value: { name: key, errors: [], recommended_values: [] } });
@@ -121,6 +121,12 @@ export class Form {
       group.hidden = fields.length > 0 && fields.every((field) => field.hidden);
     }
   }
+}
+
+/** A plugin that validates itself may leave out the value of a setting that it defines. */
+function described(definition, value) {
+  const shown = value ?? { name: definition.name, value: null, errors: [], recommended_values: [] };
+  return { definition: grouped(definition, shown.name), value: shown };
 }
 
 function grouped(definition, name) {
