@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from email.message import Message
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 
@@ -42,6 +44,12 @@ def test_errors_of_files_are_java_s(path: str, first: str) -> None:
     with pytest.raises(OSError, match=path) as found:
         Path(path).read_bytes()
     assert headline(found.value) == first
+
+
+def test_an_error_of_http_is_no_error_of_a_file() -> None:
+    error = HTTPError("http://registry/subjects", 404, "Not Found", Message(), None)
+    assert headline(error) == "urllib.error.HTTPError: HTTP Error 404: Not Found"
+    error.close()
 
 
 def test_what_was_being_handled_is_a_cause_too() -> None:

@@ -51,8 +51,8 @@ def _with_java(chain: list[BaseException], error: BaseException) -> str:
 
 def headline(error: BaseException) -> str:
     """``<class>: <message>``, or the class alone if there is no message; Java's ``Throwable.toString``."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return _of_file(error)
+    if isinstance(error, OSError) and error.filename is not None and type(error).__module__ == OSError.__module__:
+        return _of_file(error)  # libraries have subclasses for other things, such as HTTPError of urllib
     message = message_of(error)
     return f"{java_class_name(type(error))}: {message}" if message else java_class_name(type(error))
 
