@@ -27,6 +27,18 @@ def test_counts_rates_and_figures_have_javas_names() -> None:
     assert values["offset-commit-success-percentage"] == 0.5
 
 
+def test_shares_of_the_stages_add_up_to_the_whole_time_at_most() -> None:
+    metrics = Metrics(lambda values: None, ())
+    metrics.snapshot(100.0)
+    metrics.spent("put", 30.0)  # has begun before the window
+    metrics.spent("poll", 10.0)
+    values = metrics.snapshot(110.0)
+    shares = {stage: values[f"penstock-stage-{stage}-seconds-rate"] for stage in ("put", "poll")}
+    assert shares == {"put": 0.75, "poll": 0.25}
+    metrics.spent("poll", 1.0)
+    assert metrics.snapshot(140.0)["penstock-stage-poll-seconds-rate"] < 0.1
+
+
 def test_reports_come_now_and_then() -> None:
     reports: list[dict[str, float]] = []
     metrics = Metrics(reports.append, ("sink-record-read-total",), every=5.0)

@@ -24,8 +24,9 @@ from penstock.pipeline.trace import causes, headline, message_of
 
 STAGES = ("poll", "transform", "convert", "send", "put", "commit")
 """The stages in which a task spends its time; the rate of a stage is its share of the time."""
+_STAGES = tuple(f"penstock-stage-{stage}-seconds" for stage in STAGES)
 RATES = (
-    *(f"penstock-stage-{stage}-seconds" for stage in STAGES),
+    *_STAGES,
     "source-record-poll",
     "source-record-write",
     "sink-record-read",
@@ -163,11 +164,14 @@ class Metrics:
         if first:
             return {}
         seconds = max(now - then, 1.0)
-        return {
-            f"{name}-rate": (totals[total] - old.get(total, 0.0)) / seconds
+        rates = {
+            name: (totals[total] - old.get(total, 0.0)) / seconds
             for name in RATES
             if (total := f"{name}-total") in totals
         }
+        # Stages of tasks in a JVM overlap, and a call that ends now may have begun before the window.
+        whole = max(sum(rates.get(name, 0.0) for name in _STAGES), 1.0)
+        return {f"{name}-rate": rate / whole if name in _STAGES else rate for name, rate in rates.items()}
 
 
 @dataclass(slots=True)
