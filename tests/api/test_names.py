@@ -12,6 +12,7 @@ from penstock import api
 
 # Names for the runtime only, in modules that authors import.
 _OF_THE_RUNTIME = {
+    "UnusableClassError",
     "cause_of",
     "details_of",
     "message_of",

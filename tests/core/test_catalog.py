@@ -6,7 +6,7 @@ import pytest
 
 from penstock.api.config import ConfigDef, ConfigType
 from penstock.api.errors import ConfigError, ConnectError
-from penstock.core.config.catalog import Catalog, Kind, PluginClass
+from penstock.core.config.catalog import CONNECTORS, Catalog, Kind, PluginClass
 from penstock.core.config.versions import VersionRange, version_key
 
 
@@ -66,8 +66,24 @@ def test_the_listing_has_each_plugin_once() -> None:
 
 def test_a_plugin_of_another_kind_is_no_connector() -> None:
     for name in ("Nothing", "TextConverter"):
-        with pytest.raises(ConnectError, match=f"which name matches {name}, available connectors are: PluginDesc"):
+        with pytest.raises(ConnectError, match=f"which name matches {name}, available connectors are: org.x."):
             CATALOG.connector(name)
+
+
+def test_the_message_about_a_missing_connector_is_short_and_proposes_no_other_one() -> None:
+    jdbc = [plugin(f"io.confluent.connect.jdbc.Jdbc{kind.value.title()}Connector", kind) for kind in CONNECTORS]
+    many = [plugin(f"org.x.Number{number}Connector", Kind.SINK) for number in range(100)]
+    with pytest.raises(ConnectError) as refused:
+        Catalog([*jdbc, *many]).connector("io.confluent.connect.s3.S3SinkConnector")
+    message = str(refused.value)
+    assert "Did you mean" not in message
+    assert message.endswith(
+        " and 77 more, see GET /connector-plugins. Its jar, or its Python package, must be in a "
+        "folder of the worker's plugin.path"
+    )
+    assert len(message) < 1500
+    with pytest.raises(ConnectError, match=r"Did you mean 'io\.confluent\.connect\.jdbc\.JdbcSinkConnector'\?$"):
+        Catalog(jdbc).connector("io.confluent.connect.jdbc.JdbcSnkConector")
 
 
 def test_a_class_that_can_not_be_used_is_listed_and_refused_with_its_problem() -> None:

@@ -75,6 +75,7 @@ CATALOG = Catalog(
             "transforms.HoistField$Value", [Kind.TRANSFORMATION], lambda: ConfigDef().define("field", ConfigType.STRING)
         ),
         plugin("transforms.predicates.RecordIsTombstone", [Kind.PREDICATE]),
+        PluginClass("org.x.NewConverter", (Kind.CONVERTER,), "1", ConfigDef, problem="It is compiled for Java 99."),
     ]
 )
 WORKER = WorkerRules(
@@ -161,9 +162,15 @@ def test_an_unknown_class_is_refused() -> None:
     assert caught.value.message.startswith(
         "Failed to find any class that implements Connector and which name matches NoSuchThing, "
         "available connectors are: "
-        f"PluginDesc{{klass=class {sink}, name='{sink}', version='4.3.1', encodedVersion=4.3.1, type=sink, "
-        "typeName='sink', location='classpath'}, PluginDesc{klass=class "
+        f"{sink}, {KAFKA}file.FileStreamSourceConnector"
     )
+
+
+@pytest.mark.parametrize("given", ["org.x.NewConverter", " New "])
+def test_a_class_that_cannot_be_used_is_shown_as_the_value(given: str) -> None:
+    answer = validate({**SOURCE, "key.converter": given})
+    (shown,) = (info.value for info in answer.configs if info.value and info.value.name == "key.converter")
+    assert (shown.value, shown.errors) == ("org.x.NewConverter", ("It is compiled for Java 99.",))
 
 
 def test_values_are_shown_as_given() -> None:

@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 from penstock.api.config_key import ConfigKey, ConfigKeyInfo, ConfigValue, Importance, Recommender, Width
-from penstock.api.config_types import NO_DEFAULT, ClassLoader, ConfigType, Password, parse_type, to_text
+from penstock.api.config_types import (
+    NO_DEFAULT,
+    ClassLoader,
+    ConfigType,
+    Password,
+    UnusableClassError,
+    parse_type,
+    to_text,
+)
 from penstock.api.errors import ConfigError
 from penstock.api.validators import Described, Validator, ValidList
 from penstock.java.hash_map import hash_order
@@ -222,12 +230,13 @@ class ConfigDef:
         if name not in self.keys:
             return
         key, found = self.keys[name], values[name]
-        value = None
+        value = unusable = None
         if name in props:
             try:
                 value = parse_type(name, props[name], key.type, load)
             except ConfigError as error:
                 found.add_error(str(error))
+                unusable = error.class_name if isinstance(error, UnusableClassError) else None
         elif key.required:
             found.add_error(f'Missing required configuration "{name}" which has no default value.')
         else:
@@ -238,7 +247,8 @@ class ConfigDef:
                 key.validator(name, value)
             except ConfigError as error:
                 found.add_error(str(error))
-        found.value = parsed[name] = value
+        parsed[name] = value
+        found.value = unusable if value is None else value
         for dependent in key.dependents:
             self._parse_for_validation(dependent, props, load, parsed, values)
 

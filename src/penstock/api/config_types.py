@@ -17,7 +17,7 @@ from penstock.java.parsing import BLANKS, double, whole_number
 from penstock.java.text import java_class_name, java_text
 
 # Loads the class of a name, in any spelling that users may use. If there is no such class it returns None,
-# or raises LookupError with the sentence on that.
+# or raises LookupError with the sentence on that; UnusableClassError if there is one that cannot be used.
 ClassLoader = Callable[[str], Any]
 
 _COMMA = re.compile(r"\s*,\s*", re.ASCII)
@@ -31,8 +31,19 @@ class _NoDefault:
 NO_DEFAULT: Final = _NoDefault()
 
 
+class UnusableClassError(ConfigError):
+    """A class that exists but cannot be used, with its full name."""
+
+    def __init__(self, problem: str, name: str) -> None:
+        super().__init__(problem)
+        self.class_name = name
+
+
 class Password(str):
-    """A secret string that prints as ``[hidden]``, formatted or not; ``value`` is the string itself."""
+    """A secret string that prints as ``[hidden]``, also inside another text that is formatted, as Java's does.
+
+    ``value`` is the string itself: ``f"Bearer {token.value}"``.
+    """
 
     __slots__ = ()
 

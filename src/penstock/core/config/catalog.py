@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.api.config import ConfigDef
+from penstock.api.config_types import UnusableClassError
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.unknown.similar_names import question, similar_classes
 from penstock.core.config.versions import UNDEFINED_VERSION, VersionRange, version_key
 from penstock.core.model.messages import PluginFailed
 
+_MAX_LISTED = 25
+"""Names of connectors in the message about one that does not exist."""
 BAD_REQUEST = "org.apache.kafka.connect.runtime.rest.errors.BadRequestException"
 
 
@@ -77,13 +80,6 @@ class PluginClass:
 
     def __str__(self) -> str:
         return f"class {self.java_name}"
-
-    def described(self, kind: Kind) -> str:
-        """Return the description that messages enumerate, as Java prints a ``PluginDesc``."""
-        return (
-            f"PluginDesc{{klass={self}, name='{self.java_name}', version='{self.version}', "
-            f"encodedVersion={self.version}, type={kind.value}, typeName='{kind.value}', location='{self.location}'}}"
-        )
 
 
 class Catalog:
@@ -156,11 +152,11 @@ class Catalog:
     def load_any(self, name: str) -> PluginClass | None:
         """Return the class as ``load`` does, or the class of this full name that only holds others.
 
-        Raises ConfigError for a class that cannot be used.
+        Raises UnusableClassError for a class that cannot be used.
         """
         found = self.load(name) or self._holder(name)
-        if found is None and (problem := self.problem(name)):
-            raise ConfigError(problem)
+        if found is None and (unusable := self._unusable_class(name)):
+            raise UnusableClassError(unusable.problem, unusable.java_name)
         return found
 
     def load_named(self, name: str) -> PluginClass:
@@ -175,8 +171,11 @@ class Catalog:
 
     def problem(self, name: str) -> str | None:
         """Return why the class of this full name or alias cannot be used; None if it can, or if there is none."""
-        unusable = self._unusable.get(self._aliases_of_unusable.get(name, name))
-        return None if unusable is None or self._versions(name) else unusable.problem
+        unusable = self._unusable_class(name)
+        return None if unusable is None else unusable.problem
+
+    def _unusable_class(self, name: str) -> PluginClass | None:
+        return None if self._versions(name) else self._unusable.get(self._aliases_of_unusable.get(name, name))
 
     def _holder(self, name: str) -> PluginClass | None:
         held = [each for each in self.of_kind(*Kind) if each.java_name.startswith(f"{name}$")]
@@ -186,14 +185,17 @@ class Catalog:
         return PluginClass(name, held[0].kinds, held[0].version, ConfigDef, location=held[0].location, meant=names)
 
     def connector(self, name: str) -> PluginClass:
-        """Return the connector of this full name or alias. Raises ConnectError, which enumerates all connectors."""
+        """Return the connector of this full name or alias. Raises ConnectError, which enumerates the connectors."""
         found = self.load(name)
         if found is not None and any(kind in found.kinds for kind in CONNECTORS):
             return found
         if problem := self.problem(name):
             raise ConnectError(problem)
         known = self.of_kind(*CONNECTORS)
-        shown = ", ".join(each.described(_connector_kind(each)) for each in known)
+        names = list(dict.fromkeys(each.java_name for each in known))
+        shown = ", ".join(names[:_MAX_LISTED])
+        if left := len(names[_MAX_LISTED:]):
+            shown += f" and {left} more, see GET /connector-plugins"
         if sum(each.simple_name in (name, name + "Connector") for each in known) > 1:
             problem = f"More than one connector matches alias {name}. Please use full package and class name instead."
             raise ConnectError(f"{problem} Classes found: {shown}")
@@ -239,10 +241,6 @@ class Catalog:
 def _rank(found: PluginClass) -> tuple[tuple[tuple[int, int, str], ...], bool, str]:
     """Return the sort key of classes of the same name: by version; of equal ones the worker's own comes last."""
     return version_key(found.version), found.location == "classpath", found.location
-
-
-def _connector_kind(found: PluginClass) -> Kind:
-    return next(kind for kind in CONNECTORS if kind in found.kinds)
 
 
 def _aliases(classes: Iterable[PluginClass]) -> dict[str, str]:

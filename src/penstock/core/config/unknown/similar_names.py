@@ -55,15 +55,16 @@ def similar_classes(name: str, classes: Iterable[str]) -> list[str]:
     It is a full name or the last part of one, and may lack ``Connector`` at its end.
     """
     full = sorted(set(classes))
-    if "." in name and (found := similar(name, full)):
-        return found
+    if "." in name and (found := near_misses(name, full)):
+        return found[:_MAX_PROPOSALS]
     by_last: dict[str, list[str]] = {}
     for each in full:
         last = each.rpartition(".")[2]
         for short in {last, last.removesuffix("Connector")}:
             by_last.setdefault(short, []).append(each)
     given = name.rpartition(".")[2]
-    meant = [given] if given in by_last else similar(given, by_last)
+    # Neither the package nor the kind at the end makes names alike: S3SinkConnector does not mean JdbcSinkConnector.
+    meant = [given] if given in by_last else similar(given.removesuffix("Connector"), by_last)
     return list(dict.fromkeys(each for short in meant for each in by_last[short]))[:_MAX_PROPOSALS]
 
 
