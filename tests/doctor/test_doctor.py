@@ -6,15 +6,17 @@ import sys
 
 import pytest
 
+from penstock.api.errors import ConnectError
 from penstock.core.config.validation import WorkerRules
 from penstock.doctor.connectors import Judge
 from penstock.doctor.examination import rules_of
 from penstock.doctor.findings import Section, Verdict
+from penstock.doctor.topics import look
 from penstock.doctor.worker import judge_worker
 from penstock.java.regex import compile_regex
 from penstock.plugins import Plugins
 
-WORKS, DIFFERS, NEEDS_JAR, REFUSED = Verdict
+WORKS, UNCHECKED, DIFFERS, NEEDS_JAR, REFUSED = Verdict
 PLUGINS = Plugins.discover()
 PLAIN = {
     "bootstrap.servers": "a:1",
@@ -66,7 +68,7 @@ def test_a_plain_worker_works() -> None:
         ("penstock.restart.max", "3", DIFFERS, "no setting of a worker"),
         ("max.request.size", "5000000", WORKS, ""),
         ("offset.flush.interval.ms", "3", WORKS, ""),
-        ("offset.flush.interval.ms", "${file:/x:y}", WORKS, "not resolved"),
+        ("offset.flush.interval.ms", "${file:/x:y}", UNCHECKED, "not resolved"),
         ("producer.linger.ms", "5", WORKS, ""),
         ("producer.max.request.size", "5000", WORKS, "message.max.bytes=5000"),
         ("producer.interceptor.classes", "com.x.I", REFUSED, "Interceptors"),
@@ -96,6 +98,32 @@ def test_kerberos_needs_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -
     section = of_worker(**{f"producer.{key}": value for key, value in given.items()})
     assert REFUSED in verdicts(section, "producer.security.protocol")
     assert "penstock[kerberos]" in says(section, "producer.security.protocol")
+
+
+@pytest.mark.parametrize("name", ["avro.AvroConverter", "protobuf.ProtobufConverter"])
+def test_a_converter_whose_library_is_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    extra = name.partition(".")[0]
+    converter, library = f"io.confluent.connect.{name}", {"avro": "fastavro", "protobuf": "grpc_tools.protoc"}[extra]
+    assert verdicts(of_worker(value__converter=converter), "value.converter") == [WORKS, WORKS]
+    monkeypatch.setitem(sys.modules, library, None)  # as if it were not installed
+    for section in (of_worker(value__converter=converter), of_connector(value__converter=converter)):
+        assert REFUSED in verdicts(section, "value.converter")
+        assert f"penstock[{extra}]" in says(section, "value.converter")
+
+
+def test_a_connector_does_not_get_references_to_config_providers() -> None:
+    """It would send them to the database as they are."""
+    given = {"connector__class": "io.confluent.connect.jdbc.JdbcSourceConnector", "mode": "bulk", "topic__prefix": "t"}
+    password = "${file:/secrets:password}"
+    section = of_connector(**given, connection__url="jdbc:postgresql://no.such.host/d", connection__password=password)
+    assert verdicts(section, "connection.password") == [UNCHECKED]
+    assert UNCHECKED in verdicts(section, "connector.class")
+    assert not [each for each in section.findings if each.verdict is REFUSED]
+
+
+def test_brokers_do_not_get_references_to_config_providers() -> None:
+    with pytest.raises(ConnectError, match=r"sasl.jaas.config is a reference"):
+        look({**PLAIN, "sasl.jaas.config": "${file:/secrets:jaas}"})
 
 
 def test_no_secret_is_shown() -> None:
@@ -137,7 +165,7 @@ def test_a_connector_that_works() -> None:
         ("connector.class", "io.confluent.connect.s3.S3SinkConnector", NEEDS_JAR, "it runs in a JVM"),
         ("value.converter", "com.x.Converter", NEEDS_JAR, "com.x.Converter"),
         ("batch.size", "x", REFUSED, "Not a number"),
-        ("tasks.max", "${env:TASKS}", WORKS, ""),
+        ("tasks.max", "${env:TASKS}", UNCHECKED, "not resolved"),
         ("topik", "t", DIFFERS, "Did you mean 'topic'"),
         ("producer.override.linger.ms", "x", REFUSED, "Not a number"),
         ("penstock.restart.max", "5", DIFFERS, "'penstock.restart.policy' is, by the worker's default, never"),

@@ -8,7 +8,7 @@ from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.clients.settings import NO_REPORTERS, OF_REPORTERS
-from penstock.doctor.findings import Finding, Verdict
+from penstock.doctor.findings import NOT_RESOLVED, Finding, Verdict, is_reference
 from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, IGNORED, NO_EFFECT, PRODUCER, Counterpart, translate
 from penstock.kafka.security.settings import SECURITY, Security
 from penstock.kafka.security.tickets import check_libraries
@@ -43,8 +43,8 @@ def _judge(client: str, shown: str, name: str, value: str) -> Finding:
     counterpart = counterparts.get(name, IGNORED)
     if counterpart.ignored:
         return Finding(Verdict.DIFFERS, shown, f"has no effect: {counterpart.ignored}")
-    if "${" in value:
-        return Finding(Verdict.WORKS, shown, "a reference, which is not resolved here")
+    if is_reference(value):
+        return Finding(Verdict.UNCHECKED, shown, NOT_RESOLVED)
     try:
         native = translate({name: value}, definition, counterparts, client)
     except ConfigError as error:
@@ -58,4 +58,4 @@ def _judge(client: str, shown: str, name: str, value: str) -> Finding:
 
 
 def _has_references(settings: Mapping[str, str]) -> bool:
-    return any("${" in value for value in settings.values())
+    return any(map(is_reference, settings.values()))

@@ -14,7 +14,7 @@ from penstock.core.config.permissions.rules import plugins_in
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model.messages import Refused
 from penstock.doctor.clients import judge_client
-from penstock.doctor.findings import Finding, Section, Verdict
+from penstock.doctor.findings import NOT_RESOLVED, Finding, Section, Verdict, is_reference
 from penstock.doctor.plugins import judge_class
 from penstock.plugins import Plugins
 
@@ -46,15 +46,25 @@ class Judge:
             yield from self._validation(config)
 
     def _validation(self, config: Mapping[str, str]) -> Iterator[Finding]:
-        """Settings whose value is a reference to a config provider are not judged."""
+        """Judge the settings, but for references to config providers.
+
+        With such a reference the connector's own validation is not run, since it may send the text of the reference to
+        the system that it connects to.
+        """
+        references = [name for name, value in config.items() if is_reference(value)]
+        for name in references:
+            yield Finding(Verdict.UNCHECKED, name, NOT_RESOLVED)
+        if references:
+            why = f"what the connector itself validates, since it would get the reference in {references[0]} as it is"
+            yield Finding(Verdict.UNCHECKED, CONNECTOR_CLASS, why)
         try:
-            infos = self.plugins.validate(config, self.rules, config)
+            infos = self.plugins.validate(config, self.rules, config, by_connector=not references)
         except (Refused, ConnectError) as error:
             yield Finding(Verdict.REFUSED, CONNECTOR_CLASS, str(error))
             return
         for info in infos.configs:
             value = info.value
-            if value is not None and value.errors and "${" not in (config.get(value.name) or ""):
+            if value is not None and value.errors and not is_reference(config.get(value.name)):
                 yield Finding(Verdict.REFUSED, value.name, "; ".join(value.errors))
         for warning in infos.warnings:
             yield Finding(Verdict.DIFFERS, warning.split("'")[1] if "'" in warning else CONNECTOR_CLASS, warning)

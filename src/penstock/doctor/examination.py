@@ -14,7 +14,7 @@ from penstock.core.config.validation import WorkerRules
 from penstock.declarative.resources import read_resources
 from penstock.doctor import topics
 from penstock.doctor.connectors import Judge
-from penstock.doctor.findings import DoctorReport, Section
+from penstock.doctor.findings import DoctorReport, Finding, Section, Verdict
 from penstock.doctor.plugins import judge_plugins
 from penstock.doctor.references import judge_references
 from penstock.doctor.worker import judge_worker
@@ -75,7 +75,7 @@ def _report(
         try:
             found = topics.look(config)
         except (ConnectError, ConfigError) as error:
-            report.sections.append(Section("Kafka", (), (f"Topics and offsets were not checked. {error}",)))
+            report.sections.append(Section("Kafka", (Finding(Verdict.UNCHECKED, "topics and offsets", str(error)),)))
         else:
             report.sections.append(Section("Kafka", tuple(found.findings), tuple(found.facts)))
             configs = {**found.connectors, **configs}

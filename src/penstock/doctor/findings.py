@@ -9,6 +9,7 @@ from typing import Any
 
 class Verdict(enum.Enum):
     WORKS = "works"
+    UNCHECKED = "not checked"
     DIFFERS = "works differently"
     NEEDS_JAR = "needs a jar here"
     REFUSED = "refused"
@@ -19,6 +20,11 @@ class Verdict(enum.Enum):
 
 
 _ORDER = list(Verdict)
+NOT_RESOLVED = "a reference to a config provider, which is not resolved here"
+
+
+def is_reference(value: str | None) -> bool:
+    return "${" in (value or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,11 @@ class Section:
 @dataclass(slots=True)
 class DoctorReport:
     sections: list[Section] = field(default_factory=list)
+
+    @property
+    def unchecked(self) -> list[str]:
+        """The titles of what was not checked, or not all of it."""
+        return [each.title for each in self.sections if any(f.verdict is Verdict.UNCHECKED for f in each.findings)]
 
     @property
     def blocks(self) -> bool:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog
 from penstock.core.config.overrides import is_built_in
-from penstock.doctor.findings import Finding, Section, Verdict
+from penstock.doctor.findings import NOT_RESOLVED, Finding, Section, Verdict, is_reference
+from penstock.pipeline.converters.registry.converter import RegistryConverter
 
 
 def judge_class(catalog: Catalog, subject: str, name: str, version: str = "") -> Finding:
     """``version``: the one that the Java cluster has."""
     name = name.strip()
-    if "${" in name:
-        return Finding(Verdict.WORKS, subject, "a reference, which is not resolved here")
+    if is_reference(name):
+        return Finding(Verdict.UNCHECKED, subject, NOT_RESOLVED)
     if problem := catalog.problem(name):
-        return Finding(Verdict.REFUSED, subject, f"{problem}; penstock.java.home chooses another Java")
+        java = "; penstock.java.home chooses another Java" if "compiled for Java" in problem else ""
+        return Finding(Verdict.REFUSED, subject, f"{problem}{java}")
     found = catalog.load_any(name)
     if found is not None:
+        if isinstance(found.type, type) and issubclass(found.type, RegistryConverter):
+            try:
+                found.type.check_libraries()
+            except ConfigError as error:
+                return Finding(Verdict.REFUSED, subject, str(error))
         where = (
             "built in, a Python package, or on the class path"
             if found.location == "classpath"

@@ -15,8 +15,9 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPar
 
 from kafka import errors as group_errors
 from penstock.api.errors import ConnectError
+from penstock.core.config.clients import CONSUMER_SETTINGS
 from penstock.core.model.records import ConnectorConfig
-from penstock.doctor.findings import Finding, Verdict
+from penstock.doctor.findings import NOT_RESOLVED, Finding, Verdict, is_reference
 from penstock.kafka.admin import sentence
 from penstock.kafka.client_settings import consumer_group, internal
 from penstock.kafka.clients import SILENT, check_addresses, new_consumer
@@ -42,6 +43,9 @@ def look(worker: Mapping[str, str]) -> ClusterContents:
     """The internal topics that a worker's settings name. Raises ConnectError if no broker can be reached, or a topic
     can't be read.
     """
+    for name, value in worker.items():
+        if is_reference(value) and (name in CONSUMER_SETTINGS.keys or name.startswith("admin.")):
+            raise ConnectError(f"{name} is {NOT_RESOLVED}.")
     check_addresses(worker.get("bootstrap.servers", ""))
     found = ClusterContents()
     with _consumer(worker) as consumer:
@@ -80,6 +84,8 @@ def source_offsets(found: ClusterContents, connector: str) -> str:
 def sink_offsets(worker: Mapping[str, str], name: str, config: Mapping[str, str]) -> str:
     """Return the offsets that a sink's group has committed, as a sentence."""
     group = consumer_group(worker, {"name": name, **config})
+    if is_reference(group):
+        return f"the offsets of group `{group}` were not read: its name is {NOT_RESOLVED}"
     try:
         committed = committed_offsets(internal(worker, "admin", _CLIENT), _CLIENT, group, _PATIENCE)
     except group_errors.KafkaError as error:

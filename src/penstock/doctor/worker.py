@@ -9,7 +9,7 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog
 from penstock.core.config.converter import CONVERTERS
 from penstock.doctor.clients import judge_client
-from penstock.doctor.findings import Finding, Section, Verdict
+from penstock.doctor.findings import NOT_RESOLVED, Finding, Section, Verdict, is_reference
 from penstock.doctor.plugins import judge_class
 from penstock.http.access.authentication.basic_auth import EXTENSION
 from penstock.settings.definitions import distributed_config, standalone_config
@@ -48,8 +48,8 @@ def _findings(config: Mapping[str, str], catalog: Catalog, definitions: ConfigDe
 
 
 def _judge(name: str, value: str, error: str | None, known: set[str]) -> Finding:
-    if "${" in value:
-        return Finding(Verdict.WORKS, name, "a reference, which is not resolved here")
+    if is_reference(value):
+        return Finding(Verdict.UNCHECKED, name, NOT_RESOLVED)
     if error is not None:
         return Finding(Verdict.REFUSED, name, error)
     try:
@@ -68,7 +68,7 @@ def _judge(name: str, value: str, error: str | None, known: set[str]) -> Finding
 
 
 def _errors(config: Mapping[str, str], definitions: ConfigDef) -> dict[str, str]:
-    given = {name: value for name, value in config.items() if "${" not in value}
+    given = {name: value for name, value in config.items() if not is_reference(value)}
     values = definitions.validate_all(given)
     hidden = config.keys() - given.keys()
     return {name: found.errors[0] for name, found in values.items() if found.errors and name not in hidden}

@@ -175,15 +175,20 @@ class Plugins:
         return plugin_config(self.catalog, name, version)
 
     def validate(
-        self, props: Mapping[str, str | None], rules: WorkerRules, raw: Mapping[str, str | None] | None = None
+        self,
+        props: Mapping[str, str | None],
+        rules: WorkerRules,
+        raw: Mapping[str, str | None] | None = None,
+        by_connector: bool = True,
     ) -> ConfigInfos:
         """Validates a connector's configuration; runs the connector's own code, so call it on a thread.
 
         ``props`` has references to config providers resolved, ``raw`` is what the user gave. Raises Refused, and what
-        the connector raises.
+        the connector raises. ``by_connector``: whether the connector's ``validate`` is called, which may contact the
+        system that it connects to.
         """
         self._check_present(props, props if raw is None else raw)
-        return validate_connector(self.catalog, props, lambda: self.connector(props)(), rules, raw)
+        return validate_connector(self.catalog, props, lambda: self.connector(props)(), rules, raw, by_connector)
 
     def _check_present(self, props: Mapping[str, str | None], raw: Mapping[str, str | None]) -> None:
         """Raises Refused without the connector's class; its message has values as in ``raw``. Java remembers a missing

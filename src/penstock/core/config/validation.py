@@ -128,14 +128,19 @@ def plugin_config(catalog: Catalog, name: str, version: str | None = None) -> li
 
 
 def validate_connector(
-    catalog: Catalog, props: Props, make: Callable[[], Connector], worker: WorkerRules, raw: Props | None = None
+    catalog: Catalog,
+    props: Props,
+    make: Callable[[], Connector],
+    worker: WorkerRules,
+    raw: Props | None = None,
+    by_connector: bool = True,
 ) -> ConfigInfos:
     """Validate a configuration.
 
     ``props`` has references to config providers resolved; with ``raw`` the values are shown as the user gave them.
     ``make`` creates an object of the class that ``connector_class`` finds, which is never started; it is not called for
     a configuration that the worker does not allow. Raises Refused, and PluginFailed for whatever the connector's own
-    code raises.
+    code raises. ``by_connector``: whether the connector's own ``validate`` is called.
     """
     newest = named_connector(catalog, props)
     name = props[CONNECTOR_CLASS] or ""
@@ -197,11 +202,11 @@ def validate_connector(
         values.setdefault(key, ConfigValue(key, props[key])).add_error(problem)
     with asking():
         shown = cast(Mapping[str, str], _without_providers(props))  # nulls included, as in Java
-        by_connector = validated(connector.validate(shown))
+        own_values = validated(connector.validate(shown)) if by_connector else []
     infos = connector_infos(
         name,
         {**config.keys, **own.keys},
-        [*(values[key] for key in hash_order(values)), *by_connector],
+        [*(values[key] for key in hash_order(values)), *own_values],
         dict.fromkeys([*config.groups, *own.groups]),
     )
     overrides = [validate_overrides(worker.policy, props, each, CLIENT_SETTINGS[each], source) for each in clients]

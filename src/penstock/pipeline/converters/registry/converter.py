@@ -15,6 +15,7 @@ from penstock.api.converter import Converter, SchemaAndValue
 from penstock.api.record import Header
 from penstock.api.schema import Schema
 from penstock.pipeline.converters.registry.access.connecting import connect
+from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.format import Format
 from penstock.pipeline.converters.registry.reading import MessageReading
 from penstock.pipeline.converters.registry.settings import REQUEST_HEADER, in_effect
@@ -37,6 +38,12 @@ class RegistryConverter(Format, Converter):
     @classmethod
     def version(cls) -> str:
         return VERSION
+
+    @classmethod
+    def check_libraries(cls) -> None:
+        """Raise ConfigError, with the command that installs it, if a library that the converter needs is missing."""
+        for module in cls.libraries:
+            load(module, cls.extra)
 
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:
         definition = self.config_def()

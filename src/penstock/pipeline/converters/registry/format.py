@@ -80,6 +80,9 @@ class Format(ABC):
     schema_type: ClassVar[str]
     """Name of the format in the registry's API."""
     extra: ClassVar[str]
+    """Name of the extra of Penstock that installs the libraries of the format."""
+    libraries: ClassVar[tuple[str, ...]] = ()
+    """Modules that every converter of the format needs."""
 
     settings: dict[str, Any]
     is_key: bool

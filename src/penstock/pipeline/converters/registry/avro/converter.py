@@ -17,7 +17,6 @@ from penstock.pipeline.converters.registry.avro.to_avro import ANYTHING_TYPE, to
 from penstock.pipeline.converters.registry.avro.to_connect import ToConnect
 from penstock.pipeline.converters.registry.avro.writer import AvroWriter
 from penstock.pipeline.converters.registry.converter import RegistryConverter
-from penstock.pipeline.converters.registry.extras import load
 from penstock.pipeline.converters.registry.format import FormatReader, FormatWriter, RegisteredSchema, WriterSchema
 from penstock.pipeline.converters.registry.settings import define_flag, refuse, registry_settings
 
@@ -29,6 +28,7 @@ class AvroConverter(RegistryConverter):
 
     java_name = "io.confluent.connect.avro.AvroConverter"
     format, schema_type, extra = "Avro", "AVRO", "avro"
+    libraries = ("fastavro",)
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -50,7 +50,7 @@ class AvroConverter(RegistryConverter):
         return config
 
     def set_up(self, settings: dict[str, Any]) -> None:
-        load("fastavro", self.extra)
+        self.check_libraries()
         self.options = AvroOptions.of(settings)
         self._to_connect = ToConnect(self.options)
 

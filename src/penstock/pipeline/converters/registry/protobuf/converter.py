@@ -56,6 +56,7 @@ class ProtobufConverter(RegistryConverter):
 
     java_name = "io.confluent.connect.protobuf.ProtobufConverter"
     format, schema_type, extra = "Protobuf", "PROTOBUF", "protobuf"
+    libraries = ("google.protobuf.descriptor_pb2", "google.protobuf.message_factory", "grpc_tools.protoc")
 
     @classmethod
     def config_def(cls) -> ConfigDef:
@@ -73,10 +74,10 @@ class ProtobufConverter(RegistryConverter):
         return config
 
     def set_up(self, settings: dict[str, Any]) -> None:
+        self.check_libraries()
         self.options = ProtobufOptions.of(settings)
         self._proto = load("google.protobuf.descriptor_pb2", self.extra)
         self._class_of = load("google.protobuf.message_factory", self.extra).GetMessageClass
-        load("grpc_tools.protoc", self.extra)
 
     def target(self, schema: Schema | None) -> RegisteredSchema:
         if schema is None:
