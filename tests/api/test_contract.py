@@ -64,6 +64,18 @@ class Blocks(Counting):
         return []
 
 
+class Slow(Counting):
+    """Gives a record at each 30th poll after a restart, and at each fifth before."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        self.polls, self.every = 0, 30 if self.next else 5
+
+    def poll(self) -> list[SourceRecord]:
+        self.polls += 1
+        return super().poll() if self.polls % self.every == 0 else []
+
+
 class NeedsStart(Counting):
     def stop(self) -> None:
         assert self.next >= 0
@@ -107,6 +119,10 @@ def test_a_task_that_keeps_the_contract() -> None:
     assert [name for name in names(SourceContract) if fails(contract_of(Counting), name)] == []
 
 
+def test_a_slow_source_keeps_the_contract() -> None:
+    assert [name for name in names(SourceContract) if fails(contract_of(Slow), name)] == []
+
+
 @pytest.mark.parametrize(
     ("task", "test", "says"),
     [
@@ -120,6 +136,7 @@ def test_a_task_that_keeps_the_contract() -> None:
 )
 def test_a_source_that_breaks_it(monkeypatch: pytest.MonkeyPatch, task: type[SourceTask], test: str, says: str) -> None:
     monkeypatch.setattr(sources, "HANGS_S", 0.5)
+    monkeypatch.setattr(sources, "MISSING_S", 0.1)
     with pytest.raises((AssertionError, AttributeError), match=says):
         getattr(contract_of(task), test)()
 

@@ -22,8 +22,10 @@ HANGS_S = 30.0
 """A ``poll`` that has not returned so long after ``stop`` hangs."""
 EMPTY_POLLS = 3
 """The number of empty polls in succession after which the source has nothing more."""
+MISSING_S = 30.0
+"""Seconds without a record after which a record that another run gave is lost."""
 _MAX_CUTS = 12
-_MAX_IDLE_S = 0.2
+_MIN_IDLE_S, _MAX_IDLE_S = 0.01, 0.2
 
 
 class SourceContract:
@@ -34,6 +36,11 @@ class SourceContract:
     """
 
     max_records = 200
+    quiet_seconds = 1.0
+    """Seconds without a record after which the source has nothing more, with ``EMPTY_POLLS`` empty polls.
+
+    Raise it for a source whose records come at longer intervals.
+    """
 
     def task_class(self) -> type[SourceTask]:
         """Return the class of the tasks to test."""
@@ -73,7 +80,8 @@ class SourceContract:
         records = self._some_records()
         endless = len(records) == self.max_records
         for cut in _cuts(len(records)):
-            rest = self._read(_offsets(records[:cut]), limit=len(records) - cut if endless else None)
+            expected = len(records) - cut
+            rest = self._read(_offsets(records[:cut]), limit=expected if endless else None, expected=expected)
             self._same(records[cut:], rest, f"after a restart from the offsets of the first {cut} records")
 
     def test_a_restart_after_the_last_record_repeats_nothing(self) -> None:
@@ -86,7 +94,8 @@ class SourceContract:
     def test_a_pause_changes_nothing(self) -> None:
         """A paused task is not polled."""
         records = self._some_records()
-        self._same(records, self._read(pause=0.3, limit=len(records)), "with a pause between polls")
+        found = self._read(pause=0.3, limit=len(records), expected=len(records))
+        self._same(records, found, "with a pause between polls")
 
     def test_stop_ends_a_poll(self) -> None:
         """``stop`` comes from another thread, while ``poll`` may block."""
@@ -128,7 +137,7 @@ class SourceContract:
             with self.outage():
                 for _ in range(3):
                     found += _poll(task)
-            self._same(records, self._rest(task, found, len(records)), "after an outage")
+            self._same(records, self._rest(task, found, len(records), expected=len(records)), "after an outage")
         finally:
             task.stop()
 
@@ -136,7 +145,7 @@ class SourceContract:
         records = self._some_records()
         task = self._started()
         try:
-            found = self._rest(task, [], len(records))
+            found = self._rest(task, [], len(records), expected=len(records))
             before = {(record.key_schema, record.value_schema) for record in found}
             self.change_schema()
             later = self._rest(task, [], self.max_records)
@@ -144,7 +153,7 @@ class SourceContract:
             task.stop()
         after = {(record.key_schema, record.value_schema) for record in later}
         assert after - before, "there are no records with another schema"
-        again = self._read(_offsets(found), limit=len(later))
+        again = self._read(_offsets(found), limit=len(later), expected=len(later))
         self._same(later, again, "after a restart across the change of the schema")
 
     # -- running it
@@ -154,24 +163,37 @@ class SourceContract:
         assert len(records) > 1, f"config() must give two records at least, not {len(records)}"
         return records
 
-    def _read(self, offsets: Offsets = (), pause: float = 0.0, limit: int | None = None) -> list[SourceRecord]:
+    def _read(
+        self, offsets: Offsets = (), pause: float = 0.0, limit: int | None = None, expected: int = 0
+    ) -> list[SourceRecord]:
         task = self._started(offsets)
         try:
-            return self._rest(task, [], self.max_records if limit is None else limit, pause)
+            return self._rest(task, [], self.max_records if limit is None else limit, pause, expected)
         finally:
             task.stop()
 
-    def _rest(self, task: SourceTask, found: list[SourceRecord], limit: int, pause: float = 0.0) -> list[SourceRecord]:
-        empty, first = 0, True
-        while empty < EMPTY_POLLS and len(found) < limit:
+    def _rest(
+        self, task: SourceTask, found: list[SourceRecord], limit: int, pause: float = 0.0, expected: int = 0
+    ) -> list[SourceRecord]:
+        """Poll until there are ``limit`` records, or nothing more comes: waits longer for those that are expected."""
+        empty, first, last = 0, True, time.monotonic()
+        while len(found) < limit:
+            if len(found) < expected:
+                patience = max(MISSING_S, self.quiet_seconds)
+            else:
+                patience = 0.0 if expected else self.quiet_seconds
+            if empty >= EMPTY_POLLS and time.monotonic() - last >= patience:
+                break
             records = _poll(task)
             found += records
             empty = 0 if records else empty + 1
             if not records:
-                time.sleep(min(idle_seconds(task.idle()), _MAX_IDLE_S))
-            elif first:
+                time.sleep(min(max(idle_seconds(task.idle()), _MIN_IDLE_S), _MAX_IDLE_S))
+                continue
+            if first:
                 time.sleep(pause)
                 first = False
+            last = time.monotonic()
         return found[:limit]
 
     def _started(self, offsets: Offsets = ()) -> SourceTask:
