@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 
 from commands.conftest import CONFIG
 from penstock.api.config import ConfigDef
@@ -23,6 +24,45 @@ from support.waiting import until
 def test_there_is_nothing_yet(penstock: Any) -> None:
     assert penstock("status").stdout == "There are no connectors.\n"
     assert json.loads(penstock("status", "-o", "json").stdout) == {}
+
+
+@pytest.mark.usefixtures("source", "sink")
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        (("status",), ["lines out", "orders"]),
+        (("status", "orders"), ["orders"]),
+        (("get", "connectors"), ["lines out", "orders"]),
+        (("get", "config", "orders"), ["connector.class", "file", "name", "topic"]),
+        (("get", "offsets", "orders"), []),
+        (("workers",), ["one"]),
+        (("topics", "orders"), []),
+        (("topics", "explain", "orders", "t"), []),
+        (("history", "orders"), ["1"]),
+        (("schemas", "orders"), []),
+        (("help", "errors.tolerance"), ["errors.tolerance"]),
+    ],
+)
+def test_names_and_yaml(penstock: Any, command: tuple[str, ...], names: list[str]) -> None:
+    named = penstock(*command, "-o", "name")
+    assert (named.exit_code, sorted(named.stdout.splitlines())) == (0, names)
+    as_json, as_yaml = penstock(*command, "-o", "json"), penstock(*command, "-o", "yaml")
+    assert as_yaml.stdout.startswith("---")
+    assert yaml.safe_load(as_yaml.stdout) == json.loads(as_json.stdout)
+
+
+@pytest.mark.usefixtures("source")
+def test_what_has_no_names_is_not_shown_as_names(penstock: Any) -> None:
+    said = penstock("logs", "orders", "-o", "name")
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert "has no names" in said.stderr
+
+
+def test_texts_that_control_the_terminal_are_escaped_in_yaml(penstock: Any, worker: Client) -> None:
+    worker.create("n", {**CONFIG, "file": "ü\u202e\u001b[31m"})
+    shown = penstock("get", "config", "n", "-o", "yaml").stdout
+    assert yaml.safe_load(shown)["file"] == "ü\u202e\u001b[31m"
+    assert not {"\u202e", "\u001b"} & set(shown)
 
 
 @pytest.mark.usefixtures("source")

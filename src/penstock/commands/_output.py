@@ -20,9 +20,18 @@ from penstock.observe import many_lines, one_line, safe_json
 class OutputFormat(enum.StrEnum):
     TABLE = "table"
     JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+
+    @property
+    def is_document(self) -> bool:
+        return self in (OutputFormat.JSON, OutputFormat.YAML)
 
 
-As = Annotated[OutputFormat, typer.Option("--output", "-o", help="Print a table for people, or the worker's JSON.")]
+As = Annotated[
+    OutputFormat,
+    typer.Option("--output", "-o", help="Print a table for people, the worker's JSON, that as YAML, or only names."),
+]
 
 
 def say(text: str = "", *, flush: bool = False) -> None:
@@ -44,11 +53,40 @@ def say_indented(text: str, *, flush: bool = False) -> None:
 def print_json(value: Any) -> None:
     """With the characters themselves where the output's encoding has them all, else with JSON's escapes."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
+    if not _can_be_printed(text):
         text = json.dumps(value, indent=2)
     print(safe_json(text), flush=True)  # it may be one of many that a pipe's reader waits for
+
+
+def print_yaml(value: Any) -> None:
+    """Print a document that `---` begins, so that several may follow each other."""
+    import yaml
+
+    def dumped(readable: bool) -> str:
+        return yaml.safe_dump(value, sort_keys=False, allow_unicode=readable, explicit_start=True)
+
+    text = dumped(True)
+    safe = safe_json(text) == text and _can_be_printed(text)
+    print(text if safe else dumped(False), end="", flush=True)
+
+
+def printed(output: OutputFormat, document: Any, names: Iterable[object] | None = None) -> bool:
+    """Print a document, or the names, as the user wants it; return False if a table is wanted.
+
+    ``names`` is None for a document about nothing that has a name.
+    """
+    match output:
+        case OutputFormat.TABLE:
+            return False
+        case OutputFormat.JSON:
+            print_json(document)
+        case OutputFormat.YAML:
+            print_yaml(document)
+        case OutputFormat.NAME:
+            if names is None:
+                raise typer.BadParameter("`-o name` can't be used here: what is shown has no names.")
+            say_lines(map(str, names))
+    return True
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -57,6 +95,14 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _can_be_printed(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def compact(value: Any) -> str:

@@ -14,7 +14,7 @@ import typer
 
 from penstock.commands._kafka import Bootstrap, CommandConfig, client_settings, kafka_errors, reader
 from penstock.commands._letter_page import at, page
-from penstock.commands._output import As, OutputFormat, print_json, print_table, say, say_lines
+from penstock.commands._output import As, OutputFormat, print_table, printed, say, say_lines
 from penstock.commands._rest import URL, Name, Url, User, client, complain
 
 if TYPE_CHECKING:
@@ -122,13 +122,14 @@ def list_(
                 reasons[failure(letter)] += 1
                 again += sent
                 last.append((letter, sent))
-    if output is OutputFormat.JSON:
+    if output is not OutputFormat.TABLE:
         counted = [
             dict(zip(("stage", "exception", "class"), r, strict=True), count=n) for r, n in reasons.most_common()
         ]
         found = [document(letter, sent, whole=False) for letter, sent in last]
         count = reasons.total()
-        print_json({"queue": queue.topic, "count": count, "replayed": again, "reasons": counted, "records": found})
+        shown = {"queue": queue.topic, "count": count, "replayed": again, "reasons": counted, "records": found}
+        printed(output, shown, [letter.position for letter, _ in last])
         return
     say(f"Queue {queue.topic} has {_records(reasons.total())} of connector {connector}, {again} of them replayed.")
     if reasons:
@@ -173,9 +174,7 @@ def show(
         complain(f"There is no record at {place}.")
         raise typer.Exit(NOT_FOUND)
     sent = offset in done[partition]
-    if output is OutputFormat.JSON:
-        print_json(document(letter, sent, whole=True))
-    else:
+    if not printed(output, document(letter, sent, whole=True), [letter.position]):
         say_lines(page(letter, sent))
 
 
@@ -220,11 +219,12 @@ def replay(
             sent, interrupted = _sent(wanted.send(partial(replay_producer, connector, queue.settings), asked))
     found = {(each.letter.partition, each.letter.offset) for each in sent}
     skipped = wanted.skipped
-    if output is OutputFormat.JSON:
+    if output is not OutputFormat.TABLE:
         shown = [{"record": s.letter.position, "topic": s.topic, "partition": s.partition} for s in sent]
         reasons = [{"record": record, "reason": why} for record, why in skipped.reasons.items()]
         counts = {"skipped": skipped.count, "skipped_records": reasons}
-        print_json({"queue": queue.topic, "dry_run": dry_run, "replayed": shown, **counts})
+        replayed = {"queue": queue.topic, "dry_run": dry_run, "replayed": shown, **counts}
+        printed(output, replayed, [each["record"] for each in shown])
     else:
         _print_sent(connector, sent, dry_run)
     if skipped.count:

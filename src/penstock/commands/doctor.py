@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.commands import _rest
-from penstock.commands._output import As, OutputFormat, print_json, say, say_lines
+from penstock.commands._output import As, OutputFormat, printed, say, say_lines
 
 if TYPE_CHECKING:
     from penstock.doctor.findings import DoctorReport, Section
@@ -42,9 +42,8 @@ def doctor(
     with contextlib.ExitStack() as stack:
         java = None if url is None else stack.enter_context(_rest.client(url, user))
         report = examine(properties, connectors or (), java, standalone, _progress())
-    if output is OutputFormat.JSON:
-        print_json([each.to_json() for each in report.sections])
-    else:
+    sections = [each.to_json() for each in report.sections]
+    if not printed(output, sections, [each.title for each in report.sections if each.verdict.blocks]):
         for section in report.sections:
             say_lines([*_text(section, all), ""])
         say(_summary(report))
@@ -79,4 +78,8 @@ def _text(section: Section, all: bool) -> list[str]:
 
 def _summary(report: DoctorReport) -> str:
     blocked = [each.title for each in report.sections if each.verdict.blocks]
-    return f"Not as it is: {', '.join(blocked)}." if blocked else "All of it runs here."
+    said = f"Not as it is: {', '.join(blocked)}." if blocked else "All of it runs here."
+    if report.unchecked:
+        said = said if blocked else "All that was checked runs here."
+        said += f" Not checked, or not all of it: {', '.join(report.unchecked)}."
+    return said

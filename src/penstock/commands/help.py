@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.commands import _commands as commands
-from penstock.commands._output import As, OutputFormat, print_json, say_lines
+from penstock.commands._output import As, OutputFormat, printed, say_lines
 from penstock.commands._rest import complain
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ def help(
         if not settings:
             return
     if not owners and not settings:
-        text = f"`{name}` is a command, whose help is not available as JSON."
+        text = f"`{name}` is a command, whose help is only text."
         complain(text if is_command else _unknown(reference, name, commands.names(context.parent)))
         raise typer.Exit(1)
-    if output is OutputFormat.JSON:
-        rows = [(owner, key) for owner in owners for key in owner.settings.values()]
-        print_json([_document(owner, key) for owner, key in rows or settings])
-    elif owners:
+    rows = [(owner, key) for owner in owners for key in owner.settings.values()] or settings
+    if printed(output, [_document(owner, key) for owner, key in rows], dict.fromkeys(key.name for _, key in rows)):
+        return
+    if owners:
         say_lines("\n\n".join(_plugin(of) for _, of in groupby(owners, lambda owner: owner.plugin)).split("\n"))
     else:
         paragraphs = (_paragraph(name, of, text) for text, of in _grouped(name, settings).items())

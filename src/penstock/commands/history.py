@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json, print_table
+from penstock.commands._output import As, OutputFormat, print_table, printed
 from penstock.commands._rest import URL, Name, Url, User, client
 
 app = typer.Typer()
@@ -40,8 +40,10 @@ def history(
             found = worker.history(connector)
         else:
             found = worker.version_difference(connector, version, since) if diff else worker.version(connector, version)
-    if output is OutputFormat.JSON or version is not None:
-        print_json(found)
+    if version is not None:
+        printed(OutputFormat.JSON if output is OutputFormat.TABLE else output, found)
+    elif printed(output, found, None if events else [each["version"] for each in found["versions"]]):
+        pass
     elif events:
         happened = [(e["time"], _task(e), e["kind"], _what(e)) for e in found["events"]]
         print_table(("TIME", "TASK", "EVENT", "WHAT"), happened)

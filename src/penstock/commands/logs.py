@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json, say, say_indented, say_lines
+from penstock.commands._output import As, OutputFormat, printed, say, say_indented, say_lines
 from penstock.commands._rest import URL, Name, Url, User, client
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ def logs(
         query = {"limit": lines, "level": above, **({} if task is None else {"task": task})}
         if follow:
             for line in worker.follow_logs(connector, query):
-                print_json(line) if output is OutputFormat.JSON else say_indented(_text(line), flush=True)
+                if not printed(output, line):
+                    say_indented(_text(line), flush=True)
             return
         shown = worker.status(connector)
         found = worker.logs(connector, query)
-    if output is OutputFormat.JSON:
-        print_json({**shown, **({} if found is None else {"lines": found["lines"]})})
+    if printed(output, {**shown, **({} if found is None else {"lines": found["lines"]})}):
         return
     _print_traces(shown)
     if found is None or found["unreachable"]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.commands._output import say
+from penstock.commands._output import As, OutputFormat, printed, say
 from penstock.core.config.unknown.similar_names import question, similar
 from penstock.observe import many_lines
 
@@ -68,7 +68,7 @@ def install(
 
 
 @app.command("list")
-def list_(plugin_path: Into = None) -> None:
+def list_(plugin_path: Into = None, output: As = OutputFormat.TABLE) -> None:
     """List the plugins with environments of their own: plugin, connector, version, kind, Python."""
     from penstock.hosts.python.environment import environments
 
@@ -76,6 +76,13 @@ def list_(plugin_path: Into = None) -> None:
     found = environments([str(folder)])
     if not found:
         typer.echo(f"{folder} has no plugins with environments of their own.", err=True)
+    rows = [
+        {"plugin": each.name, **{key: one[key] for key in ("class", "version", "kind")}, "python": each.python}
+        for each in found
+        for one in each.connectors
+    ]
+    if printed(output, rows, [each.name for each in found]):
+        return
     for plugin in found:
         for connector in plugin.connectors:
             say("\t".join((plugin.name, connector["class"], connector["version"], connector["kind"], plugin.python)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json, say
+from penstock.commands._output import As, OutputFormat, printed, say
 from penstock.commands._rest import URL, Url, User, client
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def preview(
     body |= {} if offset is None else {"offset": offset}
     with client(url, user) as worker:
         found = worker.preview(body)
-    if output is OutputFormat.JSON:
-        print_json(found)
-    else:
+    if not printed(output, found):
         _print(found)
     if found["error"] is not None or any(record["error"] is not None for record in found["records"]):
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json, print_table, say
+from penstock.commands._output import As, OutputFormat, print_table, printed, say
 from penstock.commands._rest import URL, Name, Url, User, client
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def schemas(connector: Name, url: Url = URL, user: User = None, output: As = Out
     with client(url, user) as worker:
         config, topics = worker.config(connector), sorted(worker.topics(connector))
     found = list(_subjects(config, topics))
-    if output is OutputFormat.JSON:
-        print_json(found)
-    elif found:
+    if printed(output, found, [each["subject"] for each in found]):
+        return
+    if found:
         print_table(
             ("TOPIC", "OF", "SUBJECT", "VERSION", "ID", "TYPE"),
             ([row[name] for name in ("topic", "of", "subject", "version", "id", "type")] for row in found),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from penstock.commands._output import As, OutputFormat, print_json, say, say_lines
+from penstock.commands._output import As, OutputFormat, printed, say, say_lines
 from penstock.commands._rest import URL, Name, Url, User, client
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def show(
             return
         worker.connector(connector)  # a connector that does not exist has no topics, without an error
         found = worker.topics(connector)
-    if output is OutputFormat.JSON:
-        print_json({connector: {"topics": found}})
-    elif found:
+    if printed(output, {connector: {"topics": found}}, sorted(found)):
+        return
+    if found:
         say_lines(sorted(found))
     else:
         say(f"Connector {connector} has used no topic.")
@@ -80,9 +80,10 @@ def explain(
     except PatternError as error:
         raise ConfigError(f"Patterns of connector {connector} are no regular expression together: {error}") from error
     spec = rules.spec_for(topic)
-    if output is OutputFormat.JSON:
-        print_json({"topic": topic, "rule": None} if spec is None else _document(spec))
-    elif spec is not None:
+    document = {"topic": topic, "rule": None} if spec is None else _document(spec)
+    if printed(output, document, [] if spec is None else [spec.rule_name]):
+        return
+    if spec is not None:
         say(f"Topic {topic} matches {_rule(info['config'], spec.rule_name)}.")
         say(f"It is created with {_created(spec)}, unless it exists or the task decides otherwise.")
     elif rules.rules:

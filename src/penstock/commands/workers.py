@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json, print_table
+from penstock.commands._output import As, OutputFormat, print_table, printed
 from penstock.commands._rest import URL, Url, User, client, complain
 
 app = typer.Typer()
@@ -18,9 +18,8 @@ def workers(url: Url = URL, user: User = None, output: As = OutputFormat.TABLE) 
     """Show the workers of the group: who leads, what each runs, and its Spark applications."""
     with client(url, user) as worker:
         found = worker.workers()
-        statuses = {} if output is OutputFormat.JSON else worker.expanded("status")
-    if output is OutputFormat.JSON:
-        print_json(found)
+        statuses = worker.expanded("status") if output is OutputFormat.TABLE else {}
+    if printed(output, found, [each["worker_id"] for each in found["workers"]]):
         return
     runs = _runs(shown["status"] for shown in statuses.values())
     rows = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -88,6 +89,9 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "two_sink.Upper is left out: transforms can't have an environment of their own" in done.output
     listed = CliRunner().invoke(app, ["plugins", "list", *options]).output
     assert listed.split()[:4] == ["two-sink", "two_sink.Sink", "2.0", "sink"]
+    (shown,) = json.loads(CliRunner().invoke(app, ["plugins", "list", *options, "-o", "json"]).output)
+    assert (shown["plugin"], shown["class"], shown["kind"]) == ("two-sink", "two_sink.Sink", "sink")
+    assert CliRunner().invoke(app, ["plugins", "list", *options, "-o", "name"]).output == "two-sink\n"
     for wrong, at, says in (
         ("plugins.zip", options, "ends in .tar.gz"),
         ("no-folder/x.tar.gz", options, "there is no such folder"),
