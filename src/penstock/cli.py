@@ -39,6 +39,7 @@ class Commands(TyperGroup):
             return None
         command = typer.main.get_command(import_module(f"penstock.commands.{cmd_name}").app)
         command.name = cmd_name
+        _trust_authorities(command)
         command.params = [option for option in command.params if option.name not in COMPLETION]
         return command
 
@@ -64,6 +65,15 @@ class Commands(TyperGroup):
                 raise
             print(many_lines(f"penstock: {error}"), file=sys.stderr)
             raise typer.Exit(status) from error
+
+
+def _trust_authorities(command: Any) -> None:
+    """Add ``--ca`` to each command that has the URL of a worker."""
+    from penstock.commands._rest import authority_option
+
+    for each in (command, *getattr(command, "commands", {}).values()):
+        if any(parameter.name == "url" for parameter in each.params):
+            each.params.append(authority_option())
 
 
 app = typer.Typer(

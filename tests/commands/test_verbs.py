@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,16 +50,77 @@ def test_the_others_follow_one_that_does_not_exist(penstock: Any) -> None:
 
 
 @pytest.mark.usefixtures("connectors")
-def test_restart(penstock: Any, cluster: RestCluster) -> None:
-    assert penstock("restart", "a").stdout == "Restarted connector a.\n"
-    assert (
-        penstock("restart", "a", "--only-failed").stdout
-        == "Nothing of connector a has failed, so nothing is restarted.\n"
+def test_a_label_without_a_value_changes_no_connector(penstock: Any, url: str) -> None:
+    with Client(url) as worker:
+        worker.create("c", {**CONFIG, "penstock.labels.team": "web"})
+        for verb in ("pause", "stop", "resume", "restart", "delete", "patch"):
+            said = penstock(verb, *(["topic=u"] if verb == "patch" else []), "-l", "team")
+            assert (said.exit_code, said.stdout) == (1, "")
+            assert "`-l team=VALUE`" in said.stderr
+        assert worker.status("c")["connector"]["state"] == "RUNNING"
+        assert penstock("pause", "-l", "team=*").stdout == "Paused connector c.\n"
+        assert penstock("status", "-l", "team").stdout.splitlines()[1].split()[0] == "c"
+
+
+@pytest.mark.usefixtures("connectors")
+def test_patch(penstock: Any, url: str) -> None:
+    with Client(url) as worker:
+        worker.create("other", {**CONFIG, "tasks.max": "1"})
+        said = penstock("patch", "a", "topic=u", "file=with=sign")
+        shown = "Connector a:\n  - file=f\n  + file=with=sign\n  - topic=t\n  + topic=u\nPatched connector a.\n"
+        assert (said.exit_code, said.stdout) == (0, shown)
+        config = {**CONFIG, "name": "a", "topic": "u", "file": "with=sign"}
+        assert worker.config("a") == config
+        assert penstock("patch", "a", "topic=u").stdout == "Connector a has these settings already.\n"
+        assert penstock("patch", "[ab]", "topic=v", input="n\n").exit_code == 1
+        assert penstock("patch", "[ab]", "topic=v", "--yes").stdout.count("Patched connector") == 2
+        assert penstock("patch", "other", "--unset", "tasks.max").exit_code == 0
+        assert "tasks.max" not in worker.config("other")
+        wrong = penstock("patch", "a", "nobody", "tasks.max=many")
+        assert (wrong.exit_code, wrong.stdout) == (1, "")
+        assert "Not a number" in wrong.stderr
+        assert worker.config("a") == {**config, "topic": "v"}
+    for words in ((), ("a",), ("a", "=x"), ("a", "b=1", "b=2"), ("b=1",)):
+        assert penstock("patch", *words).exit_code == 2
+
+
+@pytest.mark.usefixtures("connectors")
+def test_a_restart_reports_its_outcome(penstock: Any, cluster: RestCluster) -> None:
+    said = penstock("restart", "a", "--include-tasks")
+    assert (said.exit_code, said.stdout) == (
+        0,
+        "Restarting connector a and its task 0.\nConnector a is RUNNING.\n",
     )
-    assert penstock("restart", "a", "--include-tasks").stdout == "Restarting connector a and its task 0.\n"
-    assert penstock("restart", "a", "--task", "0").stdout == "Restarted task 0 of connector a.\n"
+    cluster.fail(TaskId("b", 0), "java.io.IOException: writing\nCaused by: java.io.IOException: the disk is full")
+    said = penstock("restart", "a", "b")
+    assert (said.exit_code, said.stdout) == (
+        1,
+        "Restarted connector a.\nRestarted connector b.\nConnector a is RUNNING.\n",
+    )
+    cause = "(Caused by: java.io.IOException: the disk is full)"
+    assert said.stderr == f"penstock: Task 0 of connector b is FAILED {cause}.\n"
+    assert penstock("restart", "b", "--task", "0").stdout.splitlines()[1:] == ["Task 0 of connector b is RUNNING."]
+
+
+@pytest.mark.usefixtures("connectors")
+def test_a_restart_that_does_not_end_in_time_is_reported(penstock: Any, cluster: RestCluster) -> None:
+    tasks = cluster.workers["one"].herder.statuses.tasks["a"]
+    tasks[0] = replace(tasks[0], state="UNASSIGNED")
+    said = penstock("restart", "a", "--wait", "0.2")
+    assert (said.exit_code, said.stderr) == (1, "penstock: After 0.2 s task 0 of connector a is UNASSIGNED.\n")
+
+
+@pytest.mark.usefixtures("connectors")
+def test_restart(penstock: Any, cluster: RestCluster) -> None:
+    def restart(*arguments: str) -> str:
+        return str(penstock("restart", *arguments, "--wait", "0").stdout)
+
+    assert restart("a") == "Restarted connector a.\n"
+    assert restart("a", "--only-failed") == "Nothing of connector a has failed, so nothing is restarted.\n"
+    assert restart("a", "--include-tasks") == "Restarting connector a and its task 0.\n"
+    assert restart("a", "--task", "0") == "Restarted task 0 of connector a.\n"
     cluster.fail(TaskId("a", 0), "the disk is full")
-    assert penstock("restart", "a", "b", "--include-tasks", "--only-failed").stdout == (
+    assert restart("a", "b", "--include-tasks", "--only-failed") == (
         "Restarting task 0 of connector a.\nNothing of connector b has failed, so nothing is restarted.\n"
     )
 
@@ -79,4 +141,4 @@ def test_no_worker(penstock: Any) -> None:
 
 def test_a_wrong_command_line(penstock: Any) -> None:
     assert penstock("pause").exit_code == 2
-    assert penstock("status", "-o", "yaml").exit_code == 2
+    assert penstock("status", "-o", "xml").exit_code == 2

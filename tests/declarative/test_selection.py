@@ -32,6 +32,8 @@ CONNECTORS = {
         ([], "team=billing", [], ["orders-in", "orders-out"]),
         ([], "team==billing,env!=prod", [], ["orders-out"]),
         ([], "env", [], ["orders-in", "orders-out"]),
+        ([], "env=*", [], ["orders-in", "orders-out"]),
+        ([], "env!=*", [], ["clicks", "odd*"]),
         ([], "!env", [], ["clicks", "odd*"]),
         ([], None, ["failed"], ["orders-out"]),
         (["*"], None, ["PAUSED", "FAILED"], ["clicks", "orders-out"]),
@@ -40,6 +42,16 @@ CONNECTORS = {
 )
 def test_select(names: list[str], selector: str | None, states: list[str], expected: list[str]) -> None:
     assert select(names, CONNECTORS, Selector.parse(selector) if selector else None, states) == expected
+
+
+@pytest.mark.parametrize(("text", "refused"), [("env", True), ("team=a,env", True), ("env=*", False), ("!env", False)])
+def test_a_label_without_a_value_is_known(text: str, refused: bool) -> None:
+    selector = Selector.parse(text)
+    if refused:
+        with pytest.raises(ConfigError, match="as in `-l env=VALUE`, or say that any is meant"):
+            selector.check_values()
+    else:
+        selector.check_values()
 
 
 def test_a_state_that_there_is_not_is_refused() -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from penstock.http.client import Client
 
 URL = "http://localhost:8083"
+CA_VARIABLE = "PENSTOCK_CA"
+_AUTHORITY: ContextVar[str | None] = ContextVar("authority", default=None)
 
 
 @contextmanager
@@ -33,7 +37,7 @@ def client(url: str, user: str | None) -> Iterator[Client]:
 
     if user and ":" not in user:
         user = f"{user}:{typer.prompt(f'Password of {user}', hide_input=True, err=True)}"
-    with Client(url, user=user) as worker:
+    with Client(url, user=user, authority=_AUTHORITY.get()) as worker:
         try:
             yield worker
         except ResourceNotFoundError as error:
@@ -52,34 +56,48 @@ def _meant(worker: Client, missing: str | None) -> str:
     return "" if missing is None or missing in known else question(similar(missing, known))
 
 
-def each(chosen: Chosen, url: str, user: str | None, act: Callable[[Client, str], str | None], done: str = "") -> None:
+def each(
+    chosen: Chosen,
+    url: str,
+    user: str | None,
+    act: Callable[[Client, str], str | None],
+    done: str = "",
+    then: Callable[[Client, list[str]], int] = lambda worker, names: 0,
+) -> None:
     """Call ``act`` for every connector that is meant, and print its answer, or ``done`` with the name in place of
     ``{}``.
 
     After a refused request it continues with the next connector, and ends with the exit status of the first refusal.
+    ``then`` is called with the names of those that were not refused, and returns an exit status.
     """
     from penstock.http.client_errors import ResourceNotFoundError, WorkerError
 
-    status = 0
+    status, accepted = 0, list[str]()
     with client(url, user) as worker:
         for name in chosen.of(worker):
             try:
                 say(act(worker, name) or done.format(name))
+                accepted.append(name)
             except WorkerError as error:
                 missing = error.connector if isinstance(error, ResourceNotFoundError) else None
                 complain(f"{error}{_meant(worker, missing)}")
                 status = status or error.exit_status
+        status = then(worker, accepted) or status
     if status:
         raise typer.Exit(status)
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The connectors that a command line means: names and patterns, a selector of labels, states."""
+    """The connectors that a command line means: names and patterns, a selector of labels, states.
+
+    ``changes``: whether the command changes them, so that a label in the selector needs a value.
+    """
 
     names: list[str] | None
     selector: str | None = None
     states: list[str] | None = None
+    changes: bool = True
 
     def of(self, worker: Client) -> list[str]:
         """Raises BadParameter if nothing says which."""
@@ -91,6 +109,8 @@ class Chosen:
         if not (self.selector or self.states or any(map(is_pattern, names))):
             return names
         selector = Selector.parse(self.selector) if self.selector else None
+        if selector is not None and self.changes:
+            selector.check_values()
         found = select(names, worker.described(), selector, self.states or ())
         if not found:
             complain("No connector matches that.")
@@ -99,6 +119,37 @@ class Chosen:
 
 def complain(problem: object) -> None:
     typer.echo(many_lines(f"penstock: {problem}"), err=True)
+
+
+def _keep_authority(value: Path | None) -> Path | None:
+    _AUTHORITY.set(None if value is None else str(value))
+    return value
+
+
+_with_authority = typer.Typer()
+
+
+@_with_authority.command()
+def _options(
+    ca: Annotated[
+        Path | None,
+        typer.Option(
+            "--ca",
+            envvar=CA_VARIABLE,
+            metavar="FILE",
+            help="Certificates in PEM of authorities to trust beside the machine's.",
+            callback=_keep_authority,
+        ),
+    ] = None,
+) -> None:
+    pass
+
+
+def authority_option() -> Any:
+    """Make the option ``--ca``, which ``cli`` adds to every command that sends requests to a worker."""
+    option = next(each for each in typer.main.get_command(_with_authority).params if each.name == "ca")
+    option.expose_value = False
+    return option
 
 
 def complete_connector(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -110,7 +161,7 @@ def complete_connector(ctx: typer.Context, incomplete: str) -> list[str]:
     url = given.get("url") or os.environ.get("PENSTOCK_URL") or URL
     user = given.get("user") or os.environ.get("PENSTOCK_USER")
     try:
-        with Client(url, user=user, patience=0, timeout=2) as worker:
+        with Client(url, user=user, patience=0, timeout=2, authority=os.environ.get(CA_VARIABLE)) as worker:
             return [name for name in worker.connectors() if name.startswith(incomplete)]
     except ClientError:
         return []

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json, print_table, say
+from penstock.commands._output import As, OutputFormat, print_table, printed, say
 from penstock.commands._rest import URL, Chosen, Select, States, Url, User, client, complete_connector
 from penstock.pipeline.metrics import STAGES
 
@@ -48,15 +48,15 @@ def status(
         if one:
             found = worker.status(connector or "", penstock=True)
         elif connector or selector or state:
-            names = Chosen([connector] if connector else None, selector, state).of(worker)
+            names = Chosen([connector] if connector else None, selector, state, changes=False).of(worker)
             shown = worker.expanded("status", penstock=True)
             found = {name: shown[name]["status"] for name in names if name in shown}
         else:
             found = {name: shown["status"] for name, shown in worker.expanded("status", penstock=True).items()}
             names = worker.connectors()
-    if output is OutputFormat.JSON:
-        print_json(found)
-    elif one:
+    if printed(output, found, [connector] if one else [*found, *sorted(set(names) - found.keys())]):
+        return
+    if one:
         _print_one(found)
     else:
         if found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.declarative.plan import PlannedChange, PlanStep
@@ -59,7 +59,7 @@ class Rollout:
                 pairs = wanted.initial_offsets
                 offsets = None if pairs is None else [{"partition": part, "offset": offset} for part, offset in pairs]
                 state = step.state or wanted.initial_state
-                worker.create(name, wanted.config, INITIAL[state] if state else None, offsets)
+                worker.create(name, step.wanted or {}, INITIAL[state] if state else None, offsets)
             case PlannedChange.UPDATE:
                 worker.put_config(name, step.wanted or {})
             case PlannedChange.DELETE:
@@ -102,12 +102,12 @@ class Rollout:
             target = {"PAUSED": "PAUSED", "STOPPED": "STOPPED"}.get(shown["connector"]["state"], "STARTED")
         wanted = _SHOWN[target]
         if (state := shown["connector"]["state"]) != wanted:
-            return f"it is {state}{_cause(shown['connector'])}"
+            return f"it is {state}{cause(shown['connector'])}"
         if not shown["tasks"] and wanted == "RUNNING":  # one that begins PAUSED has none yet
             return "it has no tasks"
         for task in shown["tasks"]:
             if task["state"] != wanted:
-                return f"its task {task['id']} is {task['state']}{_cause(task)}"
+                return f"its task {task['id']} is {task['state']}{cause(task)}"
         return None
 
     def _take_back(self, step: PlanStep, before: str | None) -> None:
@@ -120,7 +120,8 @@ class Rollout:
             self._set_state(step.name, before)
 
 
-def _cause(instance: dict[str, str]) -> str:
+def cause(instance: Mapping[str, str]) -> str:
+    """Return the root cause of a failure in parentheses; empty if there is no trace."""
     lines = (instance.get("trace") or "").strip().splitlines()
     cause = next((line for line in reversed(lines) if line.startswith("Caused by:")), lines[0] if lines else "")
     return f" ({cause.strip()})" if cause else ""

@@ -1,7 +1,7 @@
 """Selection of connectors by name, pattern, label or state.
 
 A label is a setting ``penstock.labels.<key>`` of a connector. Selectors are those of Kubernetes, without sets:
-``team=billing,env!=prod,owner,!legacy``.
+``team=billing,env!=prod,owner,!legacy``. ``owner=*`` is ``owner``: any value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _TERM = re.compile(r"(!?)\s*([\w./-]+)\s*(?:(==|=|!=)\s*([^\s]*))?")
 class _Term:
     key: str
     value: str | None
+    """None for any value."""
     wanted: bool
+    bare: bool
+    """Whether the text has only the key, where a value may have been forgotten."""
 
     def matches(self, config: Mapping[str, str | None]) -> bool:
         found = config.get(LABELS + self.key)
@@ -46,8 +49,18 @@ class Selector:
             if found is None or (found[1] and found[3]):
                 right = "expected terms such as `team=billing`, `env!=prod`, `owner`, `!legacy`, separated by commas"
                 raise ConfigError(f"`--selector {text}` can't be understood at `{part.strip()}`: {right}")
-            terms.append(_Term(found[2], found[4], not found[1] and found[3] != "!="))
+            value = None if found[4] == "*" else found[4]
+            terms.append(_Term(found[2], value, not found[1] and found[3] != "!=", not (found[1] or found[3])))
         return cls(tuple(terms))
+
+    def check_values(self) -> None:
+        """Raise ConfigError for a label without a value, which means every connector that has the label."""
+        for term in self.terms:
+            if term.bare:
+                raise ConfigError(
+                    f"`--selector {term.key}` means all connectors that have a label `{term.key}`, whatever its value. "
+                    f"Give the value, as in `-l {term.key}=VALUE`, or say that any is meant: `-l '{term.key}=*'`"
+                )
 
     def matches(self, config: Mapping[str, str | None]) -> bool:
         return all(term.matches(config) for term in self.terms)

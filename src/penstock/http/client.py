@@ -41,16 +41,22 @@ _PAUSES = (0.1, 0.2, 0.5, 1.0)
 
 
 @cache
-def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Return what httpx trusts with these values of SSL_CERT_FILE and SSL_CERT_DIR, which takes time to read."""
-    return httpx.create_ssl_context()
+def _certificates(file: str | None, folder: str | None, authority: str | None) -> ssl.SSLContext:
+    """Return what httpx trusts with these values of SSL_CERT_FILE and SSL_CERT_DIR, which takes time to read, and the
+    certificates in the file ``authority``.
+    """
+    context = httpx.create_ssl_context()
+    if authority is not None:
+        context.load_verify_locations(authority)
+    return context
 
 
 class Client:
     """A client of the worker at ``url``; any worker of a cluster will do. Close it, or use it in a ``with`` statement.
 
     ``user`` is ``name:password``, which the URL may have, too; the client's ``url`` is without, since errors show it.
-    Requests that fail because of a rebalance are retried for ``patience`` seconds.
+    Requests that fail because of a rebalance are retried for ``patience`` seconds. ``authority`` is a file of
+    certificates in PEM, which are trusted beside the machine's.
     Every method raises ClientError.
     """
 
@@ -61,6 +67,7 @@ class Client:
         user: str | None = None,
         patience: float = PATIENCE_S,
         timeout: float = TIMEOUT_S,
+        authority: str | None = None,
     ) -> None:
         address, in_url = _without_login(url)
         self.url = address.rstrip("/")
@@ -69,9 +76,9 @@ class Client:
         auth = (name, password) if user else in_url
         single = httpx.Limits(max_keepalive_connections=0)  # a kept connection may be closed just as it is used
         try:
-            context = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+            context = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"), authority)
             self._http = httpx.Client(timeout=timeout, auth=auth, limits=single, verify=context)
-        except OSError as error:  # certificates that the environment names
+        except OSError as error:  # certificates that the environment or an option names
             raise UnreachableError(f"No TLS client can be created for the worker at {self.url}: {error}.") from error
         except (ImportError, ValueError, httpx.InvalidURL) as error:
             raise UnreachableError(
@@ -205,6 +212,10 @@ class Client:
     def put_config(self, name: str, config: Mapping[str, str | None]) -> dict[str, Any]:
         """Create the connector or change its configuration."""
         return self.request("PUT", "connectors", name, "config", body=dict(config))
+
+    def patch_config(self, name: str, changes: Mapping[str, str | None]) -> dict[str, Any]:
+        """Change single settings of the connector; those that are None are removed (KIP-477)."""
+        return self.request("PATCH", "connectors", name, "config", body=dict(changes))
 
     def history(self, name: str) -> dict[str, Any]:
         """Return the ``versions`` of its configuration and target state, newest first.

@@ -1,0 +1,69 @@
+"""``penstock patch``: change single settings of connectors (KIP-477)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.commands._output import say_lines
+from penstock.commands._rest import URL, Chosen, Select, States, Url, User, client, complete_connector, each
+from penstock.observe import one_line
+
+if TYPE_CHECKING:
+    from penstock.http.client import Client
+
+app = typer.Typer()
+
+
+@app.command()
+def patch(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CONNECTOR... KEY=VALUE...",
+            help="Names, or patterns such as 'orders-*', then settings with their new values.",
+            autocompletion=complete_connector,
+        ),
+    ] = None,
+    unset: Annotated[list[str] | None, typer.Option("--unset", help="Remove this setting.")] = None,
+    selector: Select = None,
+    state: States = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before those chosen by pattern are changed.")] = False,
+    url: Url = URL,
+    user: User = None,
+) -> None:
+    """Change single settings of connectors; all others stay as they are. Shows what has changed.
+
+    A connector that is kept in files gets its former settings again with the next `penstock apply`.
+    """
+    given = [word for word in words or () if "=" not in word]
+    changes: dict[str, str | None] = dict.fromkeys(unset or ())
+    for word in words or ():
+        key, separator, value = word.partition("=")
+        if separator and (not key.strip() or key in changes):
+            raise typer.BadParameter(f"`{word}` has no name of a setting, or one that is given twice.")
+        if separator:
+            changes[key.strip()] = value
+    if not changes:
+        raise typer.BadParameter("Nothing is to be changed: give settings as KEY=VALUE, or --unset KEY.")
+    chosen = Chosen(given or None, selector, state)
+    with client(url, user) as worker:
+        names = chosen.of(worker)
+    if names and names != given and not yes:
+        typer.confirm(one_line(f"Change {', '.join(names)}?"), abort=True, err=True)
+    if names:
+        each(Chosen(names), url, user, lambda worker, name: _patch(worker, name, changes))
+
+
+def _patch(worker: Client, name: str, changes: dict[str, str | None]) -> str:
+    from penstock.commands.apply import difference
+    from penstock.declarative.plan import PlannedChange, PlanStep
+
+    before = worker.config(name)
+    after = worker.patch_config(name, changes)["config"]
+    found = list(difference(PlanStep(name, PlannedChange.UPDATE, before, after)))
+    if not found:
+        return f"Connector {name} has these settings already."
+    say_lines([f"Connector {name}:", *found])
+    return f"Patched connector {name}."

@@ -1,0 +1,54 @@
+"""The outcome of restarts: waits until connectors have started again, or have failed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from penstock.declarative import rollout
+from penstock.http.client import Client
+from penstock.http.client_errors import ClientError
+
+_UNDER_WAY = ("RESTARTING", "UNASSIGNED")
+
+
+def await_restarts(
+    worker: Client, names: Iterable[str], wait: float, task: int | None = None
+) -> Iterator[tuple[str, bool, str]]:
+    """Yield each connector, whether all of it is well, and a sentence; after ``wait`` seconds at most.
+
+    A state counts when it has been the same for ``rollout.SETTLED_S``, since right after the request it may be that of
+    before. With ``task`` only that task counts.
+    """
+    began = time.monotonic()
+    seen: dict[str, tuple[float, str]] = {}
+    waiting = list(dict.fromkeys(names))
+    while waiting:
+        for name in list(waiting):
+            well, sentence, under_way = _look(worker, name, task)
+            now = time.monotonic()
+            since, before = seen.get(name, (now, ""))
+            if under_way or sentence != before:
+                since = now
+            seen[name] = since, sentence
+            late = now - began >= wait
+            if late or (not under_way and now - since >= rollout.SETTLED_S):
+                yield name, well, f"After {wait:g} s {sentence}" if late and under_way else sentence
+                waiting.remove(name)
+        if waiting:
+            time.sleep(rollout.LOOK_S)
+
+
+def _look(worker: Client, name: str, task: int | None) -> tuple[bool, str, bool]:
+    """Return whether all is well, a sentence, and whether that may change by itself soon."""
+    try:
+        shown = worker.status(name)
+    except ClientError as error:
+        return False, str(error), True
+    who = f"connector {name}"
+    parts: list[tuple[str, Mapping[str, Any]]] = [(who, shown["connector"])] if task is None else []
+    parts += [(f"task {each['id']} of {who}", each) for each in shown["tasks"] if task in (None, each["id"])]
+    wrong = [(who, part) for who, part in parts if part["state"] in ("FAILED", *_UNDER_WAY)]
+    found = "; ".join(f"{who} is {part['state']}{rollout.cause(part)}" for who, part in wrong or parts[:1])
+    return not wrong, found, any(part["state"] in _UNDER_WAY for _, part in wrong)
