@@ -17,12 +17,14 @@ from support.rest.cluster import RestCluster
 from support.rest.server import serve
 from support.rest.without_values import CLASS, cluster_class
 
+APPLIED = {"penstock.labels.managed-by": "penstock-apply"}
 ORDERS = {"name": "orders", "connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 NEW = """\
 Connector orders does not exist yet:
   + connector.class=FileStreamSource
   + file=f
   + name=orders
+  + penstock.labels.managed-by=penstock-apply
   + topic=t
 """
 
@@ -37,7 +39,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_new_connector_is_created(penstock: Any, cluster: RestCluster, file: Path) -> None:
     said = penstock("apply", "-f", str(file))
     assert (said.exit_code, said.stdout) == (0, f"{NEW}Created connector orders.\n")
-    assert cluster.workers["one"].herder.state.connectors["orders"].config == ORDERS
+    assert cluster.workers["one"].herder.state.connectors["orders"].config == {**ORDERS, **APPLIED}
 
 
 def test_a_connector_that_matches_its_file_is_not_changed(penstock: Any, cluster: RestCluster, file: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from penstock.commands.apply import WOULD_CHANGE
 from penstock.core.model.tasks import TaskId
+from penstock.declarative.plan import APPLIED
 from penstock.http.client import Client
 from support.rest.cluster import RestCluster
 
@@ -51,18 +52,32 @@ def test_a_dry_run_that_finds_a_mistake_says_so_whatever_else_would_change(penst
     assert (said.exit_code, plan(said)) == (1, {"broken": "create", "orders": "create"})
 
 
+def test_prune_asks_before_it_deletes_many(penstock: Any, url: str, tmp_path: Path) -> None:
+    write(tmp_path)
+    config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f", APPLIED[0]: APPLIED[1]}
+    with Client(url) as worker:
+        for name in "abcd":
+            worker.create(name, config)
+        said = penstock("apply", "-f", str(tmp_path), "--prune", input="n\n")
+        assert (said.exit_code, worker.connectors()) == (1, ["a", "b", "c", "d"])
+        assert f"No file describes 4 connectors of {url}: a, b, c, d. Delete them? [y/N]" in said.stderr
+        assert penstock("apply", "-f", str(tmp_path), "--prune", "--yes").exit_code == 0
+        assert worker.connectors() == ["orders"]
+
+
 def test_prune_deletes_connectors_without_a_file(penstock: Any, url: str, tmp_path: Path) -> None:
     write(tmp_path)
     config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
     with Client(url) as worker:
-        worker.create("old", {**config, "penstock.labels.team": "billing"})
-        worker.create("others", {**config, "penstock.labels.team": "web"})
+        worker.create("old", {**config, APPLIED[0]: APPLIED[1], "penstock.labels.team": "billing"})
+        worker.create("others", {**config, APPLIED[0]: APPLIED[1], "penstock.labels.team": "web"})
+        worker.create("by-hand", {**config, "penstock.labels.team": "billing"})
         selected = ("apply", "-f", str(tmp_path), "--prune", "-l", "team=billing")
         assert penstock(*selected, "--dry-run").exit_code == WOULD_CHANGE
-        assert sorted(worker.connectors()) == ["old", "others"]
+        assert sorted(worker.connectors()) == ["by-hand", "old", "others"]
         said = penstock(*selected)
         assert "Connector old is described by no file.\nDeleted connector old.\n" in said.stdout
-        assert sorted(worker.connectors()) == ["orders", "others"]
+        assert sorted(worker.connectors()) == ["by-hand", "orders", "others"]
 
 
 def test_a_connector_whose_file_has_other_labels_now_is_not_deleted(penstock: Any, url: str, tmp_path: Path) -> None:
@@ -190,7 +205,7 @@ def test_verbs_by_pattern_label_and_state(penstock: Any, cluster: RestCluster, u
     assert penstock("resume", "--state", "paused", "-l", "team=billing").stdout.count("Resumed") == 2
     cluster.fail(TaskId("clicks", 0), "broken")
     restarted = penstock("restart", "--state", "FAILED", "--include-tasks", "--only-failed")
-    assert restarted.stdout == "Restarting task 0 of connector clicks.\n"
+    assert restarted.stdout == "Restarting task 0 of connector clicks.\nConnector clicks is RUNNING.\n"
     nothing = penstock("stop", "-l", "team=nobody")
     assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "penstock: No connector matches that.\n")
     assert penstock("stop").exit_code == 2

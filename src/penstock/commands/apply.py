@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, print_json, say, say_lines
+from penstock.commands._output import As, OutputFormat, printed, say, say_lines
 from penstock.commands._rest import URL, Url, User, client, complain
+from penstock.observe import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from penstock.declarative.plan import PlanStep
     from penstock.declarative.resources import Resource
@@ -23,6 +24,8 @@ app = typer.Typer()
 
 WOULD_CHANGE = 5
 """The exit status of a dry run that found differences."""
+ASKS_ABOVE = 3
+"""The number of connectors that are pruned in a cluster without asking."""
 
 
 @app.command()
@@ -34,7 +37,12 @@ def apply(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would change, and validate it; exit status 5 if anything.")
     ] = False,
-    prune: Annotated[bool, typer.Option("--prune", help="Delete connectors that no file describes.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete connectors that `apply` has created and no file describes any more.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help=f"Do not ask before --prune deletes more than {ASKS_ABOVE} connectors.")
+    ] = False,
     selector: Annotated[
         str | None, typer.Option("--selector", "-l", help="Only connectors with these labels, of files and cluster.")
     ] = None,
@@ -59,7 +67,8 @@ def apply(
     """Create, update and delete connectors so that they are as files describe them. Shows the differences first.
 
     A file is JSON as POST /connectors takes it, a JSON or YAML object of settings with a `name`, Java properties, or
-    a KafkaConnector resource of Strimzi or Jikkou. Connectors that differ in nothing stay as they are.
+    a KafkaConnector resource of Strimzi or Jikkou. Connectors that differ in nothing stay as they are. Connectors that
+    are created get the label `managed-by=penstock-apply`; only those that have it are pruned.
     """
     from penstock.declarative.resources import read_resources
     from penstock.declarative.rollout import Rollout
@@ -70,28 +79,44 @@ def apply(
     if roll_back and not wait:
         raise typer.BadParameter("--rollback needs --wait: only then is it known whether a change is healthy.")
     chosen = Selector.parse(selector) if selector else None
+    if prune and chosen is not None:
+        chosen.check_values()
     resources = read_resources(file, variables(var or [], var_file or []))
     statuses = {0}
     steps: list[tuple[str, PlanStep]] = []
     try:
         for at, own in _by_cluster(resources, _clusters(cluster or []), url.rstrip("/")).items():
             with client(at, user) as worker:
-                run = Rollout(worker, wait, roll_back, _silent if output is OutputFormat.JSON else say)
-                for step in _plan(worker, own, chosen, prune):
+                run = Rollout(worker, wait, roll_back, say if output is OutputFormat.TABLE else _silent)
+                planned = list(_plan(worker, own, chosen, prune))
+                if not (dry_run or yes):
+                    _ask(worker, planned)
+                for step in planned:
                     steps.append((worker.url, step))
                     statuses.add(_step(run, step, dry_run, output))
     except ClientError:  # what was done before is printed
-        if output is OutputFormat.JSON and steps:
-            _print_steps(steps)
+        if steps:
+            _print_steps(steps, output)
         raise
-    if output is OutputFormat.JSON:
-        _print_steps(steps)
+    _print_steps(steps, output)
     if status := 1 if 1 in statuses else max(statuses):
         raise typer.Exit(status)
 
 
-def _print_steps(steps: Iterable[tuple[str, PlanStep]]) -> None:
-    print_json([{"url": url, **step.to_json()} for url, step in steps])
+def _print_steps(steps: Collection[tuple[str, PlanStep]], output: OutputFormat) -> None:
+    """Print nothing where a table is wanted: each step has been shown."""
+    printed(output, [{"url": url, **step.to_json()} for url, step in steps], [step.name for _, step in steps])
+
+
+def _ask(worker: Client, steps: Iterable[PlanStep]) -> None:
+    """Ask before many connectors are pruned; those that a file wants deleted do not count."""
+    from penstock.declarative.plan import PlannedChange
+
+    pruned = [step.name for step in steps if step.change is PlannedChange.DELETE and step.resource is None]
+    if len(pruned) > ASKS_ABOVE:
+        names = ", ".join(pruned)
+        question = f"No file describes {len(pruned)} connectors of {worker.url}: {names}. Delete them?"
+        typer.confirm(one_line(question), abort=True, err=True)
 
 
 def _silent(_: str) -> None:
@@ -208,4 +233,6 @@ def _check(worker: Client, step: PlanStep) -> list[str]:
     validated = worker.validate(step.wanted or {})
     step.warnings += validated.get("penstock", {}).get("warnings", ())
     values = [config["value"] for config in validated["configs"]]
-    return [error for value in values if value is not None for error in value["errors"]]  # a plugin may leave out values
+    return [
+        error for value in values if value is not None for error in value["errors"]
+    ]  # a plugin may leave out values

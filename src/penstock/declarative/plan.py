@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.core.config.connector import LABELS
 from penstock.core.config.secrets import masked
 from penstock.declarative.resources import Resource
 from penstock.declarative.selection import Selector
 from penstock.settings.providers import references
 
 Config = Mapping[str, str | None]
+APPLIED = (f"{LABELS}managed-by", "penstock-apply")
+"""The label of connectors that ``apply`` has created: it deletes only those that have it."""
 
 
 class PlannedChange(enum.Enum):
@@ -66,7 +69,8 @@ def plan(
     they have just been created, ``status``.
 
     ``selector`` leaves out what it does not match, of the files and of the cluster: a connector whose file it does not
-    match is described nevertheless, and stays.
+    match is described nevertheless, and stays. ``prune``: delete what an earlier plan has created and no file
+    describes.
     """
     described = {each.name: each for each in resources}
     deleted = []
@@ -81,12 +85,16 @@ def plan(
     if prune:
         for name, shown in sorted(present.items()):
             config = shown["info"]["config"]
+            if config.get(APPLIED[0]) != APPLIED[1]:
+                continue
             if name not in described and (selector is None or selector.matches(config)):
                 yield PlanStep(name, PlannedChange.DELETE, config)
 
 
 def _step(resource: Resource, shown: Mapping[str, Any] | None) -> PlanStep:
     config = resource.wanted.config
+    if shown is None or shown["info"]["config"].get(APPLIED[0]) == APPLIED[1]:
+        config = {**config, APPLIED[0]: config.get(APPLIED[0], APPLIED[1])}
     if shown is None:
         return PlanStep(
             resource.name,
