@@ -212,7 +212,7 @@ def test_a_command(penstock: Any) -> None:
     said = penstock("help", "offsets", "reset", "-o", "json")
     assert (said.exit_code, said.stderr) == (
         1,
-        "penstock: `offsets reset` is a command, whose help is not available as JSON.\n",
+        "penstock: `offsets reset` is a command, whose help is only text.\n",
     )
 
 
