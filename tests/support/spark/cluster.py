@@ -15,12 +15,13 @@ import psutil
 import pyspark
 
 from penstock.api.processes import leashed
-from penstock.embedded import java_home
+from penstock.spark.java import spark_java
 from support.process_tree import command, descendants
 from support.spark.class_data import java_options
 from support.waiting import until
 
 SECONDS = 900
+INSTALLED = Path(pyspark.__file__).parent
 _SMALL_JAVA = f"-XX:+UseSerialGC -Xss512k {java_options()}"
 
 _TOLD = "Telling app of decommission executors"
@@ -29,9 +30,21 @@ _TOLD = "Telling app of decommission executors"
 class SparkCluster:
     """A cluster, as a context manager. ``cores`` is the number of each worker's slots for tasks."""
 
-    def __init__(self, folder: Path, workers: int = 2, cores: int = 1, java: str = "") -> None:
-        """``java``: options for the master and the workers."""
+    def __init__(
+        self,
+        folder: Path,
+        workers: int = 2,
+        cores: int = 1,
+        java: str = "",
+        *,
+        spark: Path = INSTALLED,
+        java_home: Path | None = None,
+    ) -> None:
+        """``java``: options for the master and the workers, and ``java_home`` their Java, which is that of executors
+        too. ``spark``: the folder of another Spark.
+        """
         self._folder, self._count, self._cores, self._java = folder, workers, cores, java
+        self._spark, self._java_home = spark, java_home
         self._stack = ExitStack()
         self._workers: list[subprocess.Popen[bytes]] = []
         self.url = ""
@@ -95,12 +108,13 @@ class SparkCluster:
     def _start(self, name: str, main: str, *options: str) -> subprocess.Popen[bytes]:
         environment = {
             **os.environ,
-            "JAVA_HOME": str(java_home()),
+            "JAVA_HOME": str(self._java_home or spark_java().home),
+            "SPARK_HOME": str(self._spark),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": f"{_SMALL_JAVA} {self._java}",
         }
-        spark = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+        spark = str(self._spark / "bin" / "spark-class")
         at = ("--host", "127.0.0.1", "--webui-port", "0")
         with self._log(name).open("wb") as out:
             process = subprocess.Popen(

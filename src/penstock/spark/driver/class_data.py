@@ -19,10 +19,10 @@ from pathlib import Path
 
 import pyspark
 
-from penstock.embedded import EmbeddedError, class_data, java_home
+from penstock.embedded import EmbeddedError, class_data
 from penstock.embedded.home import home
-from penstock.embedded.java import java
 from penstock.spark import task
+from penstock.spark.java import spark_java
 from penstock.spark.parent import popen
 from penstock.spark.settings import HostSettings, environment, start
 
@@ -36,7 +36,7 @@ def archive() -> Path:
 
     The file is empty if this Java can't make one. Raises EmbeddedError if there is no Java.
     """
-    where, jars = (java_home() / "lib").resolve().parent, Path(pyspark.__file__).parent / "jars"  # no launcher
+    where, jars = (spark_java().home / "lib").resolve().parent, Path(pyspark.__file__).parent / "jars"  # no launcher
     release = where / "release"
     parts = (str(where), release.read_text() if release.is_file() else "", str(jars), pyspark.__version__)
     named = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
@@ -64,7 +64,7 @@ def writing(archive: Path, draft: Path) -> str:
     """The options with which the Java in use writes the draft of an archive when it ends. Raises EmbeddedError if there
     is no Java.
     """
-    return _line(class_data.writing(java().executable, archive, draft))
+    return _line(class_data.writing(spark_java().executable, archive, draft))
 
 
 def _line(options: Sequence[str]) -> str:
