@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import decimal
+import re
 import struct
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -24,7 +25,8 @@ from penstock.api.errors import DataError
 VALUE = "value"
 
 _WHOLE = (t.ByteType(), t.ShortType(), t.IntegerType(), t.LongType())
-_PRIMITIVES: dict[s.Type, t.DataType] = {
+BITS: dict[type[t.DataType], int] = {type(kind): 8 << i for i, kind in enumerate(_WHOLE)}
+PRIMITIVES: dict[s.Type, t.DataType] = {
     s.Type.INT8: t.ByteType(),
     s.Type.INT16: t.ShortType(),
     s.Type.INT32: t.IntegerType(),
@@ -35,12 +37,12 @@ _PRIMITIVES: dict[s.Type, t.DataType] = {
     s.Type.STRING: t.StringType(),
     s.Type.BYTES: t.BinaryType(),
 }
-_LOGICAL: dict[str, t.DataType] = {
+LOGICAL: dict[str, t.DataType] = {
     s.DATE_NAME: t.DateType(),
     s.TIME_NAME: t.IntegerType(),  # milliseconds since midnight, as Connect keeps it
     s.TIMESTAMP_NAME: t.TimestampType(),
 }
-_SCHEMALESS: dict[type, t.DataType] = {
+SCHEMALESS: dict[type, t.DataType] = {
     bool: t.BooleanType(),
     int: t.LongType(),
     float: t.DoubleType(),
@@ -52,6 +54,8 @@ _SCHEMALESS: dict[type, t.DataType] = {
 }
 _DIGITS = decimal.Context(prec=38)
 """The precision of Spark's decimals, ten digits more than Python's default."""
+_NANOS = re.compile(r"[.,]\d{6}\d*[1-9]")
+"""Digits of a second that no column has."""
 _EPOCH = dt.date(1970, 1, 1)
 _ZERO = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -69,8 +73,8 @@ def spark_type(schema: s.Schema) -> t.DataType:
 def _spark_type(schema: s.Schema) -> t.DataType:
     if schema.name == s.DECIMAL_NAME:
         return t.DecimalType(38, min(max(int(schema.parameters["scale"]), 0), 38))
-    if schema.name in _LOGICAL:
-        return _LOGICAL[schema.name]
+    if schema.name in LOGICAL:
+        return LOGICAL[schema.name]
     match schema.type:
         case s.Type.STRUCT:
             return t.StructType([t.StructField(field.name, _spark_type(field.schema)) for field in schema.fields])
@@ -82,7 +86,7 @@ def _spark_type(schema: s.Schema) -> t.DataType:
             assert schema.value_schema is not None
             return t.MapType(_spark_type(schema.key_schema), _spark_type(schema.value_schema))
         case primitive:
-            return _PRIMITIVES[primitive]
+            return PRIMITIVES[primitive]
 
 
 def _check_case(kind: t.DataType, path: str) -> None:
@@ -101,7 +105,7 @@ def _check_case(kind: t.DataType, path: str) -> None:
 def columns_of(schema: s.Schema | None, kind: type) -> t.StructType:
     """The columns for a value of this schema, or without one, of this Python type."""
     if schema is None:
-        return t.StructType([t.StructField(VALUE, _SCHEMALESS.get(kind, t.StringType()))])
+        return t.StructType([t.StructField(VALUE, SCHEMALESS.get(kind, t.StringType()))])
     found = spark_type(schema)
     _check_case(found, "")
     return found if isinstance(found, t.StructType) else t.StructType([t.StructField(VALUE, found)])
@@ -168,7 +172,7 @@ def _fit(kind: t.DataType, name: str) -> Fit:
             keys, values = fitting(kind.keyType, f"{name} (key)"), fitting(kind.valueType, f"{name}{{}}")
             return lambda value: [(keys(k), values(v)) for k, v in value.items()] if _is(value, dict) else None
         case t.StringType():
-            return text_of
+            return _text
         case t.BinaryType():
             return _bytes
         case t.TimestampType() | t.TimestampNTZType():
@@ -176,15 +180,14 @@ def _fit(kind: t.DataType, name: str) -> Fit:
         case t.DateType():
             return _day
         case t.DecimalType():
-            step = decimal.Decimal(1).scaleb(-kind.scale)
-            return lambda value: decimal.Decimal(str(value)).quantize(step, context=_DIGITS)
+            return _number(kind)
         case t.FloatType():
             return _single
         case t.DoubleType():
             return _float
         case t.BooleanType():
             return lambda value: value if _is(value, bool) else None
-    return _whole
+    return _whole_of(BITS[type(kind)])
 
 
 def _is(value: Any, kinds: type | tuple[type, ...]) -> bool:
@@ -196,6 +199,37 @@ def _is(value: Any, kinds: type | tuple[type, ...]) -> bool:
 def _is_no_flag(value: Any) -> bool:
     """Booleans are whole numbers to Python alone."""
     return not isinstance(value, bool) or _is(value, ())
+
+
+def _number(kind: t.DecimalType) -> Fit:
+    """Return what makes decimals of the digits of a column. It raises ValueError if these are too few."""
+    step, limit = decimal.Decimal(1).scaleb(-kind.scale), decimal.Decimal(1).scaleb(kind.precision - kind.scale)
+
+    def fit(value: Any) -> decimal.Decimal:
+        number = decimal.Decimal(str(value))
+        found = number.quantize(step, context=_DIGITS)
+        if found != number or abs(found) >= limit:
+            raise ValueError
+        return found
+
+    return fit
+
+
+def _whole_of(bits: int) -> Fit:
+    limit = 1 << bits - 1
+
+    def fit(value: Any) -> Any:
+        number = _whole(value)
+        if not -limit <= number < limit:
+            raise OverflowError
+        return number
+
+    return fit
+
+
+def _text(value: Any) -> str | None:
+    """Convert as ``text_of``, but refuse bytes that are no UTF-8."""
+    return value.decode() if isinstance(value, bytes) else text_of(value)
 
 
 def _float(value: Any) -> float | None:
@@ -226,6 +260,8 @@ def _whole(value: Any) -> Any:
 def _moment(value: Any) -> dt.datetime:
     """Text in ISO 8601, without a zone taken as UTC; numbers are milliseconds since 1970, as everywhere in Kafka."""
     if isinstance(value, str):
+        if _NANOS.search(value):
+            raise ValueError  # Python would cut them off
         value = dt.datetime.fromisoformat(value)
     elif isinstance(value, int) and not isinstance(value, bool):
         return _ZERO + dt.timedelta(milliseconds=value)
@@ -238,6 +274,11 @@ def _day(value: Any) -> dt.date:
         return dt.date.fromisoformat(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return _EPOCH + dt.timedelta(days=value)
+    if isinstance(value, dt.datetime):
+        utc = _moment(value).astimezone(dt.UTC)
+        if utc.time() != dt.time():
+            raise ValueError  # its time of day would be lost
+        return utc.date()
     return value if _is(value, dt.date) else _EPOCH
 
 

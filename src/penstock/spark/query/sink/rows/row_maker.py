@@ -230,7 +230,7 @@ class _Column:
                 made = pa.array(values, self._kind)
                 if self._kind != pa.float32() or not pc.any(pc.is_inf(made)).as_py():
                     return made  # PyArrow makes too large a number infinite
-            except pa.ArrowException:
+            except (pa.ArrowException, OverflowError):
                 pass  # as of a decimal with more digits than the column has
         return pa.array(list(map(self._fit, values)), self._kind)
 
