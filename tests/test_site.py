@@ -16,11 +16,15 @@ import pytest
 from penstock import api
 from penstock.api.testing import contract
 from penstock.commands._reference import SettingReference
+from penstock.connectors.dlt import columns as dlt_columns
 from penstock.connectors.jdbc.dialects import DIALECTS
 from penstock.connectors.jdbc.source.mappings import types_of
+from penstock.connectors.singer import schemas as singer_schemas
 from penstock.http.openapi.document import OPERATIONS
 from penstock.pipeline.converters.registry.mapping.type_table import FORMATS
 from penstock.plugins import Plugins
+from penstock.spark.query.sink.rows import columns
+from penstock.spark.query.source import schemas as source_schemas
 from penstock.wire.messages import MessageCodec
 from penstock.worker.monitoring.prometheus_text import described, full_name
 
@@ -128,7 +132,7 @@ def test_every_recorded_call_is_in_the_reference(site: Path) -> None:
 
 
 def test_every_type_of_the_registrys_formats_is_in_the_reference(site: Path) -> None:
-    shown = text(site / "reference" / "registry-types" / "index.html")
+    shown = text(site / "reference" / "types" / "index.html")
     assert [format for format in FORMATS if format not in shown] == []
     assert [row for rows in FORMATS.values() for row in rows if row.foreign not in shown] == []
     assert "0 to 4294967295" in shown
@@ -139,6 +143,16 @@ def test_every_type_of_a_database_is_in_the_reference(site: Path) -> None:
     names = {type.name for dialect in DIALECTS for type in types_of(dialect.name)}
     assert [name for name in names if name not in shown] == []
     assert shown.count("Not tested") == 2
+
+
+def test_every_type_of_a_table_is_in_the_reference(site: Path) -> None:
+    shown = text(site / "reference" / "types" / "index.html")
+    spark = {kind.simpleString() for kind in (*columns.PRIMITIVES.values(), *columns.SCHEMALESS.values())}
+    read = {kind.typeName() for kind in source_schemas.PRIMITIVES}
+    assert [
+        name for name in spark | read | set(dlt_columns.TYPES) | set(singer_schemas.PRIMITIVES) if name not in shown
+    ] == []
+    assert [name for name in ("Spark", "Singer", "dlt", "JSON") if name not in shown] == []
 
 
 def test_lines_of_the_log_are_in_the_reference(site: Path) -> None:

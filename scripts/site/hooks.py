@@ -27,8 +27,8 @@ def on_files(files: Files, config: Any) -> Files:
     )
     made["messages"] = _beside("messages").page()
     made["calls"] = _beside("calls").page()
-    made["registry-types"] = _beside("registry_types").page()
-    made["types"] = _beside("types").page()
+    of_types = ("database_types", "registry_types", "table_types")
+    made["types"] = _beside("types").page(*(_beside(name).sections() for name in of_types))
     pages = {f"reference/{name}.md": text for name, text in made.items()}
     pages["index.md"] = _readme()
     for folder, title in FOLDERS.items():

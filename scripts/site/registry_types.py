@@ -1,13 +1,13 @@
-"""The page of the types of Avro, Protobuf and JSON Schema, made from the table that the converters are made from."""
+"""The types of Avro, Protobuf and JSON Schema, made from the table that the converters are made from."""
 
 from __future__ import annotations
 
 from penstock.pipeline.converters.registry.mapping.type_table import FORMATS, TypeRow
 
 
-def page() -> str:
+def sections() -> list[str]:
     parts = [
-        "# Types of the Schema Registry's formats",
+        "## Formats of the Schema Registry",
         "What the converters for Avro, Protobuf and JSON Schema make of each type, and of Connect's. A number outside "
         "of the range is an error of its record that names the field; with `penstock.coercion=java` of the converter "
         "it is changed as Java's converter changes it, where Java's accepts it. Structs, arrays, maps, unions and "
@@ -16,8 +16,8 @@ def page() -> str:
     for format, rows in FORMATS.items():
         lines = [f"| {format} | with | Connect | | range | left out |", "|---|---|---|---|---|---|"]
         lines += [f"| {' | '.join(cells(row))} |" for row in rows]
-        parts += [f"## {format}", "\n".join(lines)]
-    return "\n\n".join(parts) + "\n"
+        parts += [f"### {format}", "\n".join(lines)]
+    return parts
 
 
 def cells(row: TypeRow) -> tuple[str, ...]:

@@ -1,65 +1,14 @@
-"""The page of the types of databases, made from the tables that the JDBC connectors use."""
+"""The page of all mappings of types, made from the tables that the code uses."""
 
 from __future__ import annotations
 
-from penstock.connectors.jdbc.columns import PER_SECOND, ColumnKind
-from penstock.connectors.jdbc.dialects import DIALECTS
-from penstock.connectors.jdbc.dialects.base import Dialect
-from penstock.connectors.jdbc.source.mappings import types_of
-from penstock.connectors.jdbc.source.source_type import ALL_FIT, Reading, SourceType
 
-TITLES = {
-    "PostgreSqlDatabaseDialect": "PostgreSQL",
-    "MySqlDatabaseDialect": "MariaDB and MySQL",
-    "SqliteDatabaseDialect": "SQLite",
-    "DerbyDatabaseDialect": "Derby",
-    "SqlServerDatabaseDialect": "SQL Server",
-    "OracleDatabaseDialect": "Oracle",
-}
-UNTESTED = ("SqlServerDatabaseDialect", "OracleDatabaseDialect")
-"""Dialects without a database on the machines that tests run on."""
-
-
-def page() -> str:
+def page(*sections: list[str]) -> str:
     parts = [
-        "# Types of databases",
-        "What JdbcSource makes of each type of a column, and which column JdbcSink creates for each type of a field. "
-        "The connectors use these tables; tests declare a column of each type in PostgreSQL, MariaDB and SQLite, and "
-        "pass random and extreme values through them. A value that its field can't hold is never cut, wrapped or made "
-        "null: it is refused as the table says. See [databases](../how-to/databases.md) for the settings named here.",
-        "A column of a type that Connect has nothing for is left out, with a warning. Any other database has the types "
-        "of JDBC, as Derby does here. Texts, and numbers in other columns than those that the sink creates, are taken "
-        "as the database assigns them: digits that a column does not have it rounds.",
+        "# Types",
+        "How values of each type are mapped between Connect and databases, formats, tables and other tools. The code "
+        "uses these tables. A value that its target can't hold is never cut, wrapped or made null, but where it says "
+        "so here: it is refused by an error that names its column or field, with which the task fails, or the record "
+        "becomes a [dead letter](../dead-letters.md).",
     ]
-    for dialect in DIALECTS:
-        parts += [f"## {TITLES[dialect.name]}", *_parts(dialect)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _parts(dialect: type[Dialect]) -> list[str]:
-    untested = ["**Not tested**: there is no such database where tests run."] if dialect.name in UNTESTED else []
-    lines = ["| column | field | values | others |", "|---|---|---|---|"]
-    lines += [_source(each) for each in types_of(dialect.name)]
-    written = ["| field | column that the sink creates |", "|---|---|"]
-    written += [f"| {_kind(kind)} | `{type}` |" for kind, type in dialect.types.items()]
-    return [*untested, "\n".join(lines), "\n".join(written)]
-
-
-def _source(type: SourceType) -> str:
-    field = "left out" if type.reading is Reading.NONE else f"`{_schema(type)}`"
-    if type.needs:
-        field += f" with `{type.needs}`, otherwise left out"
-    beyond = "" if type.reading is Reading.NONE else type.beyond
-    return f"| {type.name} | {field} | {type.range or ('all' if beyond == ALL_FIT else '')} | {beyond} |"
-
-
-def _schema(type: SourceType) -> str:
-    if type.schema.value_schema is not None:
-        return f"ARRAY of {type.schema.value_schema.type.name}"
-    return (type.schema.name or type.schema.type.name).rpartition(".")[2]
-
-
-def _kind(kind: ColumnKind) -> str:
-    if kind in PER_SECOND:
-        return f"numbers of {kind.lower()} of `timestamp.fields.list`"
-    return f"`{kind.value}`"
+    return "\n\n".join([*parts, *(text for section in sections for text in section)]) + "\n"

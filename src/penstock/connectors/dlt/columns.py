@@ -16,7 +16,7 @@ from penstock.api.errors import DataError
 from penstock.connectors.singer.messages import SingerStream
 from penstock.connectors.singer.schemas import Mapped, key_struct, mapped, record_struct
 
-_SCALE = 9
+SCALE = 9
 """dlt's own for decimals of columns that say nothing of it."""
 _EXACT = Context(prec=400)
 
@@ -32,10 +32,10 @@ def stream_of(message: Mapping[str, Any]) -> SingerStream:
 def column_of(name: str, column: Mapping[str, Any]) -> Mapped:
     kind = column["data_type"]
     if kind == "decimal":
-        scale = column.get("scale", _SCALE)
+        scale = column.get("scale", SCALE)
         found = Mapped(s.decimal(scale), _decimal(scale))
-    elif kind in _TYPES:
-        found = _TYPES[kind]
+    elif kind in TYPES:
+        found = TYPES[kind]
     else:
         raise DataError(f"Column {name} has the type {kind}, which is unknown")
     return Mapped(found.schema.with_(optional=column.get("nullable", True)), found.convert)
@@ -95,7 +95,7 @@ def _json(value: Any) -> str:
 
 
 _number = _text(Decimal, "decimal")
-_TYPES: Mapping[str, Mapped] = {
+TYPES: Mapping[str, Mapped] = {
     "text": mapped({"type": "string"}),
     "bigint": mapped({"type": "integer"}),
     "double": mapped({"type": "number"}),

@@ -14,7 +14,7 @@ from penstock.api.errors import DataError
 
 ANYTHING: Mapping[str, Any] = {}
 _OPTIONS = orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
-_LOGICAL: Mapping[str, Mapping[str, Any]] = {
+LOGICAL: Mapping[str, Mapping[str, Any]] = {
     s.DECIMAL_NAME: {"type": "number"},
     s.DATE_NAME: {"type": "string", "format": "date"},
     s.TIME_NAME: {"type": "string", "format": "time"},
@@ -22,7 +22,7 @@ _LOGICAL: Mapping[str, Mapping[str, Any]] = {
 }
 _FLOATS = (s.Type.FLOAT32, s.Type.FLOAT64)
 """Nullable, as JSON has no NaN and no infinity: they become null."""
-_PRIMITIVES: Mapping[s.SchemaType, Mapping[str, Any]] = {
+PRIMITIVES: Mapping[s.SchemaType, Mapping[str, Any]] = {
     **{each: {"type": "integer"} for each in (s.Type.INT8, s.Type.INT16, s.Type.INT32, s.Type.INT64)},
     **{each: {"type": "number"} for each in _FLOATS},
     s.Type.BOOLEAN: {"type": "boolean"},
@@ -43,7 +43,7 @@ def json_schema(schema: s.Schema) -> dict[str, Any]:
         case s.Type.MAP:
             found = {"type": "object", "additionalProperties": _of_part(schema.value_schema)}
         case primitive:
-            found = dict(_LOGICAL.get(schema.name or "") or _PRIMITIVES[primitive])
+            found = dict(LOGICAL.get(schema.name or "") or PRIMITIVES[primitive])
     null = ["null"] if schema.optional or schema.type in _FLOATS else []
     return {**found, "type": [*null, found["type"]], **({"description": schema.doc} if schema.doc else {})}
 

@@ -74,7 +74,7 @@ def mapped(schema: Any) -> Mapped:
         return _struct({name: mapped(each) for name, each in schema["properties"].items()}, None)
     if given[0] == "array" and isinstance(schema.get("items"), Mapping) and schema["items"]:
         return _array(mapped(schema["items"]))
-    return _PRIMITIVES.get(given[0], _JSON)
+    return PRIMITIVES.get(given[0], _JSON)
 
 
 def _struct(fields: Mapping[str, Mapped], name: str | None) -> Mapped:
@@ -142,7 +142,7 @@ def _shown(value: Any) -> str:
 
 
 _JSON = Mapped(s.OPTIONAL_STRING, _json)
-_PRIMITIVES = {
+PRIMITIVES = {
     "string": Mapped(s.OPTIONAL_STRING, _string),
     "integer": Mapped(s.OPTIONAL_INT64, _integer),
     "number": Mapped(s.OPTIONAL_FLOAT64, _number),

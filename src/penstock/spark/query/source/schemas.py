@@ -16,7 +16,7 @@ from penstock.api.columns import Table
 from penstock.api.errors import ConfigError, DataError
 from penstock.api.record import Header
 
-_PRIMITIVES: dict[type[t.DataType], s.Schema] = {
+PRIMITIVES: dict[type[t.DataType], s.Schema] = {
     t.ByteType: s.INT8,
     t.ShortType: s.INT16,
     t.IntegerType: s.INT32,
@@ -72,7 +72,7 @@ def connect_schema(kind: t.DataType, name: str, nullable: bool = False) -> s.Sch
             )
         case t.DecimalType():
             return s.decimal(kind.scale, optional=nullable)
-    found = _PRIMITIVES.get(type(kind))
+    found = PRIMITIVES.get(type(kind))
     if found is None:
         raise DataError(f"Connect has nothing like {kind.simpleString()}, the type of {name}: CAST it by `sql`")
     return found.with_(optional=nullable)

@@ -1,0 +1,123 @@
+"""The types of Spark's tables and files, of Singer, of dlt, and of JSON, made from the tables that the code uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from penstock.api import schema as s
+from penstock.connectors.dlt import columns as dlt
+from penstock.connectors.singer import json_schemas, schemas
+from penstock.spark.query.sink.rows import columns
+from penstock.spark.query.source import schemas as source
+
+
+def sections() -> list[str]:
+    return [*_spark(), *_singer(), *_dlt(), *_json()]
+
+
+def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    named = list(headings)
+    lines = [named, ["---"] * len(named), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _short(schema: s.Schema) -> str:
+    return f"`{(schema.name or schema.type.name).rpartition('.')[2]}`"
+
+
+def _spark() -> list[str]:
+    written = [
+        *((f"`{kind.name}`", f"`{type.simpleString()}`", "all") for kind, type in columns.PRIMITIVES.items()),
+        *(
+            (f"`{name.rpartition('.')[2]}`", f"`{type.simpleString()}`", "all")
+            for name, type in columns.LOGICAL.items()
+        ),
+        ("`Decimal`", "`decimal(38,scale)`", "38 digits, of which at most 38 after the point; others are refused"),
+        ("`STRUCT`, `ARRAY`, `MAP`", "`struct`, `array`, `map`", "a schema that contains itself is refused"),
+    ]
+    bare = [(f"`{kind.__name__}`", f"`{type.simpleString()}`") for kind, type in columns.SCHEMALESS.items()]
+    read = [
+        *((f"`{kind.typeName()}`", _short(schema), _lost(schema)) for kind, schema in source.PRIMITIVES.items()),
+        ("`decimal`", "`Decimal`", ""),
+        ("`struct`, `array`, `map`", "`STRUCT`, `ARRAY`, `MAP`", ""),
+        ("all others, such as intervals", "refused, with the name of the column", ""),
+    ]
+    return [
+        "## Tables and files of Spark",
+        "Columns of SparkSink and SparkSource, for Parquet, ORC, Delta, CSV, JSON and Spark's other formats. See "
+        "[query tasks](../query-tasks.md).",
+        "### SparkSink",
+        _table(("field", "column", "values"), written),
+        "A value without a schema that is a map or a list is JSON text in the column `value`; others are:",
+        _table(("value in Python", "column"), bare),
+        "With the setting `schema`, columns have the types that it names. A value is made to fit where that leaves it "
+        "the same: text in ISO 8601 for dates and times, Base64 for bytes, whole numbers for numbers. One that would "
+        "lose digits, bytes or its time of day, or is beyond the range, is refused with the name of its column.",
+        _table(
+            ("format", "what it lacks"),
+            [
+                ("parquet, delta", "nothing"),
+                ("orc", "days from 5 to 14 October 1582, which are refused"),
+                ("json", "bytes, which are Base64 in it; infinity and NaN are texts"),
+                (
+                    "csv",
+                    "bytes and nested types, which Spark refuses; an empty text and null differ by quotes; a quote "
+                    'in a text is written with a backslash, but with `option.escape="` as RFC 4180 has it',
+                ),
+            ],
+        ),
+        "### SparkSource",
+        _table(("column", "field", "left out"), read),
+    ]
+
+
+def _lost(schema: s.Schema) -> str:
+    return "digits after the millisecond, where the converter writes it" if schema.name == s.TIMESTAMP_NAME else ""
+
+
+def _singer() -> list[str]:
+    read = [(f"`{name}`", _short(each.schema)) for name, each in schemas.PRIMITIVES.items()]
+    read += [
+        ("`object` with properties", "`STRUCT`"),
+        ("`array` with items", "`ARRAY`"),
+        ("all others", "`STRING`: their JSON text"),
+    ]
+    written = [(f"`{kind.name}`", _properties(found)) for kind, found in json_schemas.PRIMITIVES.items()]
+    written += [(f"`{name.rpartition('.')[2]}`", _properties(found)) for name, found in json_schemas.LOGICAL.items()]
+    written += [("`STRUCT`, `MAP`", "`type: object`"), ("`ARRAY`", "`type: array`")]
+    return [
+        "## Singer",
+        "Integers are those of 64 bits; others are refused. See [Singer](../how-to/singer.md).",
+        "### Taps",
+        _table(("JSON Schema", "field"), read),
+        "### Targets",
+        _table(("field", "JSON Schema"), written),
+        "NaN and infinity, which JSON does not have, are null for targets.",
+    ]
+
+
+def _properties(found: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{name}: {value}`" for name, value in found.items())
+
+
+def _dlt() -> list[str]:
+    rows = [(f"`{name}`", _short(each.schema)) for name, each in dlt.TYPES.items()]
+    return [
+        "## dlt",
+        "More digits after the point than the column's `scale`, and integers beyond 64 bits, are refused. See "
+        "[dlt](../how-to/dlt.md).",
+        _table(("column", "field"), [*rows, ("`decimal`", f"`Decimal`, of {dlt.SCALE} digits if it says nothing")]),
+    ]
+
+
+def _json() -> list[str]:
+    kinds = [kind.name for kind in s.Type if kind.name not in ("STRUCT", "ARRAY", "MAP")]
+    return [
+        "## JSON",
+        "`JsonConverter` has Java's forms: with `schemas.enable=true` each type of Connect ("
+        f"{', '.join(f'`{kind}`' for kind in kinds)}, and `Decimal`, `Date`, `Time`, `Timestamp`) by its name in the "
+        "schema, bytes and decimals in Base64 (`decimal.format=NUMERIC`: numbers), dates and times as numbers. A "
+        "number beyond the range of its type is an error of its record, and with `penstock.coercion=java` is changed "
+        "as Java changes it. Without a schema whole numbers are `INT64`, others `FLOAT64`.",
+    ]
