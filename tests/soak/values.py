@@ -1,4 +1,4 @@
-"""``make soak-values``: 10,000 values of each type through databases, in pieces whose counts are kept and continued.
+"""``make soak-values``: 10,000 values of each type past foreign readers, in pieces whose counts are kept and continued.
 
 A piece runs the tests of types until its time is over. Each path (a test with its database and type) adds to its count
 in a file of one JSON object per line, and is left out once it has the requested number.
@@ -19,7 +19,10 @@ from typing import Any
 
 from soak.report import Outcome
 
-TESTS = "tests/spark/query/jdbc/test_jdbc_types.py"
+TESTS = (
+    "tests/pipeline/converters/registry/test_type_table.py",
+    "tests/spark/query/jdbc/test_jdbc_types.py",
+)
 KEPT, SEED, ENDS = "PENSTOCK_TEST_VALUES_KEPT", "PENSTOCK_TEST_VALUES_SEED", "PENSTOCK_TEST_VALUES_ENDS"
 """Environment variables of the tests: the file of counts, the seed, and the end time in seconds of ``time.time``."""
 
@@ -66,7 +69,7 @@ def run(number: int, seed: int, minutes: float, kept: Path, only: str) -> Outcom
         SEED: str(seed),
         ENDS: str(time.time() + minutes * 60),
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS, *(["-k", only] if only else [])]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS, *(["-k", only] if only else [])]
     return judged(counts, number, subprocess.run(command, env=environment).returncode)
 
 

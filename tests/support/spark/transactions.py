@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+import pyspark
 
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.connectors.jdbc.connection import Connection
@@ -18,6 +22,7 @@ from penstock.connectors.jdbc.source.tables import SourceTable
 from penstock.connectors.jdbc.source.types import SourceColumn, fields_of
 from penstock.connectors.jdbc.source.windows import Select
 from penstock.connectors.jdbc.statements import LedgerStatements, statement_of
+from penstock.hosts.jvm.build import jar_of
 from penstock.spark.query.jdbc.drivers import INSTALLABLE, install
 from penstock.spark.query.jdbc.java import JdbcJava, our_jar, required, verdicts
 from penstock.spark.query.jdbc.source.database import Database
@@ -28,7 +33,7 @@ from penstock.spark.query.safe import Safe, texts
 ID = SinkColumn("id", ColumnKind.INT32, RecordPart.KEY, "id", key=True)
 NAME = SinkColumn("name", ColumnKind.STRING, RecordPart.VALUE, "name", optional=True)
 FAR = 1 << 40
-"""py4j makes longs of such numbers only."""
+"""An offset that is a long in Java; smaller numbers would be integers there."""
 THINGS = RowShape("things", (ID, NAME))
 
 
@@ -41,10 +46,20 @@ def array(jvm: Any, kind: Any, values: Sequence[Any]) -> Any:
 
 def load(jvm: Any) -> Any:
     """Load ``Entry`` with drivers beside it; as in Spark, a separate class loader has these classes."""
-    jars = [our_jar(), *(jar for name in INSTALLABLE for jar in install(name))]
+    return _instance(jvm, "penstock.jdbc.Entry", [our_jar(), *(jar for name in INSTALLABLE for jar in install(name))])
+
+
+@functools.cache
+def load_values(jvm: Any) -> Any:
+    """Load ``Values``, which passes rows in one call; once, as py4j knows methods by the names of their classes."""
+    spark = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    return _instance(jvm, "penstock.testing.Values", [jar_of(Path(__file__).with_name("java"), "test-values", spark)])
+
+
+def _instance(jvm: Any, name: str, jars: Sequence[Path]) -> Any:
     urls = array(jvm, jvm.java.net.URL, [jvm.java.net.URL(jar.as_uri()) for jar in jars])
     loader = jvm.java.net.URLClassLoader(urls, jvm.java.lang.ClassLoader.getSystemClassLoader())
-    constructor = loader.loadClass("penstock.jdbc.Entry").getDeclaredConstructor(array(jvm, jvm.java.lang.Class, []))
+    constructor = loader.loadClass(name).getDeclaredConstructor(array(jvm, jvm.java.lang.Class, []))
     return constructor.newInstance(array(jvm, jvm.java.lang.Object, []))
 
 
@@ -63,7 +78,7 @@ class Bench:
         opening: Sequence[SessionStatement] = (),
         **settings: str,
     ) -> None:
-        self.jvm, self.entry = jvm, entry
+        self.jvm, self.entry, self.values = jvm, entry, load_values(jvm)
         config = {"connection.url": url, "connection.attempts": "1", **settings}
         connection = Connection.of(config, JDBC_SINK_CONFIG.parse(config))
         self.dialect = connection.dialect
@@ -79,10 +94,6 @@ class Bench:
         for value in values:
             made.add(value)
         return made
-
-    def row(self, *values: Any) -> Any:
-        made = self.list(values).toArray()
-        return self.jvm.org.apache.spark.sql.RowFactory.create(made)
 
     def create(self, shape: RowShape) -> None:
         self.database.execute(self.dialect.create(self.dialect.table_name(shape.table), shape.columns))
@@ -112,8 +123,12 @@ class Bench:
         size: int = 100,
         generation: str = "first",
         claims: bool = True,
+        classes: Sequence[str] = (),
     ) -> list[str]:
         """Write rows of topic t, partition 0, from this offset on: the shape and values of each. Return the reports.
+
+        ``classes``: INT8, INT16, INT64 or FLOAT32 of the values; other numbers are INT32, INT64 if they are too large
+        for that, or FLOAT64.
 
         ``generation``: that of the run that writes a ``batch``; ``claims``: whether the run has just begun.
 
@@ -145,16 +160,10 @@ class Bench:
             whole,
         )
         structs = [
-            self.row(
-                number,
-                "t",
-                0,
-                FAR + first + i,
-                *(self.row(*values) if k == number else None for k in range(len(shapes))),
-            )
+            (number, "t", 0, FAR + first + i, *(tuple(values) if k == number else None for k in range(len(shapes))))
             for i, (number, values) in enumerate(rows)
         ]
-        writer.call(self.list(structs).iterator())
+        writer.call(self.values.rows(pickle.dumps(structs), self.list(classes)).iterator())
         return list(writer.report())
 
 
@@ -232,18 +241,18 @@ class TableReader:
         contexts.setTaskContext(context)
         try:
             rows = reader.call(jvm.java.util.stream.LongStream.range(0, 1).boxed().iterator())
-            found = []
-            while rows.hasNext():
-                value = rows.next().get(0)
-                if arrays and value is not None:
-                    value = list(jvm.scala.jdk.javaapi.CollectionConverters.asJava(value))
-                found.append(value)
+            found = [_plain(value) for value in pickle.loads(self._bench.values.values(rows))]
         finally:
             context.markTaskCompleted(jvm.scala.Option.empty())
             contexts.unset()
         shape = ReadShape.of([field], None, by_number=False, by_time=False)
         batch = pa.RecordBatch.from_arrays([pa.array(found, _ARROW.get(field.reading))], ["c"])
         return list(shape.values(batch).as_dict()[name])
+
+
+def _plain(value: Any) -> Any:
+    """Return bytes for the bytes of Java, which pickle has as an array that can change."""
+    return bytes(value) if isinstance(value, bytearray) else value
 
 
 _ARROW = {"FLOAT32": pa.float32(), "INT64": pa.int64(), "BYTES": pa.binary()}

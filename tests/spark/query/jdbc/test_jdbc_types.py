@@ -6,128 +6,44 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
+import numpy as np
 import psycopg2
 import psycopg2.extras
 import pytest
-from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
+from penstock.connectors.jdbc.dialects.databases import PostgreSql
 from penstock.connectors.jdbc.source.mappings import source_type, types_of
 from penstock.spark.query.safe import Safe
-from soak.values import ENDS, KEPT, SEED, KeptCounts
+from soak.drawing import values
+from soak.extremes import (
+    BYTES,
+    DATES,
+    DOUBLES,
+    EPOCH,
+    MICRO,
+    MOMENTS,
+    SINGLES,
+    TEXT,
+    TIMES,
+    decimals,
+    moments,
+    unsigned_zero,
+    whole,
+)
 from support.mariadb import MariaDb
 from support.postgres import USER, Postgres
 from support.spark.transactions import FAR, Bench, TableReader
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
-
-VALUES = int(os.environ.get("PENSTOCK_TEST_VALUES", "100"))
-"""Values of each type; ``make soak-values`` takes 10,000."""
-AT_ONCE = 50
-ROUND, LUMP = 2_500, 500
-"""Values of each type between two looks at the clock in ``make soak-values``, and those that are written at once."""
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-
-
-def values(of: SearchStrategy[Any], check: Callable[[list[Any]], None]) -> None:
-    """Call ``check`` with lists of values until there were VALUES of them; in ``make soak-values`` those of earlier
-    runs count.
-    """
-    if (kept := os.environ.get(KEPT)) is None:
-        drawn(of, check, VALUES)
-        return
-    counts = KeptCounts(Path(kept))
-    path = os.environ["PYTEST_CURRENT_TEST"].rpartition("::")[2].removesuffix(" (call)")
-    number = int(os.environ[SEED])
-    while (done := counts.totals()[path]) < VALUES:
-        if time.time() > float(os.environ[ENDS]):
-            counts.add(path, 0, number)
-            pytest.skip(f"Time is up after {done} values")
-        found: list[Any] = []
-        drawn(of, found.extend, min(ROUND, VALUES - done), crc32(f"{number} {path} {done}".encode()))
-        for i in range(0, len(found), LUMP):
-            try:
-                check(found[i : i + LUMP])
-            except Exception as error:
-                what = culprit(found[i : i + LUMP], check) or f"{type(error).__name__}: {error}"
-                counts.add(path, 0, number, what[:2_000])
-                raise
-        counts.add(path, len(found), number)
-
-
-def culprit(found: list[Any], check: Callable[[list[Any]], None]) -> str:
-    """Return the first value that fails alone, with its error; empty if none does."""
-    for value in found:
-        try:
-            check([value])
-        except Exception as error:
-            return f"{value!r}: {type(error).__name__}: {error}"
-    return ""
-
-
-def drawn(of: SearchStrategy[Any], check: Callable[[list[Any]], None], number: int, chosen: int | None = None) -> None:
-    """Call ``check`` with ``number`` values, AT_ONCE at a time; ``chosen``: a seed."""
-
-    @settings(
-        max_examples=max(1, -(-number // AT_ONCE)),
-        suppress_health_check=list(HealthCheck),
-        database=None,
-    )
-    @given(st.lists(of, min_size=AT_ONCE, max_size=AT_ONCE))
-    @example([])
-    def every(found: list[Any]) -> None:
-        check(found)
-
-    (every if chosen is None else seed(chosen)(every))()
-
-
-def whole(bits: int, unsigned: bool = False) -> SearchStrategy[int]:
-    low, high = (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    return st.one_of(st.integers(low, high), st.sampled_from([low, low + 1, 0, high - 1, high]))
-
-
-TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=30)
-BYTES = st.binary(max_size=40)
-DATES = st.one_of(st.dates(), st.sampled_from([dt.date.min, dt.date(1582, 10, 10), dt.date(1900, 2, 28), dt.date.max]))
-TIMES = st.times().map(lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000))
-
-
-def moments(first: dt.datetime, last: dt.datetime) -> SearchStrategy[dt.datetime]:
-    """Times in microseconds."""
-    micro = dt.timedelta(microseconds=1)
-    ends = (first - EPOCH) // micro, (last - EPOCH) // micro
-    return st.one_of(st.integers(*ends), st.sampled_from(ends)).map(lambda number: EPOCH + number * micro)
-
-
-MOMENTS = st.one_of(
-    moments(dt.datetime(1, 1, 1, tzinfo=dt.UTC), dt.datetime(9999, 12, 31, 23, 59, 59, 999999, dt.UTC)),
-    moments(dt.datetime(1582, 10, 4, tzinfo=dt.UTC), dt.datetime(1582, 10, 16, tzinfo=dt.UTC)),
-)
-DOUBLES = st.floats(allow_nan=False)
-SINGLES = st.floats(width=32, allow_nan=False)
-
-
-def unsigned_zero(numbers: SearchStrategy[float]) -> SearchStrategy[float]:
-    """Draw 0.0 for -0.0, as which MariaDB stores it."""
-    return numbers.map(lambda number: number + 0.0)
-
-
-def decimals(digits: int, scale: int) -> SearchStrategy[Decimal]:
-    top = 10**digits - 1
-    numbers = st.one_of(st.integers(-top, top), st.sampled_from([-top, -1, 0, 1, top]))
-    return numbers.map(lambda number: Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -scale)))
 
 
 @dataclass(frozen=True)
@@ -275,6 +191,10 @@ class Foreign:
         """Return the values of column ``v``."""
         raise NotImplementedError
 
+    def singles(self, table: str) -> list[Any]:
+        """Return the values of column ``v``, which has floating-point numbers of 32 bits."""
+        return [float(np.float32(v)) for v in self.select(table)]
+
 
 class OfPostgres(Foreign):
     dialect = "PostgreSqlDatabaseDialect"
@@ -323,6 +243,11 @@ class OfMariaDb(Foreign):
         rows = ",".join(f"({i},{literal(text)})" for i, text in enumerate(texts))
         if rows:
             self._server.execute(f"SET time_zone = '+00:00'; INSERT INTO v VALUES {rows}")
+
+    def singles(self, table: str) -> list[Any]:
+        """Read them as numbers of 64 bits: MariaDB's text of one of 32 has six digits."""
+        rows = self._server.rows(f"SELECT CAST(v AS DOUBLE) FROM `{table}` ORDER BY id")
+        return [float(text) for (text,) in rows]
 
     def select(self, table: str) -> list[Any]:
         rows = self._server.rows(f"SELECT IF(v IS NULL, 'NULL', HEX(CAST(v AS BINARY))) FROM `{table}` ORDER BY id")
@@ -410,20 +335,26 @@ def millis_of_day(value: dt.time) -> int:
 
 
 MILLI_MOMENTS = MOMENTS.map(lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000))
-# py4j has no bytes, shorts and floats of Java, and makes longs of great numbers only.
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)
 WRITTEN: dict[ColumnKind, tuple[SearchStrategy[Any], Callable[[Any], Any]]] = {
+    ColumnKind.INT8: (whole(8), int),
+    ColumnKind.INT16: (whole(16), int),
     ColumnKind.INT32: (whole(32), int),
-    ColumnKind.INT64: (st.integers(-(2**63), -(2**31) - 1) | st.integers(2**31, 2**63 - 1), int),
-    ColumnKind.FLOAT64: (st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False), float),
+    ColumnKind.INT64: (whole(64), int),
+    ColumnKind.FLOAT32: (st.floats(width=32, allow_nan=False, allow_infinity=False, allow_subnormal=False), float),
+    ColumnKind.FLOAT64: (NUMBERS, float),
     ColumnKind.BOOLEAN: (st.booleans(), bool),
     ColumnKind.STRING: (TEXT, str),
     ColumnKind.BYTES: (BYTES, lambda data: data),
     ColumnKind.DECIMAL: (decimals(15, 4), str),
     ColumnKind.DATE: (DATES, days),
     ColumnKind.TIME: (TIMES, millis_of_day),
-    ColumnKind.TIMESTAMP: (MILLI_MOMENTS.filter(lambda at: abs(millis(at)) > 2**31), millis),
-    ColumnKind.MICROS: (MOMENTS, lambda at: str((at - EPOCH) // dt.timedelta(microseconds=1))),
+    ColumnKind.TIMESTAMP: (MILLI_MOMENTS, millis),
+    ColumnKind.MICROS: (MOMENTS, lambda at: str((at - EPOCH) // MICRO)),
+    ColumnKind.NANOS: (MOMENTS, lambda at: str((at - EPOCH) // MICRO * 1000)),
 }
+LONGS = (ColumnKind.TIMESTAMP,)
+"""Kinds other than INT64 whose values are longs in Java."""
 ID = SinkColumn("id", ColumnKind.INT32, RecordPart.KEY, "id")
 
 
@@ -437,7 +368,7 @@ def seen(dialect: str, kind: ColumnKind, value: Any) -> Any:
                 return days(value) * 86_400_000
             case ColumnKind.TIME:
                 return millis_of_day(value)
-            case ColumnKind.TIMESTAMP | ColumnKind.MICROS:
+            case ColumnKind.TIMESTAMP | ColumnKind.MICROS | ColumnKind.NANOS:
                 return millis(value)
             case ColumnKind.DECIMAL:
                 return float(value) if value % 1 else int(value)
@@ -450,7 +381,7 @@ def seen(dialect: str, kind: ColumnKind, value: Any) -> Any:
         case ColumnKind.TIME | ColumnKind.TIMESTAMP:
             text = iso(value.replace(tzinfo=None))
             return (text if "." in text else f"{text}.000000")[:-3].encode()
-        case ColumnKind.MICROS:
+        case ColumnKind.MICROS | ColumnKind.NANOS:
             text = naive(value)
             return (text if "." in text else f"{text}.000000").encode()
     return str(value).encode()
@@ -470,18 +401,44 @@ def test_values_that_are_written_are_those_of_a_foreign_reader(
     def check(given: list[Any]) -> None:
         foreign.execute(f'DELETE FROM "{table}"')
         rows = [(0, [i, given_as(value)]) for i, value in enumerate(given)]
-        if not rows:
-            return
-        report = bench.write(rows, shapes=[shape])
+        report = bench.write(rows, shapes=[shape], classes=["INT32", "INT64" if kind in LONGS else kind.value])
         assert report == [f"done\tt\t0\t{FAR + len(rows)}", f"rows\t{len(rows)}"]
-        found = foreign.select(table)
-        if foreign.dialect == "MySqlDatabaseDialect" and kind is ColumnKind.FLOAT64:
-            found, given = [float(text) for text in found], [float(value) for value in given]
-            assert found == given
+        found = foreign.singles(table) if kind is ColumnKind.FLOAT32 else foreign.select(table)
+        if foreign.dialect == "MySqlDatabaseDialect" and kind in (ColumnKind.FLOAT32, ColumnKind.FLOAT64):
+            assert list(map(float, found)) == given
             return
         assert found == [seen(foreign.dialect, kind, value) for value in given]
 
     values(of, check)
+
+
+@pytest.mark.parametrize("kind", PostgreSql.item_types)
+def test_arrays_that_are_written_are_those_of_a_foreign_reader(
+    postgres: Postgres, java: Any, entry: Any, safe: Safe, kind: ColumnKind
+) -> None:
+    foreign = OfPostgres(postgres)
+    bench = Bench(java, entry, foreign.url, safe)
+    of, _ = WRITTEN[kind]
+    table = f"arrays_{kind.lower()}"
+    column = SinkColumn("v", kind, RecordPart.VALUE, "v", optional=True, array=True)
+    shape = RowShape(table, (ID, column))
+    foreign.execute(f'DROP TABLE IF EXISTS "{table}"')
+    foreign.execute(f'CREATE TABLE "{table}" (id INT, v {PostgreSql.item_types[kind]}[])')
+
+    def check(given: list[Any]) -> None:
+        foreign.execute(f'DELETE FROM "{table}"')
+        rows = [(0, [i, value]) for i, value in enumerate(given)]
+        report = bench.write(rows, shapes=[shape], classes=["INT32", kind.value])
+        assert report == [f"done\tt\t0\t{FAR + len(rows)}", f"rows\t{len(rows)}"]
+        found = foreign.select(table)
+        if kind is ColumnKind.FLOAT32:
+            found = [[v if v is None else float(np.float32(v)) for v in items] for items in found]
+        assert found == given
+
+    try:
+        values(st.lists(st.none() | of, max_size=5), check)
+    finally:
+        foreign.close()
 
 
 UNFIT = {
