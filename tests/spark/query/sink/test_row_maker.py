@@ -62,6 +62,7 @@ def test_maps_of_declared_columns(columns):
         (t.StringType(), [Decimal("1.50"), DAY, NOON.time()], ["1.50", "2026-11-26", "12:00:00.005000"]),
         (t.StringType(), [NOON, [DAY]], ["2026-11-26T12:00:00.005000+00:00", '["2026-11-26"]']),
         (t.DecimalType(10, 2), [1, "2.5", 0.25], [Decimal("1.00"), Decimal("2.50"), Decimal("0.25")]),
+        (t.DecimalType(38, 4), ["-" + "9" * 34 + ".9999"], [Decimal("-" + "9" * 34 + ".9999")]),
         (t.DateType(), [NOON.replace(hour=0, microsecond=0), DAY, "2026-11-26"], [DAY, DAY, DAY]),
         (t.TimestampType(), ["2026-11-26T12:00:00.005000000Z"], [NOON]),
     ],

@@ -208,7 +208,7 @@ def _number(kind: t.DecimalType) -> Fit:
     def fit(value: Any) -> decimal.Decimal:
         number = decimal.Decimal(str(value))
         found = number.quantize(step, context=_DIGITS)
-        if found != number or abs(found) >= limit:
+        if found != number or found.copy_abs() >= limit:
             raise ValueError
         return found
 
