@@ -94,7 +94,9 @@ class SinkLoop:
             )
         )
         self.records = FetchedRecords(self.consumer.client, self.consumer.max_records, self.consumer.watch.ends)
-        self.puts = RunningPuts(self.steps.puts, self.runtime, self.context.check_reported, self.handle)
+        self.puts = RunningPuts(
+            self.steps.puts, self.runtime, self.context.check_reported, self.handle, self.steps.originals
+        )
         self._retries = RetryStatus(self.runtime.host)
         self.commits.on_answer = self.handle
 

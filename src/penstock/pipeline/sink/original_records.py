@@ -70,15 +70,18 @@ class OriginalRecords:
         """Return the record as it was read. Both have one row."""
         if isinstance(origin := record.origin, SinkOrigin):
             partition, offset = TopicPartition(origin.topics[0], origin.partitions[0]), origin.offsets[0]
-            if self.raw is not None and (found := _found(self.raw, partition, offset)) is not None:
+            if (found := self.find(partition, offset)) is not None:
                 return found
-            for fetch in tuple(self._before):
-                if (
-                    fetch.ends.get(partition, -1) > offset
-                    and (found := _found(fetch.raw, partition, offset)) is not None
-                ):
-                    return found
         return self._converted(record)
+
+    def find(self, partition: TopicPartition, offset: int) -> Batch | None:
+        """Return the record that was read there, if it is still known."""
+        if self.raw is not None and (found := _found(self.raw, partition, offset)) is not None:
+            return found
+        for fetch in tuple(self._before):
+            if fetch.ends.get(partition, -1) > offset and (found := _found(fetch.raw, partition, offset)) is not None:
+                return found
+        return None
 
     def _converted(self, record: Batch) -> Batch:
         if self.keeps and not self._warned:

@@ -23,6 +23,8 @@ from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.runtime import TaskRuntime
 from penstock.pipeline.sink import events
 from penstock.pipeline.sink.batch import FetchedBatch
+from penstock.pipeline.sink.failed_put import named_records
+from penstock.pipeline.sink.original_records import OriginalRecords
 
 PUT_FAILED = "Exiting WorkerSinkTask due to unrecoverable exception."
 QUICK_SECONDS = 0.1
@@ -143,9 +145,11 @@ class RunningPuts:
         runtime: TaskRuntime,
         check_reported: Callable[[], None],
         handle: Callable[[events.SinkEvent], None],
+        originals: OriginalRecords,
     ) -> None:
         """``check_reported`` raises what the errant record reporter has raised; ``handle`` gets the ends of puts."""
         self._puts, self._runtime, self._check_reported, self._handle = puts, runtime, check_reported, handle
+        self._originals = originals
         self._running: BegunSinkPut | None = None
         self._behind: BegunSinkPut | None = None
 
@@ -153,7 +157,7 @@ class RunningPuts:
         try:
             self._running = self._puts.begin(batch)
         except Exception as e:  # what a transform has made of a record has no counterpart in Java
-            self._handle(events.PutFailed(_put_failed(e)))
+            self._handle(events.PutFailed(self._failed(e, batch)))
             return
         if not self._puts.elsewhere:
             self.await_end()
@@ -162,7 +166,7 @@ class RunningPuts:
         try:
             self._behind = self._puts.begin(batch, behind=True)
         except Exception as e:
-            self._handle(events.FailureFound(_put_failed(e)))
+            self._handle(events.FailureFound(self._failed(e, batch)))
 
     def prepare(self, batch: FetchedBatch) -> None:
         try:
@@ -190,7 +194,7 @@ class RunningPuts:
         except RetriableError as e:
             return events.PutRefused(e, None if put.batch is batch else put.batch)
         except Exception as e:
-            return events.PutFailed(_put_failed(e))
+            return events.PutFailed(self._failed(e, batch))
         try:
             self._check_reported()
         except ConnectError as e:
@@ -213,8 +217,9 @@ class RunningPuts:
                 with contextlib.suppress(Exception):
                     put.end()
 
-
-def _put_failed(cause: Exception) -> ConnectError:
-    error = ConnectError(PUT_FAILED)
-    error.__cause__ = cause
-    return error
+    def _failed(self, cause: Exception, batch: FetchedBatch) -> ConnectError:
+        error = ConnectError(PUT_FAILED)
+        error.__cause__ = cause
+        if note := named_records(batch.records, self._originals):
+            error.add_note(note)
+        return error

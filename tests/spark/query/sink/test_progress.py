@@ -19,6 +19,14 @@ def test_a_group_without_metadata_begins_an_epoch() -> None:
     assert found.version.epoch != progress({}, [A]).version.epoch
 
 
+def test_a_span_names_the_records_of_each_partition() -> None:
+    span = Span({A: 5, B: 7, C: 0}, {A: 10, B: 7, C: 1})
+    assert span.named() == "topic a, partition 0, offsets from 5 to 9; topic c, partition 0, offsets from 0 to 0"
+    many = Span({("t", i): 0 for i in range(12)}, {("t", i): 2 for i in range(12)})
+    assert many.named().endswith("topic t, partition 9, offsets from 0 to 1; 2 more partitions")
+    assert Span({A: 5}, {A: 5}).named() == "no records"
+
+
 def test_an_epoch_goes_on_while_its_partitions_are_read_and_may_get_more() -> None:
     committed: Committed = {A: at(5), B: at(5)}
     assert progress(committed, [A, B]).version == BatchVersion(OLD, 5)

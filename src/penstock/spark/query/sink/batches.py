@@ -245,7 +245,11 @@ class Batches:
         group.begin(version, span)
         begun = time.monotonic()
         with self._watched(records, span), calls.entered("a batch of the query"):
-            totals = self._writer.write(records, version, confirm)
+            try:
+                totals = self._writer.write(records, version, confirm)
+            except Exception as error:
+                error.add_note(f"In a batch of {span.named()}")
+                raise
         written = time.monotonic()
         gone = self._gone(span)
         span = span.without(gone)

@@ -61,6 +61,10 @@ def requested_root(connector: str, offsets: Iterable[CommittedOffset]) -> str:
     return str(found[-1].get("epoch", "")) if found else ""
 
 
+MAX_NAMED = 10
+"""Partitions of a batch that a message names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """The records of a batch: of each partition those from ``start`` up to, but without, ``end``."""
@@ -74,6 +78,16 @@ class Span:
         """Return the records of other topics."""
         left = [partition for partition in self.end if partition[0] not in topics]
         return Span({p: self.start[p] for p in left}, {p: self.end[p] for p in left}, self.topics)
+
+    def named(self) -> str:
+        """Return topic, partition and offsets of the records, for messages."""
+        read = [p for p in sorted(self.end) if self.end[p] > self.start[p]]
+        shown = [
+            f"topic {p[0]}, partition {p[1]}, offsets from {self.start[p]} to {self.end[p] - 1}"
+            for p in read[:MAX_NAMED]
+        ]
+        more = [f"{len(read) - MAX_NAMED} more partitions"] if len(read) > MAX_NAMED else []
+        return "; ".join([*shown, *more]) or "no records"
 
     def check(self) -> None:
         """Raises RetriableError if a topic has become shorter: a new run of the query finds where to begin in it.
