@@ -77,11 +77,12 @@ def test_plugins_are_found_once(tmp_path: Path, scans: list[list[Path]]) -> None
 
 def test_another_version_of_connect_looks_at_all_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many plugins report as their version that of Kafka's clients, which are on their class path."""
-    before = catalogue._salt(None)
-    assert catalogue._salt(None) == before
+    before = catalogue._salt(None, None)
+    assert catalogue._salt(None, "4.3") == before
+    assert catalogue._salt(None, "4.4") != before
     other = [replace(jar, sha256="0" * 64) for jar in pinned("connect")]
     monkeypatch.setattr(catalogue, "pinned", lambda name: other)
-    assert catalogue._salt(None) != before
+    assert catalogue._salt(None, None) != before
 
 
 def listed(path: str, query: str = "") -> list[dict[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,15 @@ from typing import Any
 import orjson
 import pytest
 
-from hosts.plugins import HERE, plugin_path
+from hosts.plugins import plugin_path
 from penstock.api.batch import Batch
 from penstock.embedded.home import EmbeddedError
-from penstock.embedded.jars import Jar, jars, pinned
-from penstock.hosts.jvm.build import SOURCES
-from penstock.hosts.jvm.plugins import catalogue
+from penstock.embedded.jars import jars
+from penstock.hosts.jvm.build import KAFKA, SOURCES, jar_set
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
 from penstock.hosts.jvm.tasks.steps import JavaTransformation
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
-from support.jars import listed, require
 from support.kafka.client import Kafka
 from support.machine import missing
 from support.tasks.runs import STRING, TaskRun, eventually
@@ -29,7 +26,7 @@ from support.worker_process import QUICK_JAVA
 
 pytestmark = pytest.mark.integration
 
-NEWER = HERE / "jars" / "connect-4.4.jars"
+NEWER = "4.4"
 VALUES = ["a%20b", "42", "[newer]", "newer-1", "10", "1", "Exit", "ShellCommandExecutor", "from a file"]
 NEWER_SOURCE = {"connector.class": "penstock.tests.newer.NewerSource", "task.class": "penstock.tests.newer.NewerTask"}
 FILE_SOURCE = {
@@ -40,37 +37,27 @@ FILE_SOURCE = {
 
 @pytest.fixture(scope="module")
 def newer_kafka() -> list[Path]:
-    require(NEWER)
-    return listed(NEWER)
-
-
-@pytest.fixture
-def newer_host(newer_kafka: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """JVMs here have the class path of Java Connect 4.4.0."""
-    rows = [line.split() for line in NEWER.read_text().splitlines() if not line.startswith("#")]
-    newer = {row[1].rpartition(":")[0]: Jar(row[0], *row[1].split(":")) for row in rows}
-
-    def chosen(name: str) -> list[Jar]:
-        found = pinned(name)
-        return [newer.get(f"{jar.group}:{jar.artifact}", jar) for jar in found] if name == "connect" else found
-
-    monkeypatch.setattr(sys.modules[Jar.__module__], "pinned", chosen)
-    monkeypatch.setattr(catalogue, "pinned", chosen)
-    assert newer_kafka[0].name in [jar.name for jar in jars("connect")]
+    """The class path of Java Connect 4.4."""
+    try:
+        return jars(jar_set(NEWER))
+    except EmbeddedError as error:
+        missing(f"no jars for this test: {error}")
 
 
 def newer_plugin(folder: Path, newer_kafka: list[Path]) -> str:
     """Return a plugin path with a connector that was compiled against Kafka 4.4.0."""
-    return plugin_path(folder, "newer", compiled_against=[*newer_kafka, *jars("connect")])
+    return plugin_path(folder, "newer", compiled_against=newer_kafka)
 
 
-def run(bootstrap: str, path: str, config: dict[str, str]) -> TaskRun:
-    worker = {"penstock.java.opts": f"{QUICK_JAVA} -Xmx128m", "key.converter": STRING, "value.converter": STRING}
+def run(bootstrap: str, path: str, config: dict[str, str], kafka: str = "4.3") -> TaskRun:
+    """A task of a worker with ``penstock.java.kafka.version=kafka``."""
+    worker = {KAFKA: kafka, "penstock.java.opts": f"{QUICK_JAVA} -Xmx128m"}
+    worker |= {"key.converter": STRING, "value.converter": STRING}
     return TaskRun(JavaSourceTask, bootstrap, config, worker, plugin_path=(path,))
 
 
-def versions(path: str) -> dict[str, str]:
-    found = find((path,), None)
+def versions(path: str, kafka: str = "4.3") -> dict[str, str]:
+    found = find((path,), None, kafka)
     assert found is not None
     assert found.problems == ()
     return {each.name: each.version for each in found.plugins}
@@ -87,11 +74,11 @@ def test_a_connector_built_for_a_newer_kafka_moves_records(
 
 
 def test_a_connector_built_for_this_kafka_is_left_as_it_is(
-    newer_host: None, newer_kafka: list[Path], kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path
+    newer_kafka: list[Path], kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path
 ) -> None:
     path = newer_plugin(tmp_path, newer_kafka)
-    assert versions(path) == {"penstock.tests.newer.NewerSource": "on 4.4.0"}
-    with run(bootstrap, path, {**NEWER_SOURCE, "topic": topic}):
+    assert versions(path, NEWER) == {"penstock.tests.newer.NewerSource": "on 4.4.0"}
+    with run(bootstrap, path, {**NEWER_SOURCE, "topic": topic}, NEWER):
         eventually(lambda: len(kafka.values(topic)) == len(VALUES))
     assert [value.decode() for value in kafka.values(topic)] == VALUES
 
@@ -150,17 +137,19 @@ def test_transforms_of_a_newer_kafka_run(newer_kafka: list[Path], tmp_path: Path
 
 
 @pytest.mark.parametrize("plugin", ["connect-file", "connect-mirror", "debezium-jdbc", "debezium-postgres", "iceberg"])
-def test_jars_built_for_an_older_kafka_are_found_on_a_newer_one(newer_host: None, plugin: str, tmp_path: Path) -> None:
-    assert versions(plugin_path(tmp_path, plugin))
+def test_jars_built_for_an_older_kafka_are_found_on_a_newer_one(
+    newer_kafka: list[Path], plugin: str, tmp_path: Path
+) -> None:
+    assert versions(plugin_path(tmp_path, plugin), NEWER)
 
 
 def test_a_connector_built_for_an_older_kafka_moves_records_on_a_newer_one(
-    newer_host: None, kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path
+    kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path
 ) -> None:
     path = plugin_path(tmp_path / "plugins", "connect-file")
-    assert set(versions(path).values()) == {"4.4.0"}  # its version is that of the host's AppInfoParser
+    assert set(versions(path, NEWER).values()) == {"4.4.0"}  # its version is that of the host's AppInfoParser
     (tmp_path / "in").write_text("one\ntwo\n")
-    with run(bootstrap, path, {**FILE_SOURCE, "file": str(tmp_path / "in"), "topic": topic}):
+    with run(bootstrap, path, {**FILE_SOURCE, "file": str(tmp_path / "in"), "topic": topic}, NEWER):
         eventually(lambda: len(kafka.values(topic)) == 2)
     assert kafka.values(topic) == [b"one", b"two"]
 

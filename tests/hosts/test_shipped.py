@@ -31,7 +31,7 @@ def test_a_shipped_archive_is_unpacked_as_a_plugin_path(
     plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "here"))
-    monkeypatch.setattr(shipped, "kafka_class_path", lambda: [tmp_path / "here" / "jars" / "connect.jar"])
+    monkeypatch.setattr(shipped, "kafka_class_path", lambda kafka: [tmp_path / "here" / "jars" / "connect.jar"])
     (tmp_path / "here" / "jars").mkdir(parents=True)
     (tmp_path / "here" / "jars" / "connect.jar").write_bytes(b"classes")
     packed = pack([str(plugins)])
@@ -54,7 +54,7 @@ def test_a_shipped_archive_is_unpacked_as_a_plugin_path(
 
 def test_an_archive_is_that_of_its_content(plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(shipped, "kafka_class_path", list)
+    monkeypatch.setattr(shipped, "kafka_class_path", lambda kafka: [])
     before = pack([str(plugins)])
     assert pack([str(plugins)]) == before
     (plugins / "alone.jar").write_bytes(b"changed")
@@ -65,7 +65,7 @@ def test_drafts_of_killed_processes_do_not_prevent_unpacking(
     plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(shipped, "kafka_class_path", list)
+    monkeypatch.setattr(shipped, "kafka_class_path", lambda kafka: [])
     for archive in pack([str(plugins)]):
         left = archive.with_name(f".{archive.stem}")
         left.mkdir()

@@ -117,6 +117,7 @@ def test_exactly_once_in_both_spellings() -> None:
         ("client.dns.lookup", "x", "String must be one of: use_all_dns_ips, resolve_canonical_bootstrap_servers_only"),
         ("request.timeout.ms", "-1", "configuration request.timeout.ms: Value must be at least 0"),
         ("retry.backoff.ms", "-1", "configuration retry.backoff.ms: Value must be at least 0"),
+        ("penstock.java.kafka.version", "4.4.0", "String must be one of: 4.3, 4.4"),
     ],
 )
 def test_invalid_settings_are_refused(name: str, value: str, problem: str) -> None:

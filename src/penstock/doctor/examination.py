@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from penstock import KAFKA_VERSION
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.converter import CONVERTERS
 from penstock.core.config.restarts import policy_in
@@ -19,7 +18,7 @@ from penstock.doctor.plugins import judge_plugins
 from penstock.doctor.references import judge_references
 from penstock.doctor.worker import judge_worker
 from penstock.files import read_file
-from penstock.hosts.jvm.build import class_path, pass_on_class_path
+from penstock.hosts.jvm.build import class_path, kafka_version, pass_on_class_path
 from penstock.hosts.jvm.plugins.locations import java_locations
 from penstock.http.client import Client
 from penstock.java.errors import PropertiesError
@@ -45,12 +44,14 @@ def examine(
     path = [each.strip() for each in config.get("plugin.path", "").split(",") if each.strip()]
     if locations := java_locations(path):
         progress(f"Looking for plugins in {len(locations)} jars and folders of plugin.path")
-    jvm, jars = java_plugins(JavaSettings.of(config, path))
+    settings = JavaSettings.of(config, path)
+    kafka = settings.kafka
+    jvm, jars = java_plugins(settings)
     try:
         plugins = Plugins.discover([each for each in path if os.path.exists(os.path.expanduser(each))], jars)
         report = _report(properties, config, connectors, java, standalone, plugins)
         if locations:
-            report.sections.insert(1, judge_references(locations, class_path(), KAFKA_VERSION, progress))
+            report.sections.insert(1, judge_references(locations, class_path(kafka), kafka_version(kafka), progress))
         return report
     finally:
         if jvm is not None:

@@ -20,7 +20,7 @@ from penstock.embedded import ivy, maven
 from penstock.embedded.home import EmbeddedError, folder, home, progress, writing
 from penstock.embedded.java import Java, java
 
-SETS = ("kafka", "spark-kafka-3.5", "spark-kafka-4.0", "spark-kafka-4.1", "spark-kafka-4.2", "connect")
+SETS = ("kafka", "spark-kafka-3.5", "spark-kafka-4.0", "spark-kafka-4.1", "spark-kafka-4.2", "connect", "connect-4.4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class Jar:
 
 
 def jars(name: str) -> list[Path]:
-    """The files of a jar set (``kafka``: a broker; ``spark-kafka-4.2``: the Kafka source of that Spark; ``connect``:
-    Java Connect's class path), fetched when missing.
+    """The files of a jar set (``kafka``: a broker; ``spark-kafka-4.2``: the Kafka source of that Spark; ``connect`` and
+    ``connect-4.4``: the class paths of Java Connect 4.3 and 4.4), fetched when missing.
 
     Every file is verified, a damaged one fetched again. Safe in several processes at once; no network once cached.
     Raises EmbeddedError.

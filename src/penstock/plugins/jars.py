@@ -18,7 +18,7 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Kind, PluginClass
 from penstock.core.config.versions import UNDEFINED_VERSION
 from penstock.embedded.home import EmbeddedError
-from penstock.hosts.jvm.build import class_path
+from penstock.hosts.jvm.build import JAR_SETS, KAFKA, class_path
 from penstock.hosts.jvm.plugins.catalogue import Catalogue, NewerClass, find, java_executable, url_of
 from penstock.hosts.jvm.plugins.classes import REST_EXTENSION, JavaClass, java_classes, report
 from penstock.hosts.jvm.plugins.config_def import config_def
@@ -37,19 +37,26 @@ class JavaSettings:
     discovery: str = "hybrid_warn"
     java_home: str | None = None
     options: tuple[str, ...] = ()
+    kafka: str | None = None
 
     @classmethod
     def of(cls, config: Mapping[str, str], plugin_path: Sequence[str]) -> Self:
-        """From a worker's properties. Raises ConfigError for options that can't be split into words."""
+        """Read a worker's properties. Raises ConfigError for options that can't be split into words, and for a
+        Kafka that no host has.
+        """
         try:
             options = tuple(shlex.split(config.get("penstock.java.opts") or ""))
         except ValueError as error:
             raise ConfigError("penstock.java.opts", config["penstock.java.opts"], str(error)) from error
+        kafka = (config.get(KAFKA) or "").strip() or None
+        if kafka not in (None, *JAR_SETS):
+            raise ConfigError(KAFKA, kafka, f"must be one of: {', '.join(JAR_SETS)}")
         return cls(
             tuple(plugin_path),
             (config.get("plugin.discovery") or "hybrid_warn").strip().lower(),
             (config.get("penstock.java.home") or "").strip() or None,
             options,
+            kafka,
         )
 
     def check_home(self) -> None:
@@ -63,7 +70,7 @@ class JavaSettings:
     def catalogue(self) -> Catalogue | None:
         """Return the plugins in the jars; None without jars. Raises ConfigError."""
         try:
-            return find(self.plugin_path, self.java_home)
+            return find(self.plugin_path, self.java_home, self.kafka)
         except EmbeddedError as error:
             raise ConfigError(str(error)) from error
 
@@ -71,7 +78,7 @@ class JavaSettings:
         """The JVM of this key with these plugins. Raises ConfigError."""
         try:
             settings = {"catalogue": str(catalogue.file), "linger.ms": LINGER_MS}
-            return JvmSpec(key, java_executable(self.java_home), class_path(), self.options, settings)
+            return JvmSpec(key, java_executable(self.java_home), class_path(self.kafka), self.options, settings)
         except EmbeddedError as error:
             raise ConfigError(str(error)) from error
 

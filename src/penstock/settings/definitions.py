@@ -134,6 +134,8 @@ def _worker_config() -> ConfigDef:
     config.define("admin.listeners", ConfigType.LIST, None, _ADMIN_LISTENERS, Importance.LOW)
     discovery = CaseInsensitiveValidString("only_scan", "service_load", "hybrid_warn", "hybrid_fail")
     config.define("plugin.discovery", ConfigType.STRING, "hybrid_warn", discovery, Importance.LOW)
+    kafkas = ValidString("4.3", "4.4")
+    config.define("penstock.java.kafka.version", ConfigType.STRING, "4.3", kafkas, Importance.LOW)
     processes = ValidString("connector", "worker")
     config.define("penstock.java.process", ConfigType.STRING, "connector", processes, Importance.LOW)
     config.define("metrics.sample.window.ms", ConfigType.LONG, 30_000, at_least(0), Importance.LOW)

@@ -70,6 +70,8 @@ DOCUMENTATION = {
     "java.security.auth.login.config": "A JAAS file, for basic authentication of the REST API and for Kafka clients, "
     "as `-Djava.security.auth.login.config` is for Java.",
     "penstock.java.home": "The Java in which plugins from jars run; by default that of Spark.",
+    "penstock.java.kafka.version": "The Kafka whose Java Connect plugins from jars find around them: `4.3` or `4.4`. "
+    "Plugins built for another one run as well.",
     "penstock.java.opts": "Options of the JVMs in which plugins from jars run, such as `-Xmx1g`.",
     "penstock.java.process": "How many JVMs there are for tasks of jars: one for each `connector`, on each machine, or "
     "one for the whole `worker`.",

@@ -22,6 +22,7 @@ from penstock.api.errors import ConfigError
 from penstock.api.processes import ENVIRONMENT, child_environment
 from penstock.core.config.secrets import LOOKS_SECRET
 from penstock.embedded.home import EmbeddedError
+from penstock.hosts.jvm.build import KAFKA
 from penstock.hosts.jvm.shipped import is_shipping, pack
 from penstock.spark import cluster
 from penstock.spark.command_line import command_line
@@ -162,7 +163,7 @@ class HostSettings:
             advertised_host=advertised_host or properties.get("rest.advertised.host.name", ""),
         )
         if is_shipping(properties) and not settings.local:
-            return replace(settings, files=_packed(settings.plugin_path))
+            return replace(settings, files=_packed(settings.plugin_path, properties.get(KAFKA)))
         return settings
 
     @property
@@ -336,9 +337,9 @@ def _refuse_connect(given: Mapping[str, str], prefix: str = "") -> None:
     )
 
 
-def _packed(plugin_path: tuple[str, ...]) -> tuple[Path, ...]:
+def _packed(plugin_path: tuple[str, ...], kafka: str | None) -> tuple[Path, ...]:
     try:
-        return tuple(pack(plugin_path))
+        return tuple(pack(plugin_path, kafka))
     except EmbeddedError as error:
         raise ConfigError(str(error)) from error
 

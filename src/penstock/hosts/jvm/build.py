@@ -18,7 +18,7 @@ from pathlib import Path
 
 from penstock.api.processes import CLASS_PATH
 from penstock.embedded.home import EmbeddedError, folder, home, writing
-from penstock.embedded.jars import Jar, ensure, jars, lock
+from penstock.embedded.jars import Jar, ensure, jars, lock, pinned
 from penstock.embedded.java import Java, java
 
 log = logging.getLogger(__name__)
@@ -27,23 +27,35 @@ RELEASE = 17
 """The oldest Java that may run it."""
 ECJ = Jar("29f6d3918ee02db4400c103bc25dd90a22491c3a395867d9393070cb96a7dd29", "org.eclipse.jdt", "ecj", "3.42.0")
 SOURCES = Path(__file__).parent / "java"
+KAFKA = "penstock.java.kafka.version"
+"""The setting of a worker that chooses the Kafka of its hosts."""
+JAR_SETS = {"4.3": "connect", "4.4": "connect-4.4"}
 
 
-def class_path() -> list[Path]:
+def class_path(kafka: str | None = None) -> list[Path]:
     """Return the class path of a host's JVM: ``kafka_class_path`` and, behind it, ``user_class_path``.
 
     Plugins see all of it, as in Java Connect, and nothing of Spark's. Raises EmbeddedError.
     """
-    return [*kafka_class_path(), *user_class_path()]
+    return [*kafka_class_path(kafka), *user_class_path()]
 
 
-def kafka_class_path() -> list[Path]:
-    """Return the class path of Java Connect, and before it the host's jar, fetched and compiled if needed.
-
-    ``embedded/pinned/connect.jars`` pins the list. Raises EmbeddedError.
+def kafka_class_path(kafka: str | None = None) -> list[Path]:
+    """Return the class path of Java Connect of this Kafka, and before it the host's jar, fetched and compiled if
+    needed. Raises EmbeddedError.
     """
-    connect = jars("connect")
+    connect = jars(jar_set(kafka))
     return [host_jar(connect), *connect]
+
+
+def jar_set(kafka: str | None) -> str:
+    """Return the name of the list in ``embedded/pinned`` for a value of ``KAFKA``, 4.3 by default."""
+    return JAR_SETS[kafka or "4.3"]
+
+
+def kafka_version(kafka: str | None) -> str:
+    """Return the version of Kafka's jars for a value of ``KAFKA``, such as 4.3.1."""
+    return next(jar.version for jar in pinned(jar_set(kafka)) if jar.artifact == "kafka-clients")
 
 
 def user_class_path() -> list[Path]:

@@ -25,11 +25,11 @@ from penstock.hosts.jvm.process import CLASS_DATA, JvmSpec, open_session
 MODULE = "penstock.hosts.jvm.class_data"
 
 
-def make(java: Path | None = None) -> None:
-    """Start a JVM of this executable, by default the one that Spark uses, end it, and leave the archive. Raises
-    EmbeddedError.
+def make(java: Path | None = None, jars: Sequence[Path] = ()) -> None:
+    """Start a JVM of this executable, by default the one that Spark uses, with this class path, by default that of the
+    default Kafka; end it, and leave the archive. Raises EmbeddedError.
     """
-    executable, jars = java or java_executable(None), class_path()
+    executable, jars = java or java_executable(None), jars or class_path()
     made = class_data.archive(CLASS_DATA, executable, jars)
 
     def write(draft: Path) -> None:
@@ -44,7 +44,7 @@ def make_when_quiet(spec: JvmSpec, seconds: float = class_data.QUIET) -> None:
     with suppress(OSError):
         if not class_data.decided(spec.options):
             made = class_data.archive(CLASS_DATA, spec.java, spec.class_path)
-            class_data.make_when_quiet([MODULE, str(spec.java)], made, seconds)
+            class_data.make_when_quiet([MODULE, str(spec.java), *map(str, spec.class_path)], made, seconds)
 
 
 def _write(spec: JvmSpec) -> None:
@@ -64,7 +64,8 @@ def _write(spec: JvmSpec) -> None:
 def main(arguments: Sequence[str]) -> None:
     class_data.give_way()
     try:
-        make(*map(Path, arguments))
+        java, *jars = map(Path, arguments) if arguments else (None,)
+        make(java, jars)
     except EmbeddedError as error:
         sys.exit(str(error))
 

@@ -26,8 +26,11 @@ def is_shipping(worker_config: Mapping[str, str]) -> bool:
     return worker_config.get(SHIP, "false").strip().lower() == "true"
 
 
-def pack(plugin_path: Iterable[str]) -> list[Path]:
-    """The archives of all jars that tasks may need; none without jars. Raises EmbeddedError."""
+def pack(plugin_path: Iterable[str], kafka: str | None = None) -> list[Path]:
+    """Return archives of all jars that tasks may need; none without jars. ``kafka``: the value of ``KAFKA``.
+
+    Raises EmbeddedError.
+    """
     locations, checksums = java_locations(plugin_path), Checksums()
     packed = []
     for location in locations:
@@ -39,7 +42,7 @@ def pack(plugin_path: Iterable[str]) -> list[Path]:
         packed.append(_archive(name, {str(file.relative_to(location.parent)): file for file in java_files(location)}))
     checksums.keep()
     if packed:
-        files = {str(file.relative_to(home())): file for file in kafka_class_path()}
+        files = {str(file.relative_to(home())): file for file in kafka_class_path(kafka)}
         packed.append(_archive(f"{_CLASS_PATH}{_digest(' '.join(sorted(files)))}.zip", files))
     return packed
 

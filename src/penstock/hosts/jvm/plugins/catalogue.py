@@ -24,7 +24,7 @@ from penstock.api.processes import child_environment
 from penstock.embedded.home import EmbeddedError, folder, home
 from penstock.embedded.jars import lock, pinned
 from penstock.embedded.java import bundled_version, chosen, is_bundled, java
-from penstock.hosts.jvm.build import SOURCES, kafka_class_path, user_class_path
+from penstock.hosts.jvm.build import SOURCES, jar_set, kafka_class_path, user_class_path
 from penstock.hosts.jvm.messages.base import PluginReference
 from penstock.hosts.jvm.plugins.locations import Checksums, class_path_files, java_locations, write_json
 
@@ -101,9 +101,9 @@ class Catalogue:
     newer: tuple[NewerClass, ...] = ()
 
 
-def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue | None:
+def find(plugin_path: Iterable[str], java_home: str | None = None, kafka: str | None = None) -> Catalogue | None:
     """Find the Java plugins in these folders and on the class path; return None, at no cost, if there are no readable
-    jars.
+    jars. ``kafka``: the value of ``penstock.java.kafka.version``.
 
     Starts a JVM only if locations have changed since they were scanned. Raises EmbeddedError.
     """
@@ -112,7 +112,7 @@ def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue 
         locations.append(CLASS_PATH)
     if not locations:
         return None
-    checksums, salt = Checksums(), _salt(java_home)
+    checksums, salt = Checksums(), _salt(java_home, kafka)
     files: dict[Path, Path] = {}
     for each in locations:
         try:
@@ -129,7 +129,7 @@ def find(plugin_path: Iterable[str], java_home: str | None = None) -> Catalogue 
     if unknown:
         with lock(folder(home() / "hosts" / "plugins") / ".lock"):
             missing = {files[each]: each for each in unknown if not files[each].is_file()}
-            _scan({each: file for file, each in missing.items()}, java_home)
+            _scan({each: file for file, each in missing.items()}, java_home, kafka)
     plugins: list[JavaPlugin] = []
     problems: list[str] = []
     newer: list[NewerClass] = []
@@ -154,12 +154,12 @@ def _kept(text: str) -> Path:
     return home() / "hosts" / "plugins" / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 
-def _salt(java_home: str | None) -> str:
+def _salt(java_home: str | None, kafka: str | None) -> str:
     """Return what else decides on the outcome: the Java, told by its file rather than by asking it, our program, and
     the class path of Java Connect, by which plugins may name their version.
     """
     own = hashlib.sha256(b"".join((_DISCOVERY / name).read_bytes() for name in _SOURCES))
-    own.update(" ".join(jar.sha256 for jar in pinned("connect")).encode())
+    own.update(" ".join(jar.sha256 for jar in pinned(jar_set(kafka))).encode())
     named = java_home or os.environ.get("JAVA_HOME")
     found = Path(named, "bin", "java") if named else Path(shutil.which("java") or "")
     if not found.is_file() or (named and is_bundled(Path(named))):
@@ -212,12 +212,12 @@ def java_executable(java_home: str | None) -> Path:
     return (chosen(Path(java_home).expanduser(), "penstock.java.home") if java_home else java()).executable
 
 
-def _scan(files: dict[Path, Path], java_home: str | None) -> None:
+def _scan(files: dict[Path, Path], java_home: str | None, kafka: str | None) -> None:
     """Scan locations and keep what is found. If classes end the JVM, each location is scanned alone."""
     if not files:
         return
     log.info("Looking for Java plugins in %s", ", ".join(map(str, files)))
-    executable, jars = java_executable(java_home), kafka_class_path()
+    executable, jars = java_executable(java_home), kafka_class_path(kafka)
     found, said = _run(executable, jars, list(files))
     if not found and len(files) > 1:
         for each, file in files.items():

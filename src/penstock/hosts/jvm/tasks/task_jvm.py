@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import msgspec
 
 from penstock.api.errors import ConnectError
-from penstock.hosts.jvm.build import class_path
+from penstock.hosts.jvm.build import KAFKA, class_path
 from penstock.hosts.jvm.codec.schema_table import SchemaTable
 from penstock.hosts.jvm.levels import follow, unfollow
 from penstock.hosts.jvm.messages.worker import JavaMetric, OpenSession, ReadJavaMetrics
@@ -150,7 +150,7 @@ class TaskJvm:
         return JvmSpec(
             key=worker if shared else f"{worker}/{self.connector}",
             java=java_executable(self.worker_config.get(HOME)),
-            class_path=class_path(),
+            class_path=class_path(self.worker_config.get(KAFKA)),
             options=[_HEAP[shared], *shlex.split(self._setting(OPTIONS, ""))],
             settings={} if catalogue is None else {"catalogue": str(catalogue)},
         )
@@ -189,7 +189,7 @@ def task_jvm(run: JvmTaskRun, partition: bool = False) -> Iterator[TaskJvm]:
         return
 
     def catalogue() -> Path | None:
-        found = find(run.plugin_path, run.worker_config.get(HOME))
+        found = find(run.plugin_path, run.worker_config.get(HOME), run.worker_config.get(KAFKA))
         if found is None and run.plugin_path:
             raise ConnectError(
                 f"The folders of plugin.path ({', '.join(run.plugin_path)}) have no jars on {socket.gethostname()}, "
