@@ -41,6 +41,13 @@ def test_an_exception_that_can_not_be_asked_for_its_cause_ends_the_task(conducte
     assert "penstock.tests.Conduct$Broken" in conducted({"at.start": "broken"}).failure()
 
 
+@pytest.mark.parametrize("place", ["start", "poll"])
+def test_the_context_of_log_lines_is_that_of_java(conducted: Conducted, place: str) -> None:
+    """KIP-449: plugins find it in the MDC of their thread."""
+    failure = conducted({f"at.{place}": "context"}, connector="numbers").failure()
+    assert "java.lang.IllegalStateException: [numbers|task-0] " in failure
+
+
 def test_a_record_that_was_dropped_is_acknowledged_without_a_place(conducted: Conducted) -> None:
     config = {
         "records": "2",

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.MDC;
 
 /**
  * What a connector or task of these tests does when one of its methods is called, as its configuration says:
@@ -20,8 +21,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Deeds: {@code throw CLASS MESSAGE}, {@code exit STATUS}, {@code halt STATUS}, {@code hang} (until interrupted),
  * {@code deaf} (hangs for ever), {@code sleep MS}, {@code memory} (fills the heap), {@code stack}, {@code leak} (leaves
- * a thread behind that is no daemon), {@code share} (uses a thread that all tasks share), {@code missing} (a NoClassDefFoundError), {@code log TEXT} (at DEBUG), {@code print N}
- * (lines), {@code print N DEED} (does the other one then),
+ * a thread behind that is no daemon), {@code share} (uses a thread that all tasks share), {@code missing} (a
+ * NoClassDefFoundError), {@code log TEXT} (at DEBUG), {@code context} (throws with the context of log lines, KIP-449),
+ * {@code print N} (lines), {@code print N DEED} (does the other one then),
  * {@code broken} (an exception that throws another one when it is asked for its cause).
  *
  * <p>With {@code journal=FILE} every call is a line of that file.
@@ -86,6 +88,7 @@ final class Conduct {
                 }
             }
             case "broken" -> throw new Broken();
+            case "context" -> throw new IllegalStateException(MDC.get("connector.context"));
             case "missing" -> throw new NoClassDefFoundError("some/missing/Class");
             default -> throw new IllegalArgumentException("no such deed: " + words[0]);
         }

@@ -19,12 +19,15 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.util.ConnectorTaskId;
+import org.apache.kafka.connect.util.LoggingContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One connection and everything that belongs to it: the lanes on which calls run, and the threads that plugins start. */
 public final class Session {
     private static final Logger log = LoggerFactory.getLogger(Session.class);
+    private static final String CONNECTOR_THREAD = "connector-thread-";
     private static final ThreadLocal<Long> CALL = new ThreadLocal<>();
     private static final ThreadGroup HOST_THREADS = Thread.currentThread().getThreadGroup();
     private static final long CLOSE_MS = 5_000;
@@ -310,12 +313,23 @@ public final class Session {
 
         @Override
         public void run() {
+            nameContext();
             while (!closed) {
                 try {
                     run(queue.take());
                 } catch (InterruptedException e) {
                     // a plugin's interrupt that came late, or the end of the session
                 }
+            }
+        }
+
+        /** Set the context of log lines (KIP-449) for the life of this thread, as Java Connect has it. */
+        private void nameContext() {
+            String thread = about.path("thread").asText("");
+            if (about.hasNonNull("task")) {
+                LoggingContext.forTask(new ConnectorTaskId(about.get("connector").asText(), about.get("task").asInt()));
+            } else if (thread.startsWith(CONNECTOR_THREAD)) {
+                LoggingContext.forConnector(thread.substring(CONNECTOR_THREAD.length()));
             }
         }
 
