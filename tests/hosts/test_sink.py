@@ -233,7 +233,7 @@ def test_exceptions_of_each_method_have_the_effect_of_java(sinks: Sinks, kafka: 
             "org.apache.kafka.connect.errors.ConnectException: Exiting WorkerSinkTask due to unrecoverable exception."
         )
         assert failure.startswith(head)
-        assert f"\tIn a put of 1 record: topic {topic}, partition 0, offset 0, without a key\n" in failure
+        assert f"\tIn a put of 1 record: topic {topic}, partition 0, offset 0\n" in failure
 
 
 DETAILED = (

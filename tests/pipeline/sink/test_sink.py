@@ -148,7 +148,7 @@ def test_a_failing_put_fails_the_task_and_its_records_are_not_committed(
     assert trace.startswith(
         "org.apache.kafka.connect.errors.ConnectException: Exiting WorkerSinkTask due to unrecoverable exception.\n"
         "Caused by: ValueError: no room\n"
-        f"\tIn a put of 1 record: topic {topic}, partition 0, offset 1, without a key\n"
+        f"\tIn a put of 1 record: topic {topic}, partition 0, offset 1\n"
     )
     assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 1}
 

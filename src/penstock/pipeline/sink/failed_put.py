@@ -1,4 +1,4 @@
-"""The records that a failed put may have failed for, in words: ``put`` does not say which of its records it was."""
+"""Message that names the records of a failed put: ``put`` does not say which of them it failed for."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ MAX_KEY = 100
 """Characters of a key that are shown."""
 
 
-def named_records(records: Batch, originals: OriginalRecords) -> str | None:
-    """Return a sentence with topic, partition, offset and key of each record, or None if the put had no records."""
+def named_records(records: Batch, originals: OriginalRecords, with_keys: bool) -> str | None:
+    """Return a sentence with topic, partition and offset of each record, or None if the put had no records.
+
+    ``with_keys``: with the key of each, as it was read. Java shows contents of records only where
+    ``errors.log.include.messages`` is true.
+    """
     origin = records.origin
     if not isinstance(origin, SinkOrigin) or not len(records):
         return None
     places = [TopicPartition(*place) for place in zip(origin.topics, origin.partitions, strict=True)]
     rows = list(zip(places, origin.offsets, strict=True))
-    named = _each(rows, originals) if len(rows) <= MAX_NAMED else _ranges(rows)
+    named = _each(rows, originals if with_keys else None) if len(rows) <= MAX_NAMED else _ranges(rows)
     return f"In a put of {len(rows)} record{'s' * (len(rows) > 1)}: {'; '.join(named)}"
 
 
-def _each(rows: Iterable[tuple[TopicPartition, int]], originals: OriginalRecords) -> Iterator[str]:
+def _each(rows: Iterable[tuple[TopicPartition, int]], originals: OriginalRecords | None) -> Iterator[str]:
     for partition, offset in rows:
-        found = originals.find(partition, offset)
+        found = originals.find(partition, offset) if originals is not None else None
         key = "" if found is None else f", {_key(found.keys[0])}"
         yield f"topic {partition.topic}, partition {partition.partition}, offset {offset}{key}"
 

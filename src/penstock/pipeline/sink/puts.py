@@ -220,6 +220,7 @@ class RunningPuts:
     def _failed(self, cause: Exception, batch: FetchedBatch) -> ConnectError:
         error = ConnectError(PUT_FAILED)
         error.__cause__ = cause
-        if note := named_records(batch.records, self._originals):
+        with_keys = self._runtime.errors.settings.log_messages
+        if note := named_records(batch.records, self._originals, with_keys):
             error.add_note(note)
         return error
