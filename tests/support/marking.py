@@ -24,6 +24,7 @@ FAST = " and ".join(f"not {mark}" for mark in NOT_FAST)
 _ROOT = Path(__file__).parents[2]
 _MARKED = re.compile(rf"^pytestmark = .*\bpytest\.mark\.(?:{'|'.join(NOT_FAST)})\b", re.MULTILINE)
 _JAVAS = frozenset({"java", "spark-submit"})
+_IVY = re.compile(r"ivy-[\d.]+\.jar")
 _BROWSERS = ("/playwright/driver/node", "chromium", "google-chrome")
 _running: list[str] = []
 """The node ID of the running test, if it is not marked, and then the JVMs and browsers that it has started."""
@@ -84,8 +85,11 @@ def _look(event: str, arguments: Any) -> None:
 
 
 def starts_java(command: Sequence[str]) -> bool:
-    """Return whether a command starts a JVM to do more than print its version."""
-    return "-version" not in command and any(os.path.basename(word) in _JAVAS for word in command)
+    """Return whether a command starts a JVM to do more than print its version or, by Ivy, fetch jars: that happens in
+    the first run on a machine, whichever test comes first.
+    """
+    names = [os.path.basename(word) for word in command]
+    return not _JAVAS.isdisjoint(names) and "-version" not in names and not any(map(_IVY.fullmatch, names))
 
 
 def starts_browser(command: Sequence[str]) -> bool:

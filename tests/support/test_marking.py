@@ -42,6 +42,7 @@ def test_a_test_that_uses_a_broker_is_marked(request: pytest.FixtureRequest, kaf
         (["/usr/bin/java", "-cp", "a.jar", "Main"], True),
         (["/bin/sh", "-c", '"$@"', "sh", "/opt/jdk/bin/java", "Main"], True),
         (["/usr/bin/java", "-XshowSettings:properties", "-version"], False),
+        (["/usr/bin/java", "-Xmx256m", "-jar", "/jars/ivy-2.5.3.jar", "-retrieve", "a"], False),
         (["python3", "-m", "java.numbers"], False),
     ],
 )
