@@ -35,6 +35,8 @@ from penstock.connectors.dlt.columns import column_of, stream_of
             for at in ("0001-01-01T00:00:00Z", "1582-10-10T00:00:00Z", "9999-12-31T23:59:59.999Z")
         ),
         ({"data_type": "time", "nullable": False}, "01:02:03.004000", s.TIME, dt.time(1, 2, 3, 4000)),
+        ({"data_type": "time", "nullable": False}, "01:02:03.123456000", s.TIME, dt.time(1, 2, 3, 123456)),
+        ({"data_type": "double"}, 2**60, s.OPTIONAL_FLOAT64, 2.0**60),
         (
             {"data_type": "timestamp", "nullable": False},
             "2026-01-02T03:04:05+01:00",
@@ -62,6 +64,9 @@ def test_dlt_types_have_schemas(column: dict[str, Any], written: Any, schema: s.
         ({"data_type": "date"}, "soon", "a value of type str is no date"),
         ({"data_type": "timestamp"}, "0001-01-01T00:00:00+01:00", "is no timestamp"),
         ({"data_type": "time"}, "01:02:03+02:00", "is no time without a zone"),
+        ({"data_type": "timestamp"}, "2026-01-02T03:04:05.1234567Z", "is no timestamp, to the microsecond"),
+        ({"data_type": "time"}, "01:02:03.000000001", "is no time without a zone, to the microsecond"),
+        ({"data_type": "double"}, 2**53 + 1, "a value of type int has more digits than a 64-bit float"),
         ({"data_type": "binary"}, "é", "is no Base64"),
         ({"data_type": "decimal", "scale": 2}, "0.125", "more than 2 digits after the point: give the column another"),
         ({"data_type": "decimal", "scale": 2}, "NaN", "no finite number"),

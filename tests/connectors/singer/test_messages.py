@@ -110,6 +110,11 @@ def test_json_schemas_become_connect_schemas(given: Any, schema: s.Schema, value
             "A record of stream t does not fit its schema: id: a value of type str",
         ),
         ([ID, record(id=1 << 63)], DataError, "is no integer of 64 bits"),
+        (
+            [schema(id={"type": "integer"}, n={"type": "number"}), record(id=1, n=2**53 + 1)],
+            DataError,
+            "n: a value of type int has more digits than a 64-bit float",
+        ),
         ([ID, record()], DataError, "id, which is of its key, is null"),
         ([{"type": "BATCH", "stream": "t"}], ConnectError, "remove `batch_config` from `singer.config`"),
         ([{"type": "RECORD"}], ConnectError, "a message RECORD without 'stream'"),

@@ -13,6 +13,7 @@ import orjson
 
 from penstock.api import schema as s
 from penstock.api.errors import DataError
+from penstock.api.exact import moment, time_of_day
 from penstock.connectors.singer.messages import SingerStream
 from penstock.connectors.singer.schemas import Mapped, key_struct, mapped, record_struct
 
@@ -70,17 +71,7 @@ def _decimal(scale: int) -> Callable[[Any], Decimal]:
 
 
 def _moment(text: str) -> dt.datetime:
-    """One without a zone is in UTC."""
-    found = dt.datetime.fromisoformat(text)
-    return found.replace(tzinfo=dt.UTC) if found.tzinfo is None else found.astimezone(dt.UTC)
-
-
-def _time(text: str) -> dt.time:
-    """One with a zone is another time elsewhere, so that it has no meaning for dlt."""
-    found = dt.time.fromisoformat(text)
-    if found.tzinfo is not None:
-        raise ValueError
-    return found
+    return moment(text).astimezone(dt.UTC)
 
 
 def _bytes(text: str) -> bytes:
@@ -102,8 +93,8 @@ TYPES: Mapping[str, Mapped] = {
     "bool": mapped({"type": "boolean"}),
     "json": Mapped(s.STRING, _json),
     "binary": Mapped(s.BYTES, _text(_bytes, "Base64")),
-    "timestamp": Mapped(s.TIMESTAMP, _text(_moment, "timestamp")),
+    "timestamp": Mapped(s.TIMESTAMP, _text(_moment, "timestamp, to the microsecond")),
     "date": Mapped(s.DATE, _text(dt.date.fromisoformat, "date")),
-    "time": Mapped(s.TIME, _text(_time, "time without a zone")),
+    "time": Mapped(s.TIME, _text(time_of_day, "time without a zone, to the microsecond")),
     "wei": Mapped(s.decimal(0), _decimal(0)),
 }

@@ -14,6 +14,7 @@ import orjson
 
 from penstock.api import schema as s
 from penstock.api.errors import DataError
+from penstock.api.exact import double
 
 Convert = Callable[[Any], Any]
 _UNIONS = ("anyOf", "oneOf")
@@ -125,9 +126,12 @@ def _integer(value: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    if type(value) in (int, float):
-        return float(value)
-    raise DataError(f"{_shown(value)} is no number")
+    if type(value) not in (int, float):
+        raise DataError(f"{_shown(value)} is no number")
+    try:
+        return double(value)
+    except (ValueError, OverflowError):
+        raise DataError(f"{_shown(value)} has more digits than a 64-bit float") from None
 
 
 def _boolean(value: Any) -> bool:
