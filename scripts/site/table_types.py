@@ -36,6 +36,34 @@ def _spark() -> list[str]:
         ("`Decimal`", "`decimal(38,scale)`", "38 digits, of which at most 38 after the point; others are refused"),
         ("`STRUCT`, `ARRAY`, `MAP`", "`struct`, `array`, `map`", "a schema that contains itself is refused"),
     ]
+    declared = [
+        ("TINYINT, SMALLINT, INT, BIGINT", "whole numbers; a time is its milliseconds since midnight"),
+        (
+            "DOUBLE",
+            "numbers; an integer that a 64-bit float does not have exactly is refused, and a decimal with other digits "
+            "than its nearest 64-bit float is printed with: 0.1 is accepted, 0.100000000000000001 is not",
+        ),
+        (
+            "FLOAT",
+            "numbers as for DOUBLE, then rounded to the nearest 32-bit float; an integer that this is not exactly is "
+            "refused, and a number that it makes 0 or infinity",
+        ),
+        ("DECIMAL", "numbers, and texts of numbers"),
+        ("BOOLEAN", "booleans"),
+        (
+            "STRING",
+            "texts, bytes in UTF-8; decimals, dates and times as texts; other values as JSON, in which infinity and "
+            "NaN are null",
+        ),
+        ("BINARY", "bytes, and texts in Base64"),
+        ("DATE", "dates; numbers of days since 1970; timestamps at midnight in UTC"),
+        (
+            "TIMESTAMP",
+            "timestamps, to the microsecond; without a zone they are in UTC; numbers of milliseconds since 1970",
+        ),
+        ("TIMESTAMP_NTZ", "those of TIMESTAMP, as the time that it is in UTC; the zone is left out"),
+        ("STRUCT, ARRAY, MAP", "maps and structs, lists, maps; fields that a STRUCT does not have are left out"),
+    ]
     bare = [(f"`{kind.__name__}`", f"`{type.simpleString()}`") for kind, type in columns.SCHEMALESS.items()]
     read = [
         *((f"`{kind.typeName()}`", _short(schema), _lost(schema)) for kind, schema in source.PRIMITIVES.items()),
@@ -49,11 +77,15 @@ def _spark() -> list[str]:
         "[query tasks](../query-tasks.md).",
         "### SparkSink",
         _table(("field", "column", "values"), written),
-        "A value without a schema that is a map or a list is JSON text in the column `value`; others are:",
+        "The columns `_key` and `_headers` are texts, in which bytes that are no UTF-8 are replaced. A value without a "
+        "schema that is a map or a list is JSON text in the column `value`, in which infinity and NaN are null; others "
+        "are:",
         _table(("value in Python", "column"), bare),
         "With the setting `schema`, columns have the types that it names. A value is made to fit where that leaves it "
         "the same: text in ISO 8601 for dates and times, Base64 for bytes, whole numbers for numbers. One that would "
-        "lose digits, bytes or its time of day, or is beyond the range, is refused with the name of its column.",
+        "lose digits, bytes or its time of day, or is beyond the range, is refused with the name of its column. A type "
+        "that is not in this table, such as an interval, VOID, CHAR and VARCHAR, is refused when the task starts.",
+        _table(("column", "values"), declared),
         _table(
             ("format", "what it lacks"),
             [
@@ -88,7 +120,9 @@ def _singer() -> list[str]:
     written += [("`STRUCT`, `MAP`", "`type: object`"), ("`ARRAY`", "`type: array`")]
     return [
         "## Singer",
-        "Integers are those of 64 bits; others are refused. See [Singer](../how-to/singer.md).",
+        "Integers are those of 64 bits; others are refused. A `number` written without a point that a 64-bit float "
+        "does not have exactly is refused; one with a point, an exponent, or beyond 64 bits is read as the nearest "
+        "64-bit float. See [Singer](../how-to/singer.md).",
         "### Taps",
         _table(("JSON Schema", "field"), read),
         "### Targets",
@@ -105,8 +139,9 @@ def _dlt() -> list[str]:
     rows = [(f"`{name}`", _short(each.schema)) for name, each in dlt.TYPES.items()]
     return [
         "## dlt",
-        "More digits after the point than the column's `scale`, and integers beyond 64 bits, are refused. See "
-        "[dlt](../how-to/dlt.md).",
+        "More digits after the point than the column's `scale`, integers beyond 64 bits, integers that a column of "
+        "`double` does not have exactly, and times with digits after the microsecond are refused. Where a value is of "
+        "another type than its column, dlt converts it first, by its own rules. See [dlt](../how-to/dlt.md).",
         _table(("column", "field"), [*rows, ("`decimal`", f"`Decimal`, of {dlt.SCALE} digits if it says nothing")]),
     ]
 
@@ -117,7 +152,8 @@ def _json() -> list[str]:
         "## JSON",
         "`JsonConverter` has Java's forms: with `schemas.enable=true` each type of Connect ("
         f"{', '.join(f'`{kind}`' for kind in kinds)}, and `Decimal`, `Date`, `Time`, `Timestamp`) by its name in the "
-        "schema, bytes and decimals in Base64 (`decimal.format=NUMERIC`: numbers), dates and times as numbers. A "
+        "schema, bytes and decimals in Base64 (`decimal.format=NUMERIC`: numbers), dates and times as numbers of days "
+        "and milliseconds, without digits after the millisecond. A "
         "number beyond the range of its type is an error of its record, and with `penstock.coercion=java` is changed "
         "as Java changes it. Without a schema whole numbers are `INT64`, others `FLOAT64`.",
     ]

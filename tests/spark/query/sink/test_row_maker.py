@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
@@ -21,6 +21,7 @@ from penstock.spark.query.sink.rows.row_maker import RowMaker
 
 ROW = struct(("id", INT64), ("name", STRING.with_(optional=True)), ("amount", FLOAT64))
 DAY, NOON = date(2026, 11, 26), datetime(2026, 11, 26, 12, 0, 0, 5000, tzinfo=UTC)
+HALF_A_DAY = timezone(timedelta(hours=12))
 TABLE = Table.of({"id": [1, 2], "name": ["a", None], "amount": [1.5, -2.0]})
 ORIGIN = SinkOrigin(["t", "t"], [0, 0], [7, 8], ["CreateTime"] * 2)
 
@@ -58,6 +59,17 @@ def test_maps_of_declared_columns(columns):
         (t.LongType(), [2.0, 3, None], [2, 3, None]),
         (t.DoubleType(), [2, 0.5, Decimal("0.25")], [2.0, 0.5, 0.25]),
         (t.FloatType(), [2, 0.5, -math.inf, 3.4028235e38], [2.0, 0.5, -math.inf, 3.4028234663852886e38]),
+        (t.FloatType(), [0, -0.0, math.inf, None, 1.5], [0.0, -0.0, math.inf, None, 1.5]),
+        (t.FloatType(), [2**24 + 2, 0.1], [2.0**24 + 2, 0.10000000149011612]),
+        (t.DoubleType(), [2**53 + 2, 0.5], [2.0**53 + 2, 0.5]),
+        (t.DoubleType(), [Decimal("0.10"), Decimal("-0.30000000000000004")], [0.1, -(0.1 + 0.2)]),
+        (t.ArrayType(t.DoubleType()), [[2**60, 0.5]], [[2.0**60, 0.5]]),
+        (t.IntegerType(), [NOON.time()], [(12 * 60 * 60) * 1000 + 5]),
+        (
+            t.TimestampNTZType(),
+            ["2026-11-26T13:00:00.005+01:00", "2026-11-26T12:00:00.005", NOON, NOON.astimezone(HALF_A_DAY)],
+            [NOON.replace(tzinfo=None)] * 4,
+        ),
         (t.ArrayType(t.StringType()), [["ab", 1], None, []], [["ab", "1"], None, []]),
         (t.StringType(), [Decimal("1.50"), DAY, NOON.time()], ["1.50", "2026-11-26", "12:00:00.005000"]),
         (t.StringType(), [NOON, [DAY]], ["2026-11-26T12:00:00.005000+00:00", '["2026-11-26"]']),
@@ -81,6 +93,18 @@ def test_values_mean_the_same_whatever_columns_are_beside_them(kind, values, exp
         (t.IntegerType(), Decimal("1.5")),
         (t.FloatType(), 1e300),
         (t.FloatType(), -3.5e38),
+        (t.FloatType(), 1e-50),
+        (t.FloatType(), 2**24 + 1),
+        (t.FloatType(), Decimal("1E-60")),
+        (t.DoubleType(), 2**53 + 1),
+        (t.DoubleType(), -(10**23)),
+        (t.DoubleType(), Decimal("0.100000000000000001")),
+        (t.DoubleType(), Decimal(2**53 + 1)),
+        (t.DoubleType(), Decimal("1E-400")),
+        (t.IntegerType(), NOON.time().replace(microsecond=5001)),
+        (t.LongType(), NOON.timetz()),
+        (t.TimestampNTZType(), "2026-11-26T12:00:00.1234567"),
+        (t.TimestampNTZType(), "0001-01-01T00:00:00+01:00"),
         (t.ArrayType(t.StringType()), "ab"),
         (t.LongType(), True),
         (t.DoubleType(), True),
@@ -110,6 +134,22 @@ def test_a_value_that_a_column_would_change_does_not_fit_it(kind, value):
     assert made.to_pylist() == [{"x": None}]
     (failure,) = failures
     assert str(failure.error) == f"{value!r} does not fit column value.x of type {kind.simpleString()}"
+
+
+@pytest.mark.parametrize(("kind", "value"), [(t.FloatType(), 1e-50), (t.DoubleType(), 2**53 + 1)], ids=str)
+def test_an_item_that_an_array_would_change_does_not_fit_it(kind, value):
+    columns = t.StructType([t.StructField("x", t.ArrayType(kind))])
+    batch = Batch.of(["t"], [{"x": [value]}], origin=SinkOrigin(["t"], [0], [0], [""]))
+    with pytest.raises(DataError, match=rf"does not fit column value\.x\[\] of type {kind.simpleString()}"):
+        RowMaker(declared(columns))._try(batch)
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, Decimal("0.100000000000000001")])
+def test_a_value_that_a_field_of_64_bit_floats_would_round_does_not_fit_it(value):
+    plan = RowPlan(columns_of(ROW, dict).json())
+    batch = Batch.of(["t"], [{"id": 1, "amount": value}], value_schema=ROW, origin=SinkOrigin(["t"], [0], [0], [""]))
+    with pytest.raises(DataError, match=r"does not fit column value\.amount of type double"):
+        RowMaker(plan)._try(batch)
 
 
 def test_decimals_beside_times_keep_all_of_their_digits():

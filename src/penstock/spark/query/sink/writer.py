@@ -20,7 +20,7 @@ from penstock.api.query import BatchVersion, OffsetKeeper, SinkTarget
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.dataframes import declared, full_text, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
-from penstock.spark.query.sink.rows.columns import merged
+from penstock.spark.query.sink.rows.columns import check_declared, merged
 from penstock.spark.query.sink.rows.keys import Keys
 from penstock.spark.query.sink.rows.pipeline import Rows
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, RowPlan, reported
@@ -97,6 +97,8 @@ class BatchWriter:
         self._evolution = Evolution(settings, session)
         self._totals = session.sparkContext.accumulator(TotalsOfParts(), SumOf())
         self._columns = None if settings.schema is None else declared(settings.schema)
+        if self._columns is not None:
+            check_declared(self._columns, settings.schema or "")
         self._keys = keys_of(settings, self._columns)
         self._zone = session.conf.get("spark.sql.session.timeZone") or "UTC"
         sql = settings.sql or ""

@@ -10,9 +10,8 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import decimal
-import re
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import orjson
@@ -20,7 +19,8 @@ from pyspark.sql import types as t
 
 from penstock.api import schema as s
 from penstock.api.drift import check_case
-from penstock.api.errors import DataError
+from penstock.api.errors import ConfigError, DataError
+from penstock.api.exact import double, milliseconds, moment
 
 VALUE = "value"
 
@@ -54,8 +54,19 @@ SCHEMALESS: dict[type, t.DataType] = {
 }
 _DIGITS = decimal.Context(prec=38)
 """The precision of Spark's decimals, ten digits more than Python's default."""
-_NANOS = re.compile(r"[.,]\d{6}\d*[1-9]")
-"""Digits of a second that no column has."""
+_FITTING: tuple[type[t.DataType], ...] = (
+    *BITS,
+    t.FloatType,
+    t.DoubleType,
+    t.DecimalType,
+    t.BooleanType,
+    t.StringType,
+    t.BinaryType,
+    t.DateType,
+    t.TimestampType,
+    t.TimestampNTZType,
+)
+"""The primitive types of columns that the setting ``schema`` may name."""
 _EPOCH = dt.date(1970, 1, 1)
 _ZERO = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -140,6 +151,34 @@ def _wider(one: t.DataType, other: t.DataType, name: str) -> t.DataType:
     )
 
 
+def check_declared(columns: t.StructType, schema: str) -> None:
+    """Raise ConfigError for columns of the setting ``schema`` whose types no value of a record can be made to fit."""
+    for name, kind in _unfit(columns, ""):
+        problem = "only tables have" if isinstance(kind, t.CharType | t.VarcharType) else "records have no values for"
+        possible = ", ".join(each().simpleString().partition("(")[0].upper() for each in _FITTING)
+        raise ConfigError(
+            "schema",
+            schema,
+            f"column {name} has the type {kind.simpleString()}, which {problem}: declare STRING, or one of "
+            f"{possible}, and STRUCT, ARRAY and MAP of them",
+        )
+
+
+def _unfit(kind: t.DataType, name: str) -> Iterator[tuple[str, t.DataType]]:
+    """Yield the places and the types of columns, and of what is in them, that are not among those of ``fitting``."""
+    match kind:
+        case t.StructType():
+            for field in kind:
+                yield from _unfit(field.dataType, f"{name}.{field.name}" if name else field.name)
+        case t.ArrayType():
+            yield from _unfit(kind.elementType, f"{name}[]")
+        case t.MapType():
+            yield from _unfit(kind.keyType, f"{name} (key)")
+            yield from _unfit(kind.valueType, f"{name}{{}}")
+        case _ if not isinstance(kind, _FITTING):
+            yield name, kind
+
+
 Fit = Callable[[Any], Any]
 
 
@@ -176,7 +215,7 @@ def _fit(kind: t.DataType, name: str) -> Fit:
         case t.BinaryType():
             return _bytes
         case t.TimestampType() | t.TimestampNTZType():
-            return _moment if isinstance(kind, t.TimestampType) else lambda value: _moment(value).replace(tzinfo=None)
+            return _moment if isinstance(kind, t.TimestampType) else _time_in_utc
         case t.DateType():
             return _day
         case t.DecimalType():
@@ -233,12 +272,15 @@ def _text(value: Any) -> str | None:
 
 
 def _float(value: Any) -> float | None:
-    return float(value) if _is(value, (int, float, decimal.Decimal)) and _is_no_flag(value) else None
+    return double(value) if _is(value, (int, float, decimal.Decimal)) and _is_no_flag(value) else None
 
 
 def _single(value: Any) -> float | None:
+    """Return a number that Arrow rounds to a 32-bit float. Integers have to be exactly one."""
     number = _float(value)
-    struct.pack("<f", number)  # raises OverflowError if it is too large
+    (rounded,) = struct.unpack("<f", struct.pack("<f", number))  # raises OverflowError if it is too large
+    if rounded != number and (rounded == 0 or isinstance(value, int)):
+        raise ValueError
     return number
 
 
@@ -251,7 +293,7 @@ def _bytes(value: Any) -> bytes:
 
 def _whole(value: Any) -> Any:
     if isinstance(value, dt.time):
-        return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+        return milliseconds(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if _is(value, int) and _is_no_flag(value) else None
@@ -260,13 +302,16 @@ def _whole(value: Any) -> Any:
 def _moment(value: Any) -> dt.datetime:
     """Text in ISO 8601, without a zone taken as UTC; numbers are milliseconds since 1970, as everywhere in Kafka."""
     if isinstance(value, str):
-        if _NANOS.search(value):
-            raise ValueError  # Python would cut them off
-        value = dt.datetime.fromisoformat(value)
-    elif isinstance(value, int) and not isinstance(value, bool):
+        return moment(value)
+    if isinstance(value, int) and not isinstance(value, bool):
         return _ZERO + dt.timedelta(milliseconds=value)
     _is(value, dt.datetime)
     return value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+
+
+def _time_in_utc(value: Any) -> dt.datetime:
+    """Return a moment as the time in UTC without its zone."""
+    return _moment(value).astimezone(dt.UTC).replace(tzinfo=None)
 
 
 def _day(value: Any) -> dt.date:

@@ -228,11 +228,20 @@ class _Column:
         if self._plain is not None and self._plain.issuperset(map(type, values)):
             try:
                 made = pa.array(values, self._kind)
-                if self._kind != pa.float32() or not pc.any(pc.is_inf(made)).as_py():
-                    return made  # PyArrow makes too large a number infinite
+                if self._kind != pa.float32() or not _overflows(made, values):
+                    return made
             except (pa.ArrowException, OverflowError):
                 pass  # as of a decimal with more digits than the column has
         return pa.array(list(map(self._fit, values)), self._kind)
+
+
+def _overflows(made: pa.FloatArray, values: Sequence[Any]) -> bool:
+    """Return whether PyArrow has made numbers infinite that are too large for 32 bits, or zero that are too small."""
+    edges = pc.or_(pc.is_inf(made), pc.equal(made, 0))
+    if not pc.any(edges).as_py():
+        return False
+    exact = pa.array(values, pa.float64())
+    return bool(pc.any(pc.xor(edges, pc.or_(pc.is_inf(exact), pc.equal(exact, 0)))).as_py())
 
 
 def extra(name: str, batch: Batch, kind: pa.DataType) -> pa.Array:
