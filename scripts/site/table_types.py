@@ -84,7 +84,7 @@ def _spark() -> list[str]:
         "With the setting `schema`, columns have the types that it names. A value is made to fit where that leaves it "
         "the same: text in ISO 8601 for dates and times, Base64 for bytes, whole numbers for numbers. One that would "
         "lose digits, bytes or its time of day, or is beyond the range, is refused with the name of its column. A type "
-        "that is not in this table, such as an interval, VOID, CHAR and VARCHAR, is refused when the task starts.",
+        "that is not in the next table, such as an interval, VOID, CHAR and VARCHAR, is refused when the task starts.",
         _table(("column", "values"), declared),
         _table(
             ("format", "what it lacks"),
