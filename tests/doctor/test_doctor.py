@@ -28,6 +28,7 @@ PLAIN = {
     "status.storage.topic": "s",
 }
 INSERT = "org.apache.kafka.connect.transforms.InsertField$Value"
+ROUTER = "org.apache.kafka.connect.transforms.TimestampRouter"
 SOURCE = {"connector.class": "FileStreamSource", "file": "/a", "topic": "t"}
 
 
@@ -119,6 +120,15 @@ def test_a_connector_does_not_get_references_to_config_providers() -> None:
     assert verdicts(section, "connection.password") == [UNCHECKED]
     assert UNCHECKED in verdicts(section, "connector.class")
     assert not [each for each in section.findings if each.verdict is REFUSED]
+
+
+@pytest.mark.parametrize("value", ["${topic}", "${topic}-${timestamp}"])
+def test_placeholders_of_a_connector_are_no_references_and_are_validated(value: str) -> None:
+    router = {"transforms": "r", "transforms__r__type": ROUTER, "transforms__r__topic__format": value}
+    assert of_connector(**router).verdict is WORKS
+    section = of_connector(**router, batch__size="x")
+    assert verdicts(section, "batch.size") == [REFUSED]
+    assert UNCHECKED not in {each.verdict for each in section.findings}
 
 
 def test_brokers_do_not_get_references_to_config_providers() -> None:

@@ -12,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from penstock.api.errors import ConnectError
 from penstock.doctor import topics
+from penstock.doctor.findings import Verdict
 
 FORBIDDEN = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed")
 
@@ -43,6 +44,15 @@ class Forbidden(Brokers):
         raise KafkaException(FORBIDDEN)
 
 
+def connect(monkeypatch: pytest.MonkeyPatch, brokers: Brokers) -> None:
+    @contextmanager
+    def consumer(_: object) -> Iterator[Brokers]:
+        yield brokers
+
+    monkeypatch.setattr(topics, "_consumer", consumer)
+    monkeypatch.setattr(topics, "_PATIENCE", 0.0)
+
+
 @pytest.mark.parametrize(
     ("brokers", "why"),
     [
@@ -53,12 +63,16 @@ class Forbidden(Brokers):
     ids=["no ends", "no records", "silent"],
 )
 def test_a_topic_that_can_not_be_read_is_named(brokers: Brokers, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    @contextmanager
-    def consumer(_: object) -> Iterator[Brokers]:
-        yield brokers
-
-    monkeypatch.setattr(topics, "_consumer", consumer)
-    monkeypatch.setattr(topics, "_PATIENCE", 0.0)
+    connect(monkeypatch, brokers)
     with pytest.raises(ConnectError) as raised:
         topics.look({"bootstrap.servers": "localhost:9092", "config.storage.topic": "configs"})
     assert str(raised.value) == f"The config topic `configs` can't be read: {why}"
+
+
+def test_a_topic_whose_name_is_a_reference_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect(monkeypatch, Brokers())
+    names = {f"{kind}.storage.topic": f"${{file:/topics:{kind}}}" for kind in topics.KINDS}
+    found = topics.look({"bootstrap.servers": "localhost:9092", **names})
+    assert {(each.subject, each.verdict) for each in found.findings} == {(name, Verdict.UNCHECKED) for name in names}
+    assert all("a reference to a config provider" in each.says for each in found.findings)
+    assert topics.source_offsets(found, "c") == "its source offsets were not read"

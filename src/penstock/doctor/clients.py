@@ -8,10 +8,11 @@ from penstock.api.config import ConfigDef
 from penstock.api.errors import ConfigError
 from penstock.core.config.clients import ADMIN_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from penstock.core.config.clients.settings import NO_REPORTERS, OF_REPORTERS
-from penstock.doctor.findings import NOT_RESOLVED, Finding, Verdict, is_reference
+from penstock.doctor.findings import NOT_RESOLVED, Finding, Verdict
 from penstock.kafka.librdkafka_config import ADMIN, CONSUMER, IGNORED, NO_EFFECT, PRODUCER, Counterpart, translate
 from penstock.kafka.security.settings import SECURITY, Security
 from penstock.kafka.security.tickets import check_libraries
+from penstock.settings.providers import has_reference
 
 DEFINITIONS: Mapping[str, ConfigDef] = {
     "producer": PRODUCER_SETTINGS, "consumer": CONSUMER_SETTINGS, "admin": ADMIN_SETTINGS
@@ -43,7 +44,7 @@ def _judge(client: str, shown: str, name: str, value: str) -> Finding:
     counterpart = counterparts.get(name, IGNORED)
     if counterpart.ignored:
         return Finding(Verdict.DIFFERS, shown, f"has no effect: {counterpart.ignored}")
-    if is_reference(value):
+    if has_reference(value):
         return Finding(Verdict.UNCHECKED, shown, NOT_RESOLVED)
     try:
         native = translate({name: value}, definition, counterparts, client)
@@ -58,4 +59,4 @@ def _judge(client: str, shown: str, name: str, value: str) -> Finding:
 
 
 def _has_references(settings: Mapping[str, str]) -> bool:
-    return any(map(is_reference, settings.values()))
+    return any(map(has_reference, settings.values()))

@@ -14,9 +14,10 @@ from penstock.core.config.permissions.rules import plugins_in
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model.messages import Refused
 from penstock.doctor.clients import judge_client
-from penstock.doctor.findings import NOT_RESOLVED, Finding, Section, Verdict, is_reference
+from penstock.doctor.findings import NOT_RESOLVED, Finding, Section, Verdict
 from penstock.doctor.plugins import judge_class
 from penstock.plugins import Plugins
+from penstock.settings.providers import has_reference
 
 _OVERRIDES = {PRODUCER: "producer", CONSUMER: "consumer", ADMIN: "admin"}
 
@@ -51,7 +52,7 @@ class Judge:
         With such a reference the connector's own validation is not run, since it may send the text of the reference to
         the system that it connects to.
         """
-        references = [name for name, value in config.items() if is_reference(value)]
+        references = [name for name, value in config.items() if has_reference(value)]
         for name in references:
             yield Finding(Verdict.UNCHECKED, name, NOT_RESOLVED)
         if references:
@@ -64,7 +65,7 @@ class Judge:
             return
         for info in infos.configs:
             value = info.value
-            if value is not None and value.errors and not is_reference(config.get(value.name)):
+            if value is not None and value.errors and not has_reference(config.get(value.name)):
                 yield Finding(Verdict.REFUSED, value.name, "; ".join(value.errors))
         for warning in infos.warnings:
             yield Finding(Verdict.DIFFERS, warning.split("'")[1] if "'" in warning else CONNECTOR_CLASS, warning)

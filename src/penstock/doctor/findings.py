@@ -23,10 +23,6 @@ _ORDER = list(Verdict)
 NOT_RESOLVED = "a reference to a config provider, which is not resolved here"
 
 
-def is_reference(value: str | None) -> bool:
-    return "${" in (value or "")
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     verdict: Verdict

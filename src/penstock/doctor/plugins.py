@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping
 from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog
 from penstock.core.config.overrides import is_built_in
-from penstock.doctor.findings import NOT_RESOLVED, Finding, Section, Verdict, is_reference
+from penstock.doctor.findings import NOT_RESOLVED, Finding, Section, Verdict
 from penstock.pipeline.converters.registry.converter import RegistryConverter
+from penstock.settings.providers import has_reference
 
 
 def judge_class(catalog: Catalog, subject: str, name: str, version: str = "") -> Finding:
     """``version``: the one that the Java cluster has."""
     name = name.strip()
-    if is_reference(name):
+    if has_reference(name):
         return Finding(Verdict.UNCHECKED, subject, NOT_RESOLVED)
     if problem := catalog.problem(name):
         java = "; penstock.java.home chooses another Java" if "compiled for Java" in problem else ""

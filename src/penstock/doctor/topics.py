@@ -17,13 +17,14 @@ from kafka import errors as group_errors
 from penstock.api.errors import ConnectError
 from penstock.core.config.clients import CONSUMER_SETTINGS
 from penstock.core.model.records import ConnectorConfig
-from penstock.doctor.findings import NOT_RESOLVED, Finding, Verdict, is_reference
+from penstock.doctor.findings import NOT_RESOLVED, Finding, Verdict
 from penstock.kafka.admin import sentence
 from penstock.kafka.client_settings import consumer_group, internal
 from penstock.kafka.clients import SILENT, check_addresses, new_consumer
 from penstock.kafka.offsets.entries import OffsetEntries
 from penstock.kafka.offsets.groups import committed_offsets
 from penstock.kafka.storage import config_records
+from penstock.settings.providers import has_reference
 
 KINDS = ("config", "offset", "status")
 _PATIENCE = 15.0
@@ -44,7 +45,7 @@ def look(worker: Mapping[str, str]) -> ClusterContents:
     can't be read.
     """
     for name, value in worker.items():
-        if is_reference(value) and (name in CONSUMER_SETTINGS.keys or name.startswith("admin.")):
+        if has_reference(value) and (name in CONSUMER_SETTINGS.keys or name.startswith("admin.")):
             raise ConnectError(f"{name} is {NOT_RESOLVED}.")
     check_addresses(worker.get("bootstrap.servers", ""))
     found = ClusterContents()
@@ -57,6 +58,10 @@ def look(worker: Mapping[str, str]) -> ClusterContents:
             ) from error
         for kind in KINDS:
             name = worker.get(f"{kind}.storage.topic", "")
+            if has_reference(name):
+                says = f"its records were not read: the name of the topic is {NOT_RESOLVED}"
+                found.findings.append(Finding(Verdict.UNCHECKED, f"{kind}.storage.topic", says))
+                continue
             if name not in there:
                 found.findings.append(
                     Finding(
@@ -78,13 +83,15 @@ def look(worker: Mapping[str, str]) -> ClusterContents:
 
 
 def source_offsets(found: ClusterContents, connector: str) -> str:
+    if any(each.subject == "offset.storage.topic" and each.verdict is Verdict.UNCHECKED for each in found.findings):
+        return "its source offsets were not read"
     return f"{len(found.offsets.snapshot(connector))} source partitions have an offset"
 
 
 def sink_offsets(worker: Mapping[str, str], name: str, config: Mapping[str, str]) -> str:
     """Return the offsets that a sink's group has committed, as a sentence."""
     group = consumer_group(worker, {"name": name, **config})
-    if is_reference(group):
+    if has_reference(group):
         return f"the offsets of group `{group}` were not read: its name is {NOT_RESOLVED}"
     try:
         committed = committed_offsets(internal(worker, "admin", _CLIENT), _CLIENT, group, _PATIENCE)

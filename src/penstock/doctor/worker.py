@@ -9,10 +9,11 @@ from penstock.api.errors import ConfigError
 from penstock.core.config.catalog import Catalog
 from penstock.core.config.converter import CONVERTERS
 from penstock.doctor.clients import judge_client
-from penstock.doctor.findings import NOT_RESOLVED, Finding, Section, Verdict, is_reference
+from penstock.doctor.findings import NOT_RESOLVED, Finding, Section, Verdict
 from penstock.doctor.plugins import judge_class
 from penstock.http.access.authentication.basic_auth import EXTENSION
 from penstock.settings.definitions import distributed_config, standalone_config
+from penstock.settings.providers import has_reference
 from penstock.settings.unsupported_settings import refuse_java_only, unknown_settings, without_effect
 
 CLIENTS = ("producer", "consumer", "admin")
@@ -48,7 +49,7 @@ def _findings(config: Mapping[str, str], catalog: Catalog, definitions: ConfigDe
 
 
 def _judge(name: str, value: str, error: str | None, known: set[str]) -> Finding:
-    if is_reference(value):
+    if has_reference(value):
         return Finding(Verdict.UNCHECKED, name, NOT_RESOLVED)
     if error is not None:
         return Finding(Verdict.REFUSED, name, error)
@@ -68,7 +69,7 @@ def _judge(name: str, value: str, error: str | None, known: set[str]) -> Finding
 
 
 def _errors(config: Mapping[str, str], definitions: ConfigDef) -> dict[str, str]:
-    given = {name: value for name, value in config.items() if not is_reference(value)}
+    given = {name: value for name, value in config.items() if not has_reference(value)}
     values = definitions.validate_all(given)
     hidden = config.keys() - given.keys()
     return {name: found.errors[0] for name, found in values.items() if found.errors and name not in hidden}
