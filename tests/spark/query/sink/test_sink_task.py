@@ -190,7 +190,9 @@ def test_columns_that_the_table_lacks_are_left_out_or_the_end_as_was_said(sink: 
         one.stop()
         one.produce({"id": 4, "name": "n1", "more": 2.5})
         one.start(schema_evolution="fail")
-        assert f"more: not among the columns of {one.folder}, and schema.evolution=fail" in one.failure()
+        trace = one.failure()
+        assert f"more: not among the columns of {one.folder}, and schema.evolution=fail" in trace
+        assert f"\tIn a batch of topic {one.topic}, partition " in trace
         one.start(schema_evolution="add")
         one.wait(5)
         assert {"id": 4, "name": "n1", "more": 2.5} in [

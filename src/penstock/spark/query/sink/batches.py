@@ -113,6 +113,8 @@ class Batches:
         """The version of the last batch that was begun, and may have been written."""
         self._topics: Mapping[str, str] = {}
         """The IDs of the topics in which ``position`` is, as far as they are known."""
+        self.unwritten: Span | None = None
+        """The records of the batch that the target is writing, or has failed to write."""
         self.renewed = -math.inf
         """When a topic was last found to be deleted or created again, by the monotonic clock."""
         self._latest = 0.0
@@ -245,11 +247,9 @@ class Batches:
         group.begin(version, span)
         begun = time.monotonic()
         with self._watched(records, span), calls.entered("a batch of the query"):
-            try:
-                totals = self._writer.write(records, version, confirm)
-            except Exception as error:
-                error.add_note(f"In a batch of {span.named()}")
-                raise
+            self.unwritten = span
+            totals = self._writer.write(records, version, confirm)
+            self.unwritten = None
         written = time.monotonic()
         gone = self._gone(span)
         span = span.without(gone)

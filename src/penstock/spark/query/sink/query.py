@@ -105,8 +105,14 @@ class SinkQuery:
         self._times = BatchTimes(report.metrics)
         self._query: StreamingQuery | None = None
 
+    @property
+    def unwritten(self) -> Span | None:
+        """The records of the batch that the last run could not write."""
+        return self._batches.unwritten
+
     def run(self) -> None:
         """Run one query of Spark until the task pauses or stops or its partitions change. Raises the query's error."""
+        self._batches.unwritten = None
         if not self._input.group.claimed:
             self._input.group.claim()
             self._report.claimed()

@@ -228,6 +228,8 @@ def _run(
                     host.running(status)
                 _wait(control, metrics, delay)
             else:
+                if (span := query.unwritten) is not None:
+                    error.add_note(f"In a batch of {span.named()}")
                 raise
 
 
