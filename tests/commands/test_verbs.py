@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.core.model.tasks import TaskId
+from penstock.declarative.outcome import await_restarts
 from penstock.http.client import Client
 from support.rest.cluster import RestCluster
 
@@ -108,6 +109,25 @@ def test_a_restart_that_does_not_end_in_time_is_reported(penstock: Any, cluster:
     tasks[0] = replace(tasks[0], state="UNASSIGNED")
     said = penstock("restart", "a", "--wait", "0.2")
     assert (said.exit_code, said.stderr) == (1, "penstock: After 0.2 s task 0 of connector a is UNASSIGNED.\n")
+
+
+@pytest.mark.usefixtures("connectors")
+def test_a_restart_does_not_wait_for_a_connector_that_was_deleted(penstock: Any, worker: Client) -> None:
+    worker.delete("a")
+    ((name, well, sentence),) = await_restarts(worker, ["a"], 600.0)
+    assert (name, well) == ("a", False)
+    assert sentence.startswith("the status of connector a can't be read: ")
+    assert "after 600 s" not in sentence
+
+
+def test_a_restart_whose_worker_is_away_is_reported_in_one_sentence() -> None:
+    with Client("http://127.0.0.1:1", patience=0) as worker:
+        ((_, well, sentence),) = await_restarts(worker, ["a"], 0.1)
+    assert not well
+    assert sentence == (
+        "after 0.1 s the status of connector a can't be read: "
+        "No worker can be reached at http://127.0.0.1:1: [Errno 111] Connection refused"
+    )
 
 
 @pytest.mark.usefixtures("connectors")

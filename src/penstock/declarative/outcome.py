@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.declarative import rollout
 from penstock.http.client import Client
-from penstock.http.client_errors import ClientError
+from penstock.http.client_errors import ClientError, ResourceNotFoundError
 
 _UNDER_WAY = ("RESTARTING", "UNASSIGNED")
 
@@ -34,7 +34,7 @@ def await_restarts(
             seen[name] = since, sentence
             late = now - began >= wait
             if late or (not under_way and now - since >= rollout.SETTLED_S):
-                yield name, well, f"After {wait:g} s {sentence}" if late and under_way else sentence
+                yield name, well, f"after {wait:g} s {sentence}" if late and under_way else sentence
                 waiting.remove(name)
         if waiting:
             time.sleep(rollout.LOOK_S)
@@ -42,11 +42,12 @@ def await_restarts(
 
 def _look(worker: Client, name: str, task: int | None) -> tuple[bool, str, bool]:
     """Return whether all is well, a sentence, and whether that may change by itself soon."""
+    who = f"connector {name}"
     try:
         shown = worker.status(name)
-    except ClientError as error:
-        return False, str(error), True
-    who = f"connector {name}"
+    except ClientError as error:  # one that is not there has been deleted, and does not come back
+        problem = f"the status of {who} can't be read: {str(error).rstrip('.')}"
+        return False, problem, not isinstance(error, ResourceNotFoundError)
     parts: list[tuple[str, Mapping[str, Any]]] = [(who, shown["connector"])] if task is None else []
     parts += [(f"task {each['id']} of {who}", each) for each in shown["tasks"] if task in (None, each["id"])]
     wrong = [(who, part) for who, part in parts if part["state"] in ("FAILED", *_UNDER_WAY)]
