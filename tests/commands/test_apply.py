@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from penstock import cli
 from penstock.commands.apply import WOULD_CHANGE, difference
 from penstock.declarative.plan import PlannedChange, PlanStep
+from penstock.http.client import Client
+from penstock.http.client_errors import UnreachableError
 from penstock.observe import LogLevels
 from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
@@ -165,7 +167,9 @@ def test_files_that_are_no_connectors(
     assert complaint in " ".join(said.stderr.replace("│", " ").split())
 
 
-def test_json_lists_changes_made_before_an_unreachable_cluster(penstock: Any, url: str, tmp_path: Path) -> None:
+def test_a_cluster_that_is_away_leaves_all_clusters_as_they_are(
+    penstock: Any, url: str, worker: Client, tmp_path: Path
+) -> None:
     for name in ("near", "far"):
         (tmp_path / f"{name}.yaml").write_text(
             f"apiVersion: kafka.strimzi.io/v1\nkind: KafkaConnector\n"
@@ -174,10 +178,29 @@ def test_json_lists_changes_made_before_an_unreachable_cluster(penstock: Any, ur
         )
     clusters = ("--cluster", f"near={url}", "--cluster", "far=http://127.0.0.1:1")
     said = penstock("apply", "-f", str(tmp_path), "-o", "json", *clusters)
-    assert said.exit_code == 4
-    (step,) = json.loads(said.stdout)
-    assert (step["url"], step["connector"], step["change"], step["errors"]) == (url, "near", "create", [])
+    assert (said.exit_code, said.stdout) == (4, "")
     assert "127.0.0.1:1" in said.stderr
+    assert worker.connectors() == []
+
+
+@pytest.mark.parametrize(("problem", "status"), [(UnreachableError("No worker answers."), 4), (KeyboardInterrupt(), 1)])
+def test_json_lists_changes_made_before_the_end_of_apply(
+    penstock: Any, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: BaseException, status: int
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({**ORDERS, "name": name}))
+    created = Client.create
+
+    def create(self: Client, name: str, *rest: Any) -> Any:
+        if name == "b":
+            raise problem
+        return created(self, name, *rest)
+
+    monkeypatch.setattr(Client, "create", create)
+    said = penstock("apply", "-f", str(tmp_path), "-o", "json")
+    steps = [(step["url"], step["connector"], step["errors"]) for step in json.loads(said.stdout)]
+    assert steps == [(url, "a", []), (url, "b", ["No worker answers."] if status == 4 else [])]
+    assert said.exit_code == (status if status == 4 else 130)
 
 
 def test_a_folder_without_connectors_is_a_mistake(penstock: Any, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.declarative.plan import APPLIED
 from penstock.http.client import Client
 from support.rest.cluster import RestCluster
+from support.rest.server import serve
 
 ORDERS = """\
 apiVersion: kafka.strimzi.io/v1beta2
@@ -61,8 +62,25 @@ def test_prune_asks_before_it_deletes_many(penstock: Any, url: str, tmp_path: Pa
         said = penstock("apply", "-f", str(tmp_path), "--prune", input="n\n")
         assert (said.exit_code, worker.connectors()) == (1, ["a", "b", "c", "d"])
         assert f"No file describes 4 connectors of {url}: a, b, c, d. Delete them? [y/N]" in said.stderr
+        unanswered = penstock("apply", "-f", str(tmp_path), "--prune")
+        assert (unanswered.exit_code, worker.connectors()) == (2, ["a", "b", "c", "d"])
+        assert "add --yes" in " ".join(unanswered.stderr.replace("│", " ").split())
         assert penstock("apply", "-f", str(tmp_path), "--prune", "--yes").exit_code == 0
         assert worker.connectors() == ["orders"]
+
+
+def test_prune_asks_for_all_clusters_before_it_changes_one(
+    penstock: Any, cluster: RestCluster, url: str, tmp_path: Path
+) -> None:
+    write(tmp_path)
+    config = {"connector.class": "FileStreamSource", "topic": "t", "file": "f", APPLIED[0]: APPLIED[1]}
+    with Client(url) as worker, serve(cluster.app("one")) as other:
+        for name in "abcd":
+            worker.create(name, config)
+        clusters = ("--cluster", f"near={url}", "--cluster", f"far={other}")
+        said = penstock("apply", "-f", str(tmp_path), "--prune", *clusters, input="y\nn\n")
+        assert (said.exit_code, worker.connectors()) == (1, ["a", "b", "c", "d"])
+        assert all(f"No file describes 4 connectors of {each}" in said.stderr for each in (url, other))
 
 
 def test_prune_deletes_connectors_without_a_file(penstock: Any, url: str, tmp_path: Path) -> None:

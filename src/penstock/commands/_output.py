@@ -23,10 +23,6 @@ class OutputFormat(enum.StrEnum):
     YAML = "yaml"
     NAME = "name"
 
-    @property
-    def is_document(self) -> bool:
-        return self in (OutputFormat.JSON, OutputFormat.YAML)
-
 
 As = Annotated[
     OutputFormat,
@@ -50,6 +46,22 @@ def say_indented(text: str, *, flush: bool = False) -> None:
     print(many_lines(text), flush=flush)
 
 
+def confirm(question: str) -> None:
+    """Ask at the terminal whether to go on; ends the command unless the answer is yes.
+
+    Raises BadParameter if nobody can answer.
+    """
+    try:
+        agreed = typer.confirm(one_line(question), err=True)
+    except typer.Abort:
+        if sys.stdin.isatty():  # interrupted by the user
+            raise
+        typer.echo(err=True)
+        raise typer.BadParameter("Nobody answers this question without a terminal: add --yes to agree.") from None
+    if not agreed:
+        raise typer.Abort
+
+
 def print_json(value: Any) -> None:
     """With the characters themselves where the output's encoding has them all, else with JSON's escapes."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
@@ -62,8 +74,10 @@ def print_yaml(value: Any) -> None:
     """Print a document that `---` begins, so that several may follow each other."""
     import yaml
 
+    plain = json.loads(json.dumps(value))  # it refuses subclasses of str and int
+
     def dumped(readable: bool) -> str:
-        return yaml.safe_dump(value, sort_keys=False, allow_unicode=readable, explicit_start=True)
+        return yaml.safe_dump(plain, sort_keys=False, allow_unicode=readable, explicit_start=True)
 
     text = dumped(True)
     safe = safe_json(text) == text and _can_be_printed(text)

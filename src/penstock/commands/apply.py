@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.commands._output import As, OutputFormat, printed, say, say_lines
+from penstock.commands._output import As, OutputFormat, confirm, printed, say, say_lines
 from penstock.commands._rest import URL, Url, User, client, complain
-from penstock.observe import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -66,6 +66,8 @@ def apply(
 ) -> None:
     """Create, update and delete connectors so that they are as files describe them. Shows the differences first.
 
+    Nothing is changed before the connectors of all clusters are known and all questions are answered.
+
     A file is JSON as POST /connectors takes it, a JSON or YAML object of settings with a `name`, Java properties, or
     a KafkaConnector resource of Strimzi or Jikkou. Connectors that differ in nothing stay as they are. Connectors that
     are created get the label `managed-by=penstock-apply`; only those that have it are pruned.
@@ -84,20 +86,24 @@ def apply(
     resources = read_resources(file, variables(var or [], var_file or []))
     statuses = {0}
     steps: list[tuple[str, PlanStep]] = []
-    try:
+    with ExitStack() as clients:
+        planned: list[tuple[Client, list[PlanStep]]] = []
         for at, own in _by_cluster(resources, _clusters(cluster or []), url.rstrip("/")).items():
-            with client(at, user) as worker:
+            worker = clients.enter_context(client(at, user))
+            planned.append((worker, list(_plan(worker, own, chosen, prune))))
+        if not (dry_run or yes):
+            for worker, wanted in planned:
+                _ask(worker, wanted)
+        try:
+            for worker, wanted in planned:
                 run = Rollout(worker, wait, roll_back, say if output is OutputFormat.TABLE else _silent)
-                planned = list(_plan(worker, own, chosen, prune))
-                if not (dry_run or yes):
-                    _ask(worker, planned)
-                for step in planned:
+                for step in wanted:
                     steps.append((worker.url, step))
                     statuses.add(_step(run, step, dry_run, output))
-    except ClientError:  # what was done before is printed
-        if steps:
-            _print_steps(steps, output)
-        raise
+        except (ClientError, KeyboardInterrupt):  # what was done before is printed
+            if steps:
+                _print_steps(steps, output)
+            raise
     _print_steps(steps, output)
     if status := 1 if 1 in statuses else max(statuses):
         raise typer.Exit(status)
@@ -116,7 +122,7 @@ def _ask(worker: Client, steps: Iterable[PlanStep]) -> None:
     if len(pruned) > ASKS_ABOVE:
         names = ", ".join(pruned)
         question = f"No file describes {len(pruned)} connectors of {worker.url}: {names}. Delete them?"
-        typer.confirm(one_line(question), abort=True, err=True)
+        confirm(question)
 
 
 def _silent(_: str) -> None:
@@ -233,6 +239,5 @@ def _check(worker: Client, step: PlanStep) -> list[str]:
     validated = worker.validate(step.wanted or {})
     step.warnings += validated.get("penstock", {}).get("warnings", ())
     values = [config["value"] for config in validated["configs"]]
-    return [
-        error for value in values if value is not None for error in value["errors"]
-    ]  # a plugin may leave out values
+    # A plugin may leave out values.
+    return [error for value in values if value is not None for error in value["errors"]]

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from penstock.commands._output import confirm
 from penstock.commands._rest import URL, Chosen, Names, Select, States, Url, User, client, each
-from penstock.observe import one_line
 
 app = typer.Typer()
 
@@ -26,6 +26,6 @@ def delete(
     with client(url, user) as worker:
         names = chosen.of(worker)
     if names and names != connectors and not yes:
-        typer.confirm(one_line(f"Delete {', '.join(names)}?"), abort=True, err=True)
+        confirm(f"Delete {', '.join(names)}?")
     if names:
         each(Chosen(names), url, user, lambda worker, name: worker.delete(name), "Deleted connector {}.")
