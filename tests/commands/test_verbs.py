@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock.core.model.tasks import TaskId
 from penstock.declarative.outcome import await_restarts
+from penstock.http.access.authentication.basic_auth import BasicAuth
+from penstock.http.access.authentication.guard import Authentication
+from penstock.http.access.files import ReloadedFile
+from penstock.http.access.gate import AUTHORIZATION, RequestGate
+from penstock.http.access.roles import Roles
 from penstock.http.client import Client
 from support.rest.cluster import RestCluster
+from support.rest.server import serve
 
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 
@@ -81,8 +88,55 @@ def test_patch(penstock: Any, url: str) -> None:
         assert (wrong.exit_code, wrong.stdout) == (1, "")
         assert "Not a number" in wrong.stderr
         assert worker.config("a") == {**config, "topic": "v"}
-    for words in ((), ("a",), ("a", "=x"), ("a", "b=1", "b=2"), ("b=1",)):
+    for words in (
+        (),
+        ("a",),
+        ("a", "=x"),
+        ("a", "b=1", "b=2"),
+        ("a", "b=1", " b=2"),
+        ("a", "b=1", "--unset", " b"),
+        ("b=1",),
+    ):
         assert penstock("patch", *words).exit_code == 2
+
+
+@pytest.mark.parametrize("words", [("=canary",), ("db.password=canary-1", " db.password =canary-2")])
+def test_patch_does_not_repeat_a_secret_that_it_refuses(penstock: Any, words: tuple[str, ...]) -> None:
+    said = penstock("patch", "a", *words)
+    assert (said.exit_code, "canary" in said.output) == (2, False)
+
+
+@pytest.mark.usefixtures("connectors")
+def test_a_patched_setting_that_the_worker_masks_is_shown_as_hidden(
+    penstock: Any, cluster: RestCluster, worker: Client, tmp_path: Path
+) -> None:
+    roles = tmp_path / "roles.yaml"
+    roles.write_text("rules: [{users: [victor], actions: [view, configure]}]")
+    gate = RequestGate(ReloadedFile(AUTHORIZATION, str(roles), Roles.parse))
+    with serve(cluster.app("one", Authentication(BasicAuth(({"victor": "v"},))), gate)) as url:
+
+        def patch(*settings: str) -> str:
+            return str(penstock("patch", "a", *settings, "--url", url, "--user", "victor:v").stdout)
+
+        said = "Connector a:\n{}  + db.password=[hidden]\nPatched connector a.\n"
+        assert patch("db.password=old") == said.format("")
+        assert patch("db.password=new") == said.format("")
+        assert patch("db.password=new", "topic=u") == said.format("  - topic=t\n  + topic=u\n")
+        same = "Connector a has these settings already.\n"
+        assert patch("db.password=[hidden]", "topic=u") == same
+    assert worker.config("a")["db.password"] == "new"
+    assert penstock("patch", "a", "db.password=new").stdout == same
+
+
+@pytest.mark.usefixtures("connectors")
+@pytest.mark.parametrize("command", [("delete", "[ab]"), ("patch", "[ab]", "topic=u")])
+def test_a_question_that_nobody_can_answer_names_the_option(
+    penstock: Any, worker: Client, command: tuple[str, ...]
+) -> None:
+    said = penstock(*command)
+    assert (said.exit_code, said.stdout.strip()) == (2, "")
+    assert "add --yes" in " ".join(said.stderr.replace("│", " ").split())
+    assert worker.config("a")["topic"] == "t"
 
 
 @pytest.mark.usefixtures("connectors")

@@ -12,9 +12,10 @@ from penstock.core.config.validation import WorkerRules
 from penstock.core.model import actions as a
 from penstock.core.model import events as e
 from penstock.core.model import messages as m
+from penstock.http.access.gate import RequestGate
 from penstock.http.app import make_router
 from penstock.http.forwarding import Peers
-from penstock.http.router import Router
+from penstock.http.router import Guard, Router
 from penstock.http.routes.task_health import ConnectorHealth, Figures
 from penstock.http.routes.workers import Workers
 from penstock.observe import LogLevels
@@ -100,7 +101,7 @@ class RestCluster(Cluster):
         self.settle()
         return answer
 
-    def app(self, worker: str) -> Router:
+    def app(self, worker: str, guard: Guard | None = None, gate: RequestGate | None = None) -> Router:
         """Return the worker's REST API, which forwards requests to the other workers."""
 
         class ToOthers(httpx.AsyncBaseTransport):
@@ -121,7 +122,13 @@ class RestCluster(Cluster):
         )
         workers = Workers(self.metrics(worker).about, peers)
         return make_router(
-            lambda request: self.submit(worker, request), client, peers=peers, health=health, workers=workers
+            lambda request: self.submit(worker, request),
+            client,
+            guard=guard,
+            gate=gate,
+            peers=peers,
+            health=health,
+            workers=workers,
         )
 
     def _members(self, worker: str) -> list[str]:
