@@ -161,7 +161,7 @@ def complete_connector(ctx: typer.Context, incomplete: str) -> list[str]:
     url = given.get("url") or os.environ.get("PENSTOCK_URL") or URL
     user = given.get("user") or os.environ.get("PENSTOCK_USER")
     try:
-        with Client(url, user=user, patience=0, timeout=2, authority=os.environ.get(CA_VARIABLE)) as worker:
+        with Client(url, user=user, patience=0, timeout=2, authority=os.environ.get(CA_VARIABLE) or None) as worker:
             return [name for name in worker.connectors() if name.startswith(incomplete)]
     except ClientError:
         return []
