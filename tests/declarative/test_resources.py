@@ -295,6 +295,8 @@ def test_variables(tmp_path: Path) -> None:
     file = tmp_path / "vars.yaml"
     file.write_text("region: eu\nport: 9092\ntls: true\n")
     assert variables(["region=us", "empty="], [file]) == {"region": "us", "port": "9092", "tls": "true", "empty": ""}
+    with pytest.raises(ConfigError, match="`--var =…` is not a variable"):
+        variables([" =canary"], [])
     with pytest.raises(ConfigError, match="`--var region` is not a variable"):
         variables(["region"], [])
     file.write_text("nothing: null\nseveral: [a]\nnested: {a: b}\nport: 1")

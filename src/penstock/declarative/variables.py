@@ -79,9 +79,10 @@ def variables(given: list[str], files: list[Path]) -> dict[str, str]:
                 found[str(name)] = str(value).lower() if isinstance(value, bool) else str(value)
     for pair in given:
         name, separator, value = pair.partition("=")
-        if not separator or not name:
-            raise ConfigError(f"`--var {pair}` is not a variable; expected `--var name=value`")
-        found[name.strip()] = value
+        name = name.strip()
+        if not separator or not name:  # the value may be a secret
+            raise ConfigError(f"`--var {name}{separator and '=…'}` is not a variable; expected `--var name=value`")
+        found[name] = value
     return found
 
 
