@@ -1,36 +1,20 @@
-"""Differences between the versions of Spark on which Penstock runs; no other module knows one version from another.
+"""The version of Spark on which Penstock runs, with its facts; no other module knows one version from another.
 
-A release is chosen by the jars of the Spark that is installed: those of ``SPARK_HOME``, otherwise those in the PySpark
-package. Nothing here imports PySpark at the top, because the worker asks too.
+The Spark that counts is the one whose jars are started: that of ``SPARK_HOME``, otherwise that of the PySpark package.
+Nothing here imports PySpark, because the worker asks too.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import inspect
-import logging
 import os
 import re
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError
-
-from penstock.api.errors import ConnectError
 from penstock.embedded.home import EmbeddedError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.errors import PySparkException
-    from pyspark.sql import Column, Observation, SparkSession
-    from pyspark.sql import types as t
-
-DEFAULT = "4.2"
-"""The version of requirements.lock, and of most tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,86 +30,23 @@ class SparkRelease:
     """The newest Python version that it runs on."""
     kafka: str
     """The list in ``embedded/pinned`` of the jars of its Kafka source."""
-    delta: str | None
-    """The list in ``embedded/pinned`` of Delta's jars; None if there is no build of Delta."""
-    formats: dict[str, str]
-    """Coordinates on Maven Central of formats that Spark does not have itself."""
-    lacks: tuple[str, ...] = ()
-    """Formats of later versions."""
+    delta: str
+    """The list in ``embedded/pinned`` of Delta's jars."""
 
 
-_HADOOP_3_4 = (17, 21)
-"""Hadoop before 3.5 fails on Java 24 and newer (`getSubject is not supported`)."""
-_HADOOP_3_5 = (17, 21, 25)
-
-RELEASES = (
-    SparkRelease(
-        name="3.5",
-        scala="2.12",
-        java=(17,),
-        python=(3, 11),
-        kafka="spark-kafka-3.5",
-        delta="delta-3.5",
-        formats={
-            "delta": "io.delta:delta-spark_2.12:3.3.3",
-            "iceberg": "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",
-        },
-        lacks=("xml",),
-    ),
-    SparkRelease(
-        name="4.0",
-        scala="2.13",
-        java=_HADOOP_3_4,
-        python=(3, 13),
-        kafka="spark-kafka-4.0",
-        delta="delta-4.0",
-        formats={
-            "delta": "io.delta:delta-spark_4.0_2.13:4.4.0",
-            "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",
-        },
-    ),
-    SparkRelease(
-        name="4.1",
-        scala="2.13",
-        java=_HADOOP_3_4,
-        python=(3, 14),
-        kafka="spark-kafka-4.1",
-        delta="delta-4.1",
-        formats={
-            "delta": "io.delta:delta-spark_4.1_2.13:4.4.0",
-            "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
-        },
-    ),
-    SparkRelease(
-        name="4.2",
-        scala="2.13",
-        java=_HADOOP_3_5,
-        python=(3, 14),
-        kafka="spark-kafka-4.2",
-        delta="delta-4.2",
-        formats={"delta": "io.delta:delta-spark_4.2_2.13:4.4.0"},
-    ),
-    SparkRelease(
-        name="4.3",
-        scala="2.13",
-        java=_HADOOP_3_5,
-        python=(3, 14),
-        kafka="spark-kafka-4.2",  # the connector of 4.3.0 is not on Maven Central; that of 4.2.0 runs
-        delta=None,
-        formats={},
-    ),
+SUPPORTED = SparkRelease(
+    name="4.2",
+    scala="2.13",
+    java=(17, 21, 25),
+    python=(3, 14),
+    kafka="spark-kafka-4.2",
+    delta="delta-4.2",
 )
-SUPPORTED = ", ".join(each.name for each in RELEASES[:-1]) + f" and {RELEASES[-1].name}"
 
-_FORMAT_CLASSES = {
-    "delta": ("Delta", "org.apache.spark.sql.delta.sources.DeltaDataSource"),
-    "iceberg": ("Iceberg", "org.apache.iceberg.spark.source.IcebergSource"),
-}
-_BUILT_FOR = re.compile(r"(?:delta-spark|iceberg-spark-runtime)[_-](\d\.\d)_\d\.\d+-")
-"""The version of Spark in the name of a format's jar."""
-_SCALA = re.compile(r"_(2\.1\d)(?=[-_.:])")
-"""The version of Scala in the name of a jar, or in its coordinates."""
 _CORE = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<version>\d+\.\d+[^/]*)\.jar")
+_PACKAGE = re.compile(r"__version__\b.*=\s*['\"](\d+\.\d+[^'\"]*)")
+_REMEDY = f"Run `pip install 'pyspark=={SUPPORTED.name}.*'`"
+_REMEDY_FOR_JARS = f"{_REMEDY} and unset SPARK_HOME, or set SPARK_HOME to the folder of a Spark {SUPPORTED.name}"
 
 
 class UnsupportedSparkError(EmbeddedError):
@@ -140,19 +61,10 @@ class InstalledSpark:
     scala: str
     home: Path
 
-    @property
-    def minor(self) -> str:
-        return ".".join(self.version.split(".")[:2])
-
 
 def spark_home() -> Path:
     """Return the folder of the Spark that is started here. Raises UnsupportedSparkError if there is none."""
-    if own := os.environ.get("SPARK_HOME"):
-        return Path(own)
-    found = importlib.util.find_spec("pyspark")
-    if found is None or found.origin is None:
-        raise UnsupportedSparkError(f"PySpark is not installed: {_install()}.")
-    return Path(found.origin).parent
+    return Path(own) if (own := os.environ.get("SPARK_HOME")) else _package()
 
 
 def installed(home: Path | None = None) -> InstalledSpark:
@@ -162,174 +74,60 @@ def installed(home: Path | None = None) -> InstalledSpark:
         if match := _CORE.fullmatch(jar.name):
             return InstalledSpark(match["version"], match["scala"], home)
     raise UnsupportedSparkError(
-        f"There is no Spark in {home}: {home / 'jars'} has no spark-core jar. {_install().capitalize()}, "
-        "with SPARK_HOME unset, or set SPARK_HOME to the folder of a Spark."
+        f"There is no Spark in {home}: {home / 'jars'} has no spark-core jar. {_REMEDY_FOR_JARS}."
     )
 
 
-def release_of(spark: InstalledSpark, python: tuple[int, int] | None = None) -> SparkRelease:
-    """Return the facts of a Spark. Raises UnsupportedSparkError if Penstock does not run on it, or on this Python."""
-    python = python or sys.version_info[:2]
-    found = next((each for each in RELEASES if each.name == spark.minor), None)
+def package_version(folder: Path | None = None) -> str:
+    """Return the version of the PySpark package. Raises UnsupportedSparkError if it is not installed."""
+    file = (_package() if folder is None else folder) / "version.py"
+    try:
+        found = _PACKAGE.search(file.read_text("utf-8"))
+    except OSError:
+        found = None
     if found is None:
+        raise UnsupportedSparkError(f"{file} does not say which PySpark it is. {_REMEDY}.")
+    return found[1]
+
+
+def release_of(spark: InstalledSpark, package: str, python: tuple[int, int] | None = None) -> SparkRelease:
+    """Return the facts of a Spark that is used by the PySpark package of version ``package``.
+
+    Raises UnsupportedSparkError if Penstock does not run on it, or it does not run with this package or Python.
+    """
+    python = python or sys.version_info[:2]
+    there = f"Spark {spark.version} in {spark.home}"
+    if _minor(spark.version) != SUPPORTED.name:
         raise UnsupportedSparkError(
-            f"Spark {spark.version} in {spark.home} is not supported; Penstock runs on Spark {SUPPORTED}: {_install()}."
+            f"{there} is not supported; Penstock runs on Spark {SUPPORTED.name}. {_REMEDY_FOR_JARS}."
         )
-    if found.scala != spark.scala:
+    if spark.scala != SUPPORTED.scala:
         raise UnsupportedSparkError(
-            f"Spark {spark.version} in {spark.home} is built with Scala {spark.scala}, which is not supported; of "
-            f"Spark {found.name} Penstock runs on the build with Scala {found.scala}, which is on PyPI: "
-            f"{_install(found.name)}, with SPARK_HOME unset."
+            f"{there} is built with Scala {spark.scala}, which is not supported; Penstock runs on the build with "
+            f"Scala {SUPPORTED.scala}. {_REMEDY_FOR_JARS} with it."
         )
-    if python > found.python:
+    if _minor(package) != SUPPORTED.name:
+        raise UnsupportedSparkError(f"{there} does not work with the installed PySpark {package}. {_REMEDY}.")
+    if python > SUPPORTED.python:
+        newest = ".".join(map(str, SUPPORTED.python))
         raise UnsupportedSparkError(
-            f"Spark {spark.version} in {spark.home} does not run on Python {python[0]}.{python[1]}, but on "
-            f"{found.python[0]}.{found.python[1]} and older: use such a Python, or another Spark ({SUPPORTED} are "
-            f"supported; {_install()})."
+            f"{there} does not run on Python {python[0]}.{python[1]}. Use Python {newest} or older."
         )
-    return found
+    return SUPPORTED
 
 
 @cache
 def release() -> SparkRelease:
     """Return the facts of the Spark that is installed. Raises UnsupportedSparkError if Penstock does not run on it."""
-    return release_of(installed())
+    return release_of(installed(), package_version())
 
 
-def check_jars(jars: Iterable[str], spark: SparkRelease | None = None) -> None:
-    """Raise ConnectError for a jar that is for another version of Scala than the installed Spark.
-
-    One such jar with a data source makes Spark fail at each look-up of any data source.
-    """
-    spark = spark or release()
-    for jar in jars:
-        name = jar.strip().rpartition("/")[2]
-        found = _SCALA.search(name)
-        if found is not None and found[1] != spark.scala:
-            raise ConnectError(
-                f"{name} is for Scala {found[1]}, but Spark {spark.name} is built with Scala {spark.scala}: "
-                f"replace it in spark.jars or spark.jars.packages with the build whose name has _{spark.scala}."
-            )
+def _package() -> Path:
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise UnsupportedSparkError(f"PySpark is not installed. {_REMEDY}.")
+    return Path(found.origin).parent
 
 
-def refusal(format: str, jar: str | None, spark: SparkRelease) -> str | None:
-    """Return why a format can't be used, or None if it can.
-
-    ``jar``: the name of the jar that has its classes; None if there is none.
-    """
-    if format.casefold() in spark.lacks:
-        return f"Spark {spark.name} has no format {format.casefold()}: {_install()}, or use another format."
-    known = _FORMAT_CLASSES.get(format.casefold())
-    if known is None:
-        return None
-    title, coordinates = known[0], spark.formats.get(format.casefold())
-    if jar is None:
-        if coordinates is not None:
-            return f"{title} is not installed in Spark {spark.name}: add it by `spark.jars.packages={coordinates}`."
-        return f"{title} has no build for Spark {spark.name}: {_others(format)}, or use another format."
-    built = _BUILT_FOR.search(jar)
-    if built is None or built[1] == spark.name:
-        return None
-    right = f"use `spark.jars.packages={coordinates}`" if coordinates else f"there is none for it; {_others(format)}"
-    return f"{jar} is {title} for Spark {built[1]}, and this is Spark {spark.name}: {right}."
-
-
-def check_format(session: SparkSession, format: str) -> None:
-    """Raise ConnectError if the installed Spark lacks a format, or has a build of it for another Spark."""
-    known = _FORMAT_CLASSES.get(format.casefold())
-    jar = None
-    if known is not None:
-        try:
-            found = session._jsparkSession.sharedState().jarClassLoader().loadClass(known[1])
-            source = found.getProtectionDomain().getCodeSource()
-            jar = str(source.getLocation().getPath()).rpartition("/")[2] if source is not None else ""
-        except Py4JJavaError:  # there is no such class
-            jar = None
-    if (reason := refusal(format, jar, release())) is not None:
-        raise ConnectError(reason)
-
-
-def _others(format: str) -> str:
-    names = [each.name for each in RELEASES if format.casefold() in each.formats]
-    return f"install a Spark that it is built for ({', '.join(names)}), for example {_install(names[-1])}"
-
-
-def _install(name: str = DEFAULT) -> str:
-    return f"`pip install 'pyspark=={name}.*'`"
-
-
-def arrow_schema(columns: t.StructType, zone: str) -> pa.Schema:
-    """Return Arrow's schema of columns. Spark before 4.2 has instants in UTC, and later ones in the session's zone."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    if "timezone" in inspect.signature(to_arrow_schema).parameters:
-        return to_arrow_schema(columns, timezone=zone)
-    return to_arrow_schema(columns)
-
-
-def type_of_ddl(text: str) -> t.DataType:
-    """Return the type or the columns that a text of SQL declares. Raises Spark's errors."""
-    from pyspark.sql import types
-
-    if hasattr(types.DataType, "fromDDL"):
-        return types.DataType.fromDDL(text)
-    return vars(types)["_parse_datatype_string"](text)  # 3.5
-
-
-def try_cast(name: str, type: t.DataType) -> Column:
-    """Return a column, whose ``name`` is quoted, as another type, with nulls for values that it does not have."""
-    from pyspark.sql import functions as f
-
-    column = f.col(name)
-    if hasattr(column, "try_cast"):
-        return column.try_cast(type)
-    return f.expr(f"try_cast({name} AS {type.simpleString()})")  # 3.5
-
-
-def text_of_bytes(column: str) -> str:
-    """Return Spark's SQL of bytes as Java's strings have them: what is not UTF-8 is replaced.
-
-    Not ``make_valid_utf8``: it makes three characters of half a surrogate pair, Java one.
-    """
-    if release().name == "3.5":  # has no other `decode`, and can't tell valid texts, which would be faster
-        return f"decode({column}, 'UTF-8')"
-    text = f"CAST({column} AS STRING)"
-    return f"CASE WHEN is_valid_utf8({text}) THEN {text} ELSE decode({column}, 'UTF-8') END"
-
-
-def condition(error: PySparkException) -> str | None:
-    """Return the name of an error of Spark, such as TABLE_OR_VIEW_NOT_FOUND."""
-    named: Any = getattr(error, "getCondition", None) or error.getErrorClass  # 3.5 has the second only
-    found = named()
-    return None if found is None else str(found)
-
-
-def error_loggers() -> list[logging.Logger]:
-    """Return the loggers to which PySpark writes exceptions before it raises them; 3.5 has none.
-
-    They take arguments that no other class of loggers takes.
-    """
-    try:
-        from pyspark.logger import PySparkLogger
-    except ImportError:
-        return []
-    return [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
-
-
-def cancel_jobs(context: Any, group: str) -> None:
-    """Cancel the jobs of a group of Java's SparkContext; from 4.0 on also those that it would start later."""
-    if release().name == "3.5":
-        context.cancelJobGroup(group)
-    else:
-        context.cancelJobGroupAndFutureJobs(group)
-
-
-def java_map(jvm: Any, map: Any) -> Any:
-    """Return a map of Scala, 2.12 or 2.13, as one of Java."""
-    return jvm.scala.collection.JavaConverters.mapAsJavaMap(map)
-
-
-def observed(figures: Observation) -> dict[str, Any] | None:
-    """Return the metrics of an observation, none of them an array; None if no action has made them."""
-    java: Any = figures._jo
-    return figures.get if java.future().isCompleted() else None
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
