@@ -19,6 +19,7 @@ from typing import assert_never
 import msgspec
 
 from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady
+from penstock.embedded.home import EmbeddedError
 from penstock.spark.channel import LIMIT
 from penstock.spark.messages.driver import (
     COMMANDS,
@@ -133,11 +134,13 @@ class DriverSupervisor:
     async def keep(self) -> None:
         """Run Spark's driver, again and again, until ``close``."""
         loop = asyncio.get_running_loop()
-        deaths = 0
+        deaths, said = 0, ""
         while not self._ending():
             began = loop.time()
             try:
                 reason = await self._once()
+            except EmbeddedError as error:  # no Spark, or no Java for it; may last, and a stack says nothing more
+                reason = f"Spark's driver can't be started: {error}"
             except Exception as error:
                 log.exception("Spark's driver can't be started")
                 reason = f"Spark's driver can't be started: {error}"
@@ -148,7 +151,9 @@ class DriverSupervisor:
             deaths = 1 if loop.time() - began > SETTLED else deaths + 1
             pause = BACKOFF[min(deaths, len(BACKOFF)) - 1]
             self._tell(f"{reason} It is being started again.")
-            log.error("%s Starting it again in %g s.", reason, pause)
+            if reason != said or deaths == 1:
+                log.error("%s Starting it again in %g s.", reason, pause)
+            said = reason
             self._deliver(SparkDied(reason, self._queries))
             for job in self._jobs.values():
                 job.set_result(JobEnd(reason, driver_died=True))
@@ -246,9 +251,9 @@ class DriverSupervisor:
 
     async def _once(self) -> str:
         """Run a driver until it ends; return a sentence that says how it ended."""
+        env = await asyncio.to_thread(environment, self.conf)
         ours, theirs = socket.socketpair()
         theirs.setblocking(True)  # whatever a plugin has made of ``socket.setdefaulttimeout``
-        env = await asyncio.to_thread(environment, self.conf)
         kind = "queries" if self._queries else "hosted"
         self._killed, self._java, self._answered = "", None, 0
         module = "penstock.spark.driver"
@@ -264,6 +269,9 @@ class DriverSupervisor:
                 # Ctrl-C on the worker's terminal is the worker's: it stops the tasks first.
                 start_new_session=True,
             )
+        except BaseException:
+            ours.close()
+            raise
         finally:
             theirs.close()
         assert self._child.stdout is not None
