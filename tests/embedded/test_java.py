@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from penstock.embedded.home import EmbeddedError
-from penstock.embedded.java import bundled, chosen, java, java_home, probe
+from penstock.embedded.java import bundled, chosen, java, probe
 
 find = java.__wrapped__  # without the memory of earlier answers
 
@@ -98,4 +98,4 @@ def test_the_wheels_java_starts_with_the_module_it_lacks(monkeypatch: pytest.Mon
 
 @pytest.mark.integration
 def test_this_machine_has_a_java() -> None:
-    assert (java_home() / "bin" / "java").is_file()
+    assert (java().home / "bin" / "java").is_file()

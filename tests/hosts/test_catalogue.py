@@ -21,7 +21,7 @@ import pytest
 from hosts.plugins import plugin_path
 from penstock.embedded.home import EmbeddedError
 from penstock.embedded.jars import pinned
-from penstock.embedded.java import java_home
+from penstock.embedded.java import java
 from penstock.hosts.jvm.plugins import catalogue
 from penstock.hosts.jvm.plugins.catalogue import Catalogue, JavaPlugin, find, java_executable
 from penstock.hosts.jvm.plugins.control import ControlJvm
@@ -129,7 +129,7 @@ def test_a_process_below_sparks_looks_at_nothing_again(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     path = plugin_path(tmp_path / "plugins", "connect-file")
     found(path)
-    monkeypatch.setenv("JAVA_HOME", str(java_home()))
+    monkeypatch.setenv("JAVA_HOME", str(java().home))
     found(path)
     assert len(scans) == 1
 

@@ -42,19 +42,28 @@ def submit(request):
 
 def worker(settings):
     ended = SimpleNamespace(is_set=bool)
-    said = lambda: print("stopped")
+    said = lambda: print("stopped", os.environ["JAVA_HOME"])
     return SimpleNamespace(submit=submit, start=bool, stop=said, failed=ended, failure=None)
 
 process._settings = lambda *_: SimpleNamespace(values={"penstock.log.format": "text"})
 process._read = lambda _: [SimpleNamespace(name="slow"), SimpleNamespace(name="next")]
-process.java_home, process.Worker = bool, worker
+process.Worker = worker
 process.run(Path("worker.properties"), True)
 """
 
 
 def test_a_signal_ends_a_worker_whose_first_connector_takes_long_to_validate():
     run = subprocess.run([sys.executable, "-c", WAITING], capture_output=True, text=True, timeout=900, check=False)
-    assert (run.returncode, run.stdout) == (0, "stopped\n"), run.stderr
+    assert (run.returncode, run.stdout.split()[0]) == (0, "stopped"), run.stderr
+
+
+def test_plugins_of_a_worker_have_the_java_of_its_spark(tmp_path: Path) -> None:
+    new, fitting = java_of(tmp_path / "new", "26"), java_of(tmp_path / "fitting", "17")
+    env = {**os.environ, "JAVA_HOME": str(new), "PATH": f"{fitting / 'bin'}:{os.environ['PATH']}"}
+    run = subprocess.run(
+        [sys.executable, "-c", WAITING], env=env, capture_output=True, text=True, timeout=900, check=False
+    )
+    assert (run.returncode, run.stdout) == (0, f"stopped {fitting}\n"), run.stderr
 
 
 STANDALONE = """
@@ -64,10 +73,15 @@ key.converter=org.apache.kafka.connect.json.JsonConverter
 value.converter=org.apache.kafka.connect.json.JsonConverter
 offset.storage.file.filename=%s
 """
-OLD = """#!/bin/sh
-echo "    java.specification.version = 1.8" >&2
-echo "    java.home = /old" >&2
-"""
+
+
+def java_of(folder: Path, version: str) -> Path:
+    """Make a folder with a ``bin/java`` that says it is of this version."""
+    (folder / "bin").mkdir(parents=True)
+    program = folder / "bin" / "java"
+    program.write_text(f"#!/bin/sh\necho '    java.specification.version = {version}\n    java.home = {folder}' >&2\n")
+    program.chmod(0o755)
+    return folder
 
 
 def started(
@@ -83,13 +97,23 @@ def started(
 @pytest.mark.parametrize("old", [False, True], ids=["none", "old"])
 def test_a_worker_without_a_java_says_so_and_ends(tmp_path: Path, old: bool) -> None:
     if old:
-        (tmp_path / "bin").mkdir()
-        (tmp_path / "bin" / "java").write_text(OLD)
-        (tmp_path / "bin" / "java").chmod(0o755)
+        java_of(tmp_path, "1.8")
     run = started(tmp_path, tmp_path / "offsets", tmp_path)
     assert run.returncode == 3
     said = f"JAVA_HOME ({tmp_path}) is Java 8" if old else f"JAVA_HOME is {tmp_path}, but {tmp_path}/bin/java does not"
     assert run.stderr.startswith(f"penstock: {said}")
+    assert len(run.stderr.splitlines()) == 1
+
+
+def test_a_worker_without_a_spark_that_it_runs_on_says_so_and_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "spark-core_2.13-4.1.1.jar").touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    run = started(tmp_path, tmp_path / "offsets")
+    assert run.returncode == 3
+    assert run.stderr.startswith(f"penstock: Spark 4.1.1 in {tmp_path} is not supported; Penstock runs on Spark 4.2.")
     assert len(run.stderr.splitlines()) == 1
 
 

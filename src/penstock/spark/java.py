@@ -1,6 +1,7 @@
 """The Java that Spark runs on, which follows Spark's version.
 
-What else needs a Java, such as plugins from jars and the embedded broker, has that of ``embedded.java``.
+A worker makes it the JAVA_HOME of its processes, so that plugins from jars have it, too. The embedded broker has that
+of ``embedded.java``.
 """
 
 from __future__ import annotations

@@ -13,10 +13,11 @@ from pathlib import Path
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.api.processes import COMMAND
 from penstock.core.model import messages as m
-from penstock.embedded import EmbeddedError, java_home
+from penstock.embedded import EmbeddedError
 from penstock.hosts.jvm.build import pass_on_class_path
 from penstock.observe import start_logging
 from penstock.settings import WorkerSettings, load_settings
+from penstock.spark.java import spark_java
 from penstock.worker.assembly import Worker
 from penstock.worker.connector_file import read_connector
 
@@ -72,11 +73,13 @@ def run(properties: Path, standalone: bool = False, connectors: Sequence[Path] =
         start_logging(format=settings.values["penstock.log.format"])
         creations = _read(connectors)
         signals = Signals(signal.SIGTERM, signal.SIGINT)
-        java_home()  # Spark needs it; without one its driver would be started again and again
+        # Without it Spark's driver would be started again and again. Plugins from jars have the same Java by default,
+        # in the worker and in its tasks.
+        os.environ["JAVA_HOME"] = str(spark_java().home)
         worker = Worker(settings)
     except ConfigError as error:
         raise StartError(str(error), SETTINGS) from error
-    except (ConnectError, EmbeddedError) as error:  # no tickets of Kerberos can be had, or no Java
+    except (ConnectError, EmbeddedError) as error:  # no tickets of Kerberos can be had, or no Java for Spark
         raise StartError(str(error), START) from error
     try:
         worker.start()

@@ -208,7 +208,10 @@ def _for_loaders(plugins: Sequence[JavaPlugin], moved: Collection[Path]) -> Path
 
 
 def java_executable(java_home: str | None) -> Path:
-    """Return the Java of ``penstock.java.home``, else the one that Spark uses. Raises EmbeddedError."""
+    """Return the Java of ``penstock.java.home``, otherwise that of ``embedded.java``. Raises EmbeddedError.
+
+    In a worker and in the processes that it starts the latter is Spark's, which the worker has made their JAVA_HOME.
+    """
     return (chosen(Path(java_home).expanduser(), "penstock.java.home") if java_home else java()).executable
 
 
