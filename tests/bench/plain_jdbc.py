@@ -8,7 +8,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from penstock.embedded import jars, java_home
+from penstock.embedded import jars
+from penstock.spark.java import spark_java
 from penstock.spark.versions import release
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ DRIVER = "org.postgresql.Driver"
 
 
 def main(what: str, bootstrap: str, topic: str, url: str, jar: str, *more: str) -> None:
-    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["JAVA_HOME"] = str(spark_java().home)
     from pyspark.sql import SparkSession
 
     spark = (

@@ -7,12 +7,13 @@ from __future__ import annotations
 import os
 import sys
 
-from penstock.embedded import jars, java_home
+from penstock.embedded import jars
+from penstock.spark.java import spark_java
 from penstock.spark.versions import release
 
 
 def main(bootstrap: str, topic: str, folder: str, most: str) -> None:
-    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["JAVA_HOME"] = str(spark_java().home)
     from pyspark.sql import SparkSession
 
     spark = (

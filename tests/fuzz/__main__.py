@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from fuzz.attack import attack
 from fuzz.target import target
-from penstock.embedded.java import java_home
+from penstock.spark.java import spark_java
 from penstock.spark.messages.driver import JudgeSql
 from penstock.spark.query.host import Queries
 from penstock.worker.configuration.permissions import JudgeSql as Judge
@@ -23,7 +23,7 @@ from penstock.worker.configuration.permissions import JudgeSql as Judge
 @contextmanager
 def spark() -> Iterator[Judge]:
     """Start a Spark; yield a judge of ``sql`` like that of a worker's application of queries."""
-    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["JAVA_HOME"] = str(spark_java().home)
     session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     queries = Queries(session.sparkContext, lambda: None)
     try:

@@ -152,8 +152,8 @@ def test_values_with_secrets_are_not_on_sparks_command_line() -> None:
 def test_java_of_spark_has_settings_that_are_on_no_command_line() -> None:
     code = (
         "import os, pathlib\n"
-        "from penstock.embedded import java_home\n"
-        "os.environ['JAVA_HOME'] = str(java_home())\n"
+        "from penstock.spark.java import spark_java\n"
+        "os.environ['JAVA_HOME'] = str(spark_java().home)\n"
         "from penstock.spark.settings import HostSettings, start\n"
         "one, two, three = ('-'.join(['canary', each]) for each in '123')  # this text is on a command line itself\n"
         "given = {'spark.master': 'local[2]', 'spark.jars.repositories': f'https://me:{one}@127.0.0.1:1/x',\n"

@@ -88,8 +88,8 @@ def test_executors_are_requested_with_them_unless_sparks_own_file_has_them(tmp_p
     (tmp_path / "spark-defaults.conf").write_text(f"{FORGET} 3h\nspark.executor.cores 2\n")
     code = (
         "import os\n"
-        "from penstock.embedded import java_home\n"
-        "os.environ['JAVA_HOME'] = str(java_home())\n"
+        "from penstock.spark.java import spark_java\n"
+        "os.environ['JAVA_HOME'] = str(spark_java().home)\n"
         "from pyspark import SparkContext\n"
         "from penstock.spark.settings import with_defaults\n"
         "SparkContext._ensure_initialized()\n"

@@ -196,8 +196,8 @@ def test_secrets_are_on_no_command_line() -> None:
     """Everybody on a machine reads the command lines of all processes. Java has the settings nevertheless."""
     code = (
         "import os, pathlib\n"
-        "from penstock.embedded import java_home\n"
-        "os.environ['JAVA_HOME'] = str(java_home())\n"
+        "from penstock.spark.java import spark_java\n"
+        "os.environ['JAVA_HOME'] = str(spark_java().home)\n"
         "from penstock.spark.settings import HostSettings, start\n"
         "one, two = ('-'.join(['canary', each]) for each in '12')  # this text is on a command line itself\n"
         "secret = {'spark.hadoop.fs.s3a.secret.key': one, 'spark.jdbc.password': two}\n"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pyspark.java_gateway import launch_gateway
 
-from penstock.embedded import java_home
+from penstock.spark.java import spark_java
 
 
 @pytest.fixture(scope="session")
 def java() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "JAVA_HOME", str(java_home()))
+        patch.setitem(os.environ, "JAVA_HOME", str(spark_java().home))
         gateway: Any = launch_gateway()
     yield gateway.jvm
     gateway.shutdown()

@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.api.batch import Batch
-from penstock.embedded import java_home
 from penstock.spark.daemon import FORK_WITH
+from penstock.spark.java import spark_java
 from penstock.spark.query.shared import MODULES, prepare
 from penstock.spark.query.source.transfer import BatchEnd, ToTask
 
@@ -26,7 +26,7 @@ BATCHES = 12
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "JAVA_HOME", str(java_home()))
+        patch.setitem(os.environ, "JAVA_HOME", str(spark_java().home))
         patch.setitem(os.environ, "PYSPARK_PYTHON", sys.executable)
         session = SparkSession.builder.master("local[4]").config("spark.ui.enabled", "false").getOrCreate()
         prepare(session.sparkContext)

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udf
 
 from penstock.api.errors import ConfigError
-from penstock.embedded import java_home
+from penstock.spark.java import spark_java
 from penstock.spark.query.dataframes import declared
 from penstock.spark.query.limits import QueryLimits
 from penstock.spark.query.shared import close_xml
@@ -44,7 +44,7 @@ KEPT = (HERE / "kept.sql").read_text("utf-8").splitlines()
 def session() -> Iterator[SparkSession]:
     """A session whose statements are analyzed; few of them run."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "JAVA_HOME", str(java_home()))
+        patch.setitem(os.environ, "JAVA_HOME", str(spark_java().home))
         session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     close_xml(session.sparkContext)
