@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.spark.settings import HostSettings, slots
+from penstock.spark.settings import HostSettings, refuse_connect_elsewhere, slots, start
 
 
 def test_by_default_spark_is_local_with_many_slots() -> None:
@@ -42,6 +43,7 @@ def test_what_would_break_hosted_tasks_is_refused(key: str, value: str) -> None:
     ("key", "value", "shown"),
     [
         ("spark.remote", "sc://h:15002/;token=canary", "spark.remote=sc://h:15002/"),
+        ("spark.remote", "sc://me:canary@h:15002", r"spark.remote=sc://\[hidden\]@h:15002"),
         ("spark.api.mode", "connect", "spark.api.mode=connect"),
     ],
 )
@@ -54,6 +56,39 @@ def test_spark_connect_is_refused_with_the_setting_to_use_instead(key: str, valu
     with pytest.raises(ConfigError, match=f"^penstock.query.{shown} {why}"):
         HostSettings(query_spark={key: value}).query_conf()
     assert HostSettings(spark={"spark.api.mode": "classic"}).conf()["spark.api.mode"] == "classic"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("spark.ui.enabled false\nspark.remote\tsc://me:canary@h:1/;token=canary", "spark.remote=sc://[hidden]@h:1/"),
+        ("spark.api.mode=Connect ", "spark.api.mode=Connect"),
+    ],
+)
+def test_spark_connect_in_the_defaults_of_spark_is_refused_when_spark_starts(
+    text: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    (tmp_path / "spark-defaults.conf").write_text(text)
+    with pytest.raises(ConfigError) as refused:
+        start(HostSettings().conf())
+    assert str(refused.value).startswith(f"spark-defaults.conf: {shown} can't be used, because neither hosted tasks ")
+    assert "canary" not in str(refused.value)
+
+
+def test_spark_connect_in_the_environment_is_refused_when_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://me:canary@h:1/;token=canary")
+    with pytest.raises(ConfigError) as refused:
+        start(HostSettings().conf())
+    assert str(refused.value).startswith("SPARK_REMOTE=sc://[hidden]@h:1/ in the environment can't be used, because ")
+    assert "canary" not in str(refused.value)
+
+
+def test_defaults_of_spark_without_spark_connect_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    refuse_connect_elsewhere()
+    (tmp_path / "spark-defaults.conf").write_text("spark.api.mode classic\nspark.executor.cores 2\n")
+    refuse_connect_elsewhere()
 
 
 def test_a_required_spark_setting_may_be_given_with_its_required_value() -> None:

@@ -37,7 +37,7 @@ def command_line(conf: Mapping[str, str]) -> Iterator[dict[str, str]]:
         if at_launch and "--properties-file" not in (given or ""):
             file = Path(folder, "spark.conf")
             file.touch(0o600)
-            file.write_text(_defaults() + "".join(f"{key} {_line(value)}\n" for key, value in at_launch.items()))
+            file.write_text(defaults_text() + "".join(f"{key} {_line(value)}\n" for key, value in at_launch.items()))
             os.environ[_ARGUMENTS] = f"--properties-file {file} {given or 'pyspark-shell'}"
         try:
             yield public
@@ -56,7 +56,7 @@ def _line(value: str) -> str:
     return value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
 
 
-def _defaults() -> str:
+def defaults_text() -> str:
     """Return the text of ``spark-defaults.conf``, which Spark does not read if it is given another file."""
     from pyspark.find_spark_home import _find_spark_home
 
