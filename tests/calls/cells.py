@@ -121,15 +121,26 @@ def frequency(calls: Sequence[Call], cell: Sequence[Call], state: str, seconds: 
             return "all the time"  # how many there are depends on how records happen to arrive
         rates["all the time"] = 5 * intervals
     else:
-        # On a slow machine there may be few polls in an interval; then only as many calls as polls tell.
-        as_polls = len(polls) > 1.5 * intervals and abs(count - len(polls)) <= max(1, len(polls) // 10)
-        if as_polls or len(polls) > 3 * intervals:
-            rates["per poll" if polls[0].method in POLLS else "per put"] = len(polls)
+        per_poll = "per poll" if polls and polls[0].method in POLLS else "per put"
+        if _follows(count, len(polls), intervals):
+            return per_poll
+        if len(polls) > 3 * intervals:
+            rates[per_poll] = len(polls)
         applied = sum(call.name == "transform.apply" for call in calls)
         rates["per record"] = max(sum(call.size for call in polls), applied)
     return min(
         (name for name, rate in rates.items() if rate),
         key=lambda name: max(count / rates[name], rates[name] / count),
+    )
+
+
+def _follows(count: int, polls: int, intervals: float) -> bool:
+    """Return whether there were as many calls as polls, or, if a transaction has two polls, half as many. On a slow
+    machine, with few polls in an interval, that tells more than the nearest rate.
+    """
+    return any(
+        polls > least * intervals and abs(count * each - polls) <= max(each, polls // 10)
+        for each, least in ((1, 1.5), (2, 3.0))
     )
 
 
