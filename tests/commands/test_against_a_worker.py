@@ -51,8 +51,8 @@ def test_a_connectors_life(run: Run, kafka: Kafka, tmp_path: Path) -> None:
     ]
     until(lambda: kafka.values(topic) == expected, "the lines, which are committed after the topic is told")
 
-    assert run("restart", "lines", "--include-tasks") == "Restarting connector lines and its task 0.\n"
-    until(lambda: "1 running" in run("status"), "the restart")
+    restarted = "Restarting connector lines and its task 0.\nConnector lines is RUNNING.\n"
+    assert run("restart", "lines", "--include-tasks") == restarted
     assert run("stop", "lines") == "Stopped connector lines.\n"
     until(lambda: "It has no tasks." in run("status", "lines"), "the stop")
     place = {"partition": {"filename": str(lines)}, "offset": {"position": 14}}
