@@ -129,15 +129,17 @@ def test_logs_are_followed_again_after_a_refusal(url: str, open_page: Open) -> N
 def test_the_notice_of_an_absent_worker_is_cleared_when_it_answers(
     cluster: RestCluster, url: str, open_page: Open
 ) -> None:
+    config = {"name": "full", "connector.class": "FileStreamSource", "topic": "t", "file": "f"}
+    assert cluster.submit("one", m.CreateConnector("full", config)).result() is not None
     page = open_page("about:blank")
-    page.goto(f"{url}#/connector/orders")
+    page.goto(f"{url}#/connector/full")
     expect(page.get_by_role("heading", name="Tasks")).to_be_visible()
     notice = page.locator("#notice")
-    reasons = refused(page, "**/connectors/orders/status?*")
+    reasons = refused(page, "**/connectors/full/status?*")
     expect(notice).to_have_text("too many")
     reasons.clear()
     expect(notice).to_have_text("")
-    cluster.fail(TaskId("orders", 0), "java.io.IOException: full")
+    cluster.fail(TaskId("full", 0), "java.io.IOException: full")
     expect(page.locator(".failure h2")).to_have_text(["Task 0 failed"])
 
 
