@@ -17,7 +17,7 @@ from penstock.observe import LogLevels
 from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
-from support.rest.without_values import CLASS, cluster_class
+from support.rest.without_values import cluster_class
 
 APPLIED = {"penstock.labels.managed-by": "penstock-apply"}
 ORDERS = {"name": "orders", "connector.class": "FileStreamSource", "topic": "t", "file": "f"}
@@ -65,11 +65,13 @@ def test_a_connector_that_has_no_status_yet_is_there(penstock: Any, cluster: Res
 
 
 def test_a_plugin_that_validates_itself_may_leave_out_values(tmp_path: Path) -> None:
-    (tmp_path / "c.json").write_text(json.dumps({"name": "c", "connector.class": CLASS, "place": "here"}))
+    (tmp_path / "c.json").write_text(
+        json.dumps({"name": "c", "connector.class": "applied_without_values.WithoutValues", "place": "here"})
+    )
     plugins = tmp_path / "plugins"
     plugins.mkdir()
     with ThreadPoolExecutor(2) as pool, levels_kept():
-        cluster = cluster_class(plugins)(pool, LogLevels())
+        cluster = cluster_class(plugins, "applied_without_values")(pool, LogLevels())
         cluster.start("one")
         with serve(cluster.app("one")) as url:
             said = CliRunner().invoke(cli.app, ["apply", "-f", str(tmp_path / "c.json"), "--url", url])

@@ -15,7 +15,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.observe import LogLevels
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
-from support.rest.without_values import CLASS, cluster_class
+from support.rest.without_values import cluster_class
 from ui.conftest import Open
 
 LONG = 1234567890123456789
@@ -65,9 +65,14 @@ def test_settings_without_a_value_in_the_validation_are_shown_and_kept(
     chromium: Browser, tmp_path: Path, open_page: Open
 ) -> None:
     with ThreadPoolExecutor(2) as pool:
-        cluster = cluster_class(tmp_path)(pool, LogLevels())
+        cluster = cluster_class(tmp_path, "shown_without_values")(pool, LogLevels())
         cluster.start("one")
-        cluster.submit("one", m.CreateConnector("c", {"name": "c", "connector.class": CLASS, "place": "here"}))
+        cluster.submit(
+            "one",
+            m.CreateConnector(
+                "c", {"name": "c", "connector.class": "shown_without_values.WithoutValues", "place": "here"}
+            ),
+        )
         with serve(cluster.app("one")) as url:
             page = open_page(f"{url}/ui#/connector/c/configuration")
             expect(page.get_by_label("place", exact=True)).to_have_value("here")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from penstock.plugins import Plugins
 from support.rest.cluster import RestCluster
 
-CLASS = "without_values.WithoutValues"
 PLUGIN = """
 from penstock.api import ConfigDef, ConfigType, SourceConnector, SourceTask
 
@@ -34,11 +32,12 @@ class WithoutValues(SourceConnector):
 """
 
 
-def cluster_class(folder: Path) -> type[RestCluster]:
-    """Return the class of a cluster whose plugins are those in ``folder``, where the connector is written."""
-    # A process imports a module of this name once: another test's, whose folder may be gone, is forgotten.
-    sys.modules.pop("without_values", None)
-    (folder / "without_values.py").write_text(PLUGIN)
+def cluster_class(folder: Path, module: str) -> type[RestCluster]:
+    """Return the class of a cluster whose plugins are those in ``folder``, with the connector ``module.WithoutValues``.
+
+    ``module``: a name that no other test uses, because a process loads a plugin's module from one place only.
+    """
+    (folder / f"{module}.py").write_text(PLUGIN)
 
     class WithThePlugin(RestCluster):
         plugins = Plugins.discover([str(folder)])
