@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.spark.settings import HostSettings, refuse_connect_elsewhere, slots, start
+from penstock.spark.remote import refuse_elsewhere
+from penstock.spark.settings import HostSettings, slots, start
 
 
 def test_by_default_spark_is_local_with_many_slots() -> None:
@@ -86,12 +87,12 @@ def test_spark_connect_in_the_environment_is_refused_when_spark_starts(monkeypat
 
 def test_defaults_of_spark_without_spark_connect_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    refuse_connect_elsewhere()  # there is no file
+    refuse_elsewhere()  # there is no file
     (tmp_path / "spark-defaults.conf").write_text("spark.api.mode classic\nspark.executor.cores 2\n")
-    refuse_connect_elsewhere()
+    refuse_elsewhere()
     (tmp_path / "spark-defaults.conf").write_text("spark.api.mode connect\n")
     with pytest.raises(ConfigError, match=r"spark\.api\.mode=connect can't be used"):  # that file was read
-        refuse_connect_elsewhere()
+        refuse_elsewhere()
 
 
 def test_a_required_spark_setting_may_be_given_with_its_required_value() -> None:

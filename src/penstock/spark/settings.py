@@ -20,14 +20,12 @@ from typing import TYPE_CHECKING
 
 from penstock.api.errors import ConfigError
 from penstock.api.processes import ENVIRONMENT, child_environment
-from penstock.core.config.secrets import LOOKS_SECRET, without_passwords
+from penstock.core.config.secrets import LOOKS_SECRET
 from penstock.embedded.home import EmbeddedError
 from penstock.hosts.jvm.build import KAFKA
 from penstock.hosts.jvm.shipped import is_shipping, pack
-from penstock.java.errors import PropertiesError
-from penstock.java.properties import parse_properties
-from penstock.spark import cluster
-from penstock.spark.command_line import command_line, defaults_text
+from penstock.spark import cluster, remote
+from penstock.spark.command_line import command_line
 from penstock.spark.parent import popen
 
 if TYPE_CHECKING:
@@ -42,9 +40,6 @@ LEASE = 10_000
 QUERIES = "penstock.query."
 """Before a ``spark.*`` setting: it is for the application of queries alone."""
 KAFKA_SOURCE = "spark-sql-kafka"
-
-_REMOTE = "SPARK_REMOTE"
-"""The variable by which a PySpark is a client of Spark Connect."""
 
 SLOTS = 512
 """Hosted tasks that the local Spark runs at most: they wait for Kafka and files much more than they compute."""
@@ -195,7 +190,7 @@ class HostSettings:
         Raises ConfigError where ``spark`` contradicts what hosted tasks require.
         """
         _check(self.spark, _REQUIRED)
-        _refuse_connect(self.spark)
+        remote.refuse(self.spark)
         conf = self._completed(
             _CHOSEN | _OF_HOSTED | {key: value for key, (value, _) in _REQUIRED.items()} | dict(self.spark)
         )
@@ -217,8 +212,8 @@ class HostSettings:
         """Return the configuration of the application of queries, without what hosted tasks alone require."""
         required = {key: _REQUIRED[key] for key in _REQUIRED_BY_QUERIES}
         _check(self.query_spark, required, QUERIES)
-        _refuse_connect(self.spark)
-        _refuse_connect(self.query_spark, QUERIES)
+        remote.refuse(self.spark)
+        remote.refuse(self.query_spark, QUERIES)
         name = f"{self.spark.get('spark.app.name', _CHOSEN['spark.app.name'])}-queries"
         common = {key: value for key, value in self.spark.items() if key not in _REQUIRED}
         conf = _CHOSEN | _OF_QUERIES | {key: value for key, (value, _) in required.items()} | common
@@ -293,7 +288,7 @@ def start(conf: Mapping[str, str], queries: bool = False) -> SparkContext:
 
     Called once, by the driver's main thread, with which its Java ends. Raises ConfigError for Spark Connect.
     """
-    refuse_connect_elsewhere()
+    remote.refuse_elsewhere()
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     import pyspark.sql.types
     from py4j import protocol
@@ -326,40 +321,6 @@ def _check(given: Mapping[str, str], required: Mapping[str, tuple[str, str]], pr
             raise ConfigError(
                 f"{prefix}{key}={found} can't be used, because {why}: leave it out, or set it to {value}."
             )
-
-
-def _refuse_connect(given: Mapping[str, str], prefix: str = "") -> None:
-    """Raises ConfigError for settings of Spark Connect."""
-    if "spark.remote" in given:
-        setting = f"{prefix}spark.remote={_shown_remote(given['spark.remote'])}"
-    elif (mode := given.get("spark.api.mode", "classic")).strip().lower() != "classic":
-        setting = f"{prefix}spark.api.mode={mode}"
-    else:
-        return
-    raise _connect_refused(setting)
-
-
-def refuse_connect_elsewhere() -> None:
-    """Raises ConfigError if a variable or ``spark-defaults.conf`` makes this process a client of Spark Connect."""
-    if remote := os.environ.get(_REMOTE):
-        raise _connect_refused(f"{_REMOTE}={_shown_remote(remote)} in the environment")
-    try:
-        given = parse_properties(defaults_text())
-    except PropertiesError:  # Spark's Java says so
-        return
-    _refuse_connect({key: value.strip() for key, value in given.items()}, "spark-defaults.conf: ")
-
-
-def _connect_refused(setting: str) -> ConfigError:
-    return ConfigError(
-        f"{setting} can't be used, because neither hosted tasks nor queries run over Spark Connect, which has no "
-        "SparkContext and no access to Spark's Java: leave it out, and set spark.master to the cluster itself "
-        "(spark://…, yarn or k8s://…)."
-    )
-
-
-def _shown_remote(url: str) -> str:
-    return without_passwords(url.partition(";")[0])  # a token may follow
 
 
 def _packed(plugin_path: tuple[str, ...], kafka: str | None) -> tuple[Path, ...]:
