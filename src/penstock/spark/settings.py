@@ -27,6 +27,7 @@ from penstock.hosts.jvm.shipped import is_shipping, pack
 from penstock.spark import cluster, remote
 from penstock.spark.command_line import command_line
 from penstock.spark.parent import popen
+from penstock.spark.same_results import SAME_RESULTS
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
@@ -99,7 +100,7 @@ hours when its clocks are set back; so queries have UTC, unless users set anothe
 """
 # A query that fills the heap ends Java, and the worker starts it again; otherwise some threads would be missing.
 _JAVA_OF_QUERIES = f"{_JAVA} -XX:+ExitOnOutOfMemoryError {_NO_DTD} {_ZONE}UTC"
-_OF_QUERIES = {
+_OF_QUERIES = SAME_RESULTS | {
     "spark.driver.memory": "1g",
     "spark.driver.defaultJavaOptions": _JAVA_OF_QUERIES,
     "spark.executor.defaultJavaOptions": _JAVA_OF_QUERIES,

@@ -45,26 +45,10 @@ _REPORTED_BY_TASKS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Loggers that get exceptions of PySpark before they are raised, by arguments that no other class of loggers takes."""
 _CHOSEN = {
     "spark.sql.adaptive.enabled": "false",  # streams can't
-    "spark.sql.session.timeZone": "UTC",
     # How often an idle query asks for new records; Spark's 10 ms keep a third of a core busy.
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.streaming.numRecentProgressUpdates": str(KEPT),
     "spark.sql.streaming.metricsEnabled": "false",
-    # Spark's INT96 is read as nanoseconds elsewhere, which reach from 1677 to 2262 only.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # Days before 1582 are those of the calendar of Python, Arrow and Connect, not Java's old one.
-    **dict.fromkeys(
-        (
-            f"spark.sql.{format}.{mode}In{way}"
-            for format, mode in (
-                ("parquet", "datetimeRebaseMode"),
-                ("parquet", "int96RebaseMode"),
-                ("avro", "datetimeRebaseMode"),
-            )
-            for way in ("Read", "Write")
-        ),
-        "CORRECTED",
-    ),
 }
 
 
