@@ -40,7 +40,7 @@ rules:
   - {users: [victor], actions: [view]}
   - {users: [oscar], actions: [view, operate, configure, offsets]}
   - {users: [tom], connectors: ["team-*"], actions: [view, configure]}
-  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, admin]}
+  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, skip, admin]}
 """
 USERS = ("victor", "tom", "oscar", "ada")
 MAY_SEE_SECRETS = frozenset({"ada"})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hosts.plugins import plugin_path
+from penstock.core.model.skips import Skip
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
 from support.kafka.client import Kafka
@@ -32,13 +33,14 @@ class Sinks:
         topic: str,
         worker: dict[str, str] | None = None,
         task: type[JavaSinkTask] = JavaSinkTask,
+        skips: tuple[Skip, ...] = (),
         **config: str,
     ) -> TaskRun:
         own = {key.replace("__", "."): value for key, value in config.items()}
         files = {"file": str(self.folder / "written"), "journal": str(self.folder / "journal")}
         settings = {**ONE_JVM, **(worker or {})}
         config = {**CONDUCT, **files, "topics": topic, **own}
-        return TaskRun(task, self._bootstrap, config, settings, plugin_path=(self._path,))
+        return TaskRun(task, self._bootstrap, config, settings, plugin_path=(self._path,), skips=skips)
 
     @property
     def written(self) -> list[str]:

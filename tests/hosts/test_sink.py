@@ -10,6 +10,7 @@ import pytest
 
 from hosts.conducted import ONE_JVM, Sinks, values
 from penstock.api.record import SinkRecord
+from penstock.core.model.skips import Skip
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from support.kafka.client import Kafka, Record
 from support.tasks.runs import JSON, TaskRun, eventually
@@ -17,6 +18,13 @@ from support.tasks.runs import JSON, TaskRun, eventually
 pytestmark = pytest.mark.integration
 
 FUNCTION = "penstock.transforms.PythonFunction"
+HEADER = {
+    "transforms": "h",
+    "transforms.h.type": "org.apache.kafka.connect.transforms.InsertHeader",
+    "transforms.h.header": "h",
+    "transforms.h.value.literal": "1",
+}
+"""A transform that runs in Python and leaves values as they are."""
 
 
 def test_the_life_of_a_task(sinks: Sinks, kafka: Kafka, topic: str) -> None:
@@ -76,6 +84,28 @@ def test_a_record_that_can_not_be_converted_keeps_no_other_from_the_task(
         eventually(lambda: values(sinks.written) == ["1", "3"])
         eventually(lambda: any("offset=3" in each for each in sinks.calls("flush")))
         assert run.host.topics == [topic]
+
+
+@pytest.mark.parametrize("transforms", [{}, HEADER])
+def test_a_skipped_record_does_not_reach_the_task(
+    sinks: Sinks, kafka: Kafka, topic: str, transforms: dict[str, str]
+) -> None:
+    """Both where the JVM converts the records and where they cross from Python."""
+    kafka.produce(topic, ["a", "poison", "c"])
+    skip = Skip(topic, 0, 1, 1, kafka.topic_id(topic))
+    with sinks.run(topic, skips=(skip,), **transforms) as run:
+        eventually(lambda: run.host.skipped == [skip])
+        assert values(sinks.written) == ["a", "c"]
+        assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 3}
+
+
+def test_a_put_of_a_jar_without_any_record_left_is_committed(sinks: Sinks, kafka: Kafka, topic: str) -> None:
+    kafka.produce(topic, ["poison", "poison"])
+    skip = Skip(topic, 0, 0, 1)
+    with sinks.run(topic, skips=(skip,)) as run:
+        eventually(lambda: run.host.skipped == [skip])
+        kafka.produce(topic, ["c"])
+        eventually(lambda: values(sinks.written) == ["c"])
 
 
 def test_an_errant_record_arrives_in_the_queue_as_it_was_read(sinks: Sinks, kafka: Kafka, topic: str) -> None:

@@ -175,6 +175,7 @@ def call(request: CallLeader) -> Completed:
         validate=lambda config: None,
         offsets=Mock(),
         fence=lambda name, tasks, config: None,
+        skip=Mock(),
         tls=client_context({}, None),
     )
     background.do(request)

@@ -18,7 +18,9 @@ from penstock.core.model import actions as a
 from penstock.core.model import events as e
 from penstock.core.model import messages as m
 from penstock.core.model.settings import HerderSettings
+from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import (
+    SkipOver,
     SparkDied,
     SparkReady,
     TaskEnded,
@@ -183,6 +185,10 @@ class Cluster:
                 self.post(worker, f"task {id}", TopicSeen(id, task.run, topic))
         self._settle_unless_picked()
 
+    def pass_skip(self, id: TaskId, skip: Skip) -> None:
+        """Let the task commit offsets beyond these records."""
+        self._tells(id, lambda run: SkipOver(id, run, *skip.key))
+
     def end(self, name: str, id: TaskId) -> None:
         """End a slow task."""
         worker = self.workers[name]
@@ -281,6 +287,9 @@ class Cluster:
             case a.WriteOffsets(connector=name, token=token):
                 self.trace(f"{worker.id}: writes offsets of {name}")
                 self.post(worker, f"ask {token}", e.Completed(token, "written"))
+            case a.ExamineSkip(topic=topic, partition=partition, spans=spans, to=to, token=token):
+                skips = tuple(Skip(topic, partition, *span, "id", to or "dead-letters") for span in spans)
+                self.post(worker, f"ask {token}", e.Completed(token, skips))
             case a.MakeSessionKey(algorithm, size, token=token):
                 self.post(worker, f"ask {token}", e.Completed(token, b"k" * key_bytes(algorithm, size)))
             case a.Validate(token=token):
@@ -317,7 +326,7 @@ class Cluster:
             case a.StartTask(id, run):
                 self.trace(f"{worker.id}: starts {id}")
                 assert id not in worker.tasks, f"{worker.id} starts {id}, which still runs there"
-                worker.tasks[id] = Task(id, run, set(action.known_topics))
+                worker.tasks[id] = Task(id, run, set(action.known_topics), skips=action.skips)
                 worker.paused.discard(id)
                 worker.paused |= {id} if action.paused else set()
                 self.confirmations[self.send_quietly(worker, m.ConfirmTask(id, run))] = (worker, worker.tasks[id])

@@ -10,6 +10,7 @@ from penstock.core.group.membership import Assignment, ClusterConfigSnapshot, Jo
 from penstock.core.herder import Herder
 from penstock.core.model import events as e
 from penstock.core.model.settings import PluginFacts
+from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import TaskId
 
 CONNECTOR_EVENTS: dict[str, Callable[[str, int, str], e.ConnectorEvent]] = {
@@ -86,3 +87,4 @@ class Task:
     stopping: bool = False
     confirmed: bool = False
     """Whether it has begun its work."""
+    skips: tuple[Skip, ...] = ()

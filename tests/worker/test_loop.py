@@ -129,7 +129,7 @@ def test_a_plugin_that_exits_ends_neither_the_loop_nor_the_server() -> None:
     outcomes: queue.SimpleQueue[Completed] = queue.SimpleQueue()
     nothing = cast(Any, Nothing())
     tls = ssl.create_default_context()
-    Background(Threads(), outcomes.put, validate=exiting, offsets=nothing, fence=exiting, tls=tls).do(
+    Background(Threads(), outcomes.put, validate=exiting, offsets=nothing, fence=exiting, skip=exiting, tls=tls).do(
         Validate({}, token=1)
     )
     local = LocalAnswers(

@@ -243,6 +243,7 @@ def given_up(
             validate=lambda config: None,
             offsets=offsets,
             fence=fence,
+            skip=lambda ask: (),
             tls=client_context({}, key_stores),
             timeout=0.2,
         )

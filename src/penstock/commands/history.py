@@ -60,6 +60,9 @@ def _what(event: dict[str, Any]) -> str:
     first = [event[name] for name in ("state", "topic", "principal") if name in event]
     if "worker" in event:
         first.append(f"on {event['worker']}")
+    if event["kind"] == "skip":
+        offsets = event["first"] if event["first"] == event["last"] else f"{event['first']}-{event['last']}"
+        first.append(f"partition {event['partition']} offsets {offsets} to {event['to']}")
     if event["kind"] == "rebalance":
         first.append(f"generation {event['generation']}")
     if "reason" in event:

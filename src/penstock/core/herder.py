@@ -55,6 +55,7 @@ from penstock.core.model.records import (
     ConnectorConfig,
     LoggerLevel,
     PolicyRestart,
+    RecordSkip,
     RestartRequest,
     SessionKey,
     StatusTopicRecord,
@@ -76,6 +77,7 @@ from penstock.core.requests.reads import Reads
 from penstock.core.restart import RestartRequests, Restarts
 from penstock.core.restart_policy import FailedInstances, RestartPolicy
 from penstock.core.session_keys import SessionKeys
+from penstock.core.skips import Skips
 from penstock.core.status.cleanup import StatusCleanup
 from penstock.core.status.events import ConnectorEvents, TaskEvents
 from penstock.core.status.health import WorkerHealth
@@ -126,7 +128,8 @@ class Herder:
         self._reconfigurations = Reconfigurations(output, state, work, leadership, keys)
         self._connector_events = ConnectorEvents(work, writer, self._reconfigurations)
         self._losses = Losses(output, work, writer)
-        self._task_events = TaskEvents(output, work, writer, self._topics, self._losses)
+        self._skips = skips = Skips(output, state)
+        self._task_events = TaskEvents(output, work, writer, self._topics, self._losses, skips)
         self._health = WorkerHealth(leadership, work)
 
         zombies = ZombieFencing(settings, plugins, state, leadership, reader)
@@ -145,6 +148,7 @@ class Herder:
                 InterWorkerRequests(state, leadership, keys, self._reconfigurations, zombies),
                 self._topics,
                 Confirmation(work, reader, zombies),
+                skips,
             ),
             settings.request_timeout_ms,
         )
@@ -215,6 +219,7 @@ class Herder:
                 self._rebalance.check_delay()
             case CaughtUp():
                 self.membership.stage = Stage.JOINING
+                self._skips.caught_up()
                 self._rebalance.publish()
                 self.output.emit(actions.JoinGroup())
             case Degraded(what, reason):
@@ -293,9 +298,11 @@ class Herder:
                     self._reconfigurations.forget(name)
                     self._losses.forget(name)
                     self.restart_policy.forget(name)
+                    if has_read:
+                        self._skips.deleted(name)
                 case ConnectorConfig() | TargetState() | RestartRequest() | PolicyRestart() | LoggerLevel():
                     pass
-                case TaskConfig() | TaskCount() | SessionKey() | None:
+                case TaskConfig() | TaskCount() | SessionKey() | RecordSkip() | None:
                     pass
                 case _:
                     assert_never(entry.record)

@@ -232,7 +232,8 @@ class Work:
         connector = self.state.connectors[task.id.connector]
         topics = tuple(self.statuses.topics.of(task.id.connector))
         config = connector.task_configs[task.id.task]
-        self.emit(actions.StartTask(task.id, task.run, config, connector.config, task.paused, topics))
+        skips = self.state.skips_of(task.id.connector)
+        self.emit(actions.StartTask(task.id, task.run, config, connector.config, task.paused, topics, skips))
 
     def preparing(self, connector: str) -> list[TaskRun]:
         """Return the tasks of this connector that wait for ``prepared``."""

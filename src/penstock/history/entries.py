@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 Change = Literal["created", "configuration", "state", "deleted"]
-Kind = Literal["state", "restart", "topic", "rebalance"]
+Kind = Literal["state", "restart", "topic", "rebalance", "skip"]
 MAX_REASON_LENGTH = 2000
 CLUSTER = ""
 """Connector name of events that concern all connectors: rebalances."""
@@ -65,6 +65,8 @@ class HistoryEvent:
     @property
     def key(self) -> str:
         what = self.state or self.topic or ""
+        if self.kind == "skip":
+            what = f"{what}-{self.details.get('partition')}-{self.details.get('first')}"
         return f"event:{self.connector}:{self.task}:{self.time_ms}:{self.kind}:{what}:{self.generation}"
 
     def says_the_same(self, other: HistoryEvent) -> bool:

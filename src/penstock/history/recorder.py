@@ -19,6 +19,7 @@ from penstock.core.model.records import (
     ConnectorConfig,
     ConnectorStatus,
     PolicyRestart,
+    RecordSkip,
     RestartRequest,
     StatusTopicRecord,
     TargetState,
@@ -214,6 +215,12 @@ class Recorder:
                 self._expect(
                     HistoryEvent(name, None, time_ms, "restart", principal=request.principal, details=details), now
                 )
+            case RecordSkip(name, skip, False) as request:
+                records = {"partition": skip.partition, "first": skip.first, "last": skip.last, "to": skip.to}
+                skipped = HistoryEvent(
+                    name, None, time_ms, "skip", topic=skip.topic, principal=request.principal, details=records
+                )
+                self._expect(skipped, now)
             case PolicyRestart(name, chosen):
                 for each in chosen:
                     self._expect(HistoryEvent(name, each.task, time_ms, "restart", reason=BY_POLICY), now)

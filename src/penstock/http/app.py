@@ -23,7 +23,7 @@ from penstock.http.access.limits import RestLimits
 from penstock.http.forwarding import Forwarding, Peers
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router, render
-from penstock.http.routes import connectors, history, records, ui, worker
+from penstock.http.routes import connectors, history, records, skips, ui, worker
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
 from penstock.http.routes.workers import Workers
@@ -103,6 +103,7 @@ def make_router(
         history.add_routes(router, ask)
         records.add_preview_route(router, ask)
         records.add_dead_letter_routes(router, ask)
+        skips.add_skip_routes(router, ask)
         if workers is not None:
             workers.add_route(router, gate)
         ui.add_principal(router, gate)

@@ -253,6 +253,18 @@ class Client:
         body = {"records": [record], "dry_run": True, **({} if topic is None else {"topic": topic})}
         return self.request("POST", "penstock", "v1", "connectors", name, "dead-letters", "replay", body=body)
 
+    def skips(self, name: str) -> list[dict[str, Any]]:
+        """Return the records that a sink leaves out and has not passed yet."""
+        found: list[dict[str, Any]] = self._penstock("GET", name, "skips")["skips"]
+        return found
+
+    def skip(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Let a sink leave out records; ``body`` as in ``/openapi.json``."""
+        return self.request("POST", "penstock", "v1", "connectors", name, "skips", body=body)
+
+    def cancel_skips(self, name: str) -> None:
+        self._penstock("DELETE", name, "skips")
+
     def logs(self, name: str, query: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the last log ``lines`` of it and its tasks; None if the worker is Java's."""
         try:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import NO_INTERNAL_TOPICS, InternalTopics
+from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import ReportedOffset
 from penstock.pipeline.telemetry.plugin_calls import PluginCalls
 
@@ -60,6 +61,8 @@ class TaskSpec:
     known_topics: tuple[str, ...] = ()
     """Topics known as active already (KIP-558); they are not reported again."""
     track_topics: bool = True
+    skips: tuple[Skip, ...] = ()
+    """Sink only: records that it leaves out."""
     is_source: bool = False
     offsets: CommittedOffsets = ()
     """At-least-once sources only; with exactly once ``TaskHost.committed_offsets`` has them."""
@@ -102,6 +105,9 @@ class TaskHost(Protocol):
 
     def topic_seen(self, topic: str) -> None:
         """The task used this topic and it was not among the known ones."""
+
+    def skip_over(self, skip: Skip) -> None:
+        """The group's offsets are beyond these records, or their topic is not the same any more."""
 
     def group_member(self, id: str, waits: bool) -> None:
         """Report the member of its consumer group that the task is, to be removed if the process is killed.

@@ -23,7 +23,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 from penstock.core.config.secrets import MASK, inside, is_secret, passwords_of, without_secrets
 from penstock.core.model.events import Completed, ConnectorEvent
-from penstock.core.model.tasks import OffsetsReported, TaskEvent, TopicSeen
+from penstock.core.model.tasks import OffsetsReported, SkipOver, TaskEvent, TopicSeen
 from penstock.java.errors import JaasError
 from penstock.java.jaas import login_module
 from penstock.java.parsing import BLANKS
@@ -41,6 +41,7 @@ MAX_REMEMBERED = 10_000
 UNCLEANED: Mapping[type, frozenset[str]] = {
     TaskEvent: frozenset({"id"}),
     TopicSeen: frozenset({"topic"}),
+    SkipOver: frozenset({"topic"}),
     OffsetsReported: frozenset({"offsets"}),
     ConnectorEvent: frozenset({"name", "version"}),
     Completed: frozenset({"value", "error"}),

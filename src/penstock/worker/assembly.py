@@ -71,6 +71,7 @@ from penstock.worker.monitoring.prometheus_text import PrometheusText
 from penstock.worker.monitoring.task_health import TaskHealth, restart_policy
 from penstock.worker.monitoring.telemetry import Known, Telemetry
 from penstock.worker.offsets import OffsetsAccess
+from penstock.worker.skips import SkipExamination
 from penstock.worker.specs import Specs, WorkerFacts
 from penstock.worker.standalone import MemoryFoundation
 from penstock.worker.task_launcher import TaskLauncher
@@ -255,6 +256,9 @@ class Worker:
             validate=configurations.accept,
             offsets=offsets,
             fence=self._fence,
+            skip=SkipExamination(
+                config, configurations.resolve, self._plugins.kind, configurations.check_overrides
+            ).examine,
             tls=tls,
         )
         previews = WorkerPreviews(

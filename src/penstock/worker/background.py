@@ -17,6 +17,7 @@ import httpx
 from penstock.api.errors import ConnectError
 from penstock.core.model import actions as a
 from penstock.core.model.events import Completed
+from penstock.core.model.skips import Skip
 from penstock.core.session_keys import key_bytes, signature_headers
 from penstock.java.jackson import compact
 from penstock.kafka.background import Deadline
@@ -29,7 +30,7 @@ TIMEOUT_S = 90.0
 """Time limit for a plugin's code, equal to that of a REST request."""
 MAX_REFUSAL_BYTES, REFUSAL_S = 16_384, 5.0
 """Maximum size of a leader's refusal, and seconds for reading it."""
-RUNS_PLUGINS = (a.Validate, a.ReadOffsets, a.WriteOffsets, a.FenceProducers)
+RUNS_PLUGINS = (a.Validate, a.ReadOffsets, a.WriteOffsets, a.ExamineSkip, a.FenceProducers)
 """Asks that call plugins, such as a connector's class or config providers."""
 
 
@@ -53,11 +54,12 @@ class Background:
         validate: Callable[[Mapping[str, str | None]], str | None],
         offsets: ConnectorOffsets,
         fence: Callable[[str, int, Config, Deadline], None],
+        skip: Callable[[a.ExamineSkip], tuple[Skip, ...]],
         tls: ssl.SSLContext,
         timeout: float = TIMEOUT_S,
     ) -> None:
         self._threads, self._deliver, self._timeout = threads, deliver, timeout
-        self._validate, self._offsets, self._fence = validate, offsets, fence
+        self._validate, self._offsets, self._fence, self._skip = validate, offsets, fence, skip
         self._http = httpx.Client(timeout=95, verify=tls, trust_env=False)
 
     def do(self, ask: a.LongOperation) -> None:
@@ -79,6 +81,8 @@ class Background:
         match ask:
             case a.ReadOffsets(connector) | a.WriteOffsets(connector):
                 what = f"Access to the offsets of connector {connector}"
+            case a.ExamineSkip(connector):
+                what = f"The check of the records that connector {connector} is to skip"
             case a.FenceProducers(connector):
                 what = f"Fencing of the tasks of connector {connector}"
             case _:
@@ -95,6 +99,8 @@ class Background:
                 return self._offsets.read(connector, config)
             case a.WriteOffsets(connector, config, offsets):
                 return self._offsets.write(connector, config, offsets, deadline)
+            case a.ExamineSkip():
+                return self._skip(ask)
             case a.FenceProducers(connector, tasks, config):
                 return self._fence(connector, tasks, config, deadline)
             case a.MakeSessionKey(algorithm, size):

@@ -219,6 +219,7 @@ class Loop:
                 | a.FenceProducers()
                 | a.ReadOffsets()
                 | a.WriteOffsets()
+                | a.ExamineSkip()
                 | a.CallLeader()
                 | a.MakeSessionKey()
             ):

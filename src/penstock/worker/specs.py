@@ -85,6 +85,7 @@ class Specs:
             group_id=self.worker.group_id,
             exactly_once=self.worker.exactly_once and is_source,
             known_topics=start.known_topics,
+            skips=() if is_source else start.skips,
             track_topics=self.worker.track_topics,
             kafka_cluster_id=self.worker.cluster_id(),
             internal_topics=self.worker.internal_topics(),

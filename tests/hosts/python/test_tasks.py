@@ -25,6 +25,7 @@ from penstock.api.schema import STRING
 from penstock.api.sink import OffsetAndMetadata, TopicPartition
 from penstock.api.source import SourceTask
 from penstock.cli import app
+from penstock.core.model.skips import Skip
 from penstock.hosts.errors import HostLost
 from penstock.hosts.python.limits import NO_LIMITS, PluginLimits
 from penstock.hosts.python.process import close_all
@@ -38,6 +39,8 @@ from penstock.preview.process import Previews
 from penstock.spark.messages.task import LogLevelCommand
 from penstock.spark.run.task_link import Steering
 from penstock.spark.task import class_of
+from support.kafka.client import Kafka
+from support.tasks.runs import TaskRun
 from support.waiting import until
 
 SOURCE = {"connector.class": "one_source.Source", "name": "n"}
@@ -363,3 +366,19 @@ def test_a_preview_polls_in_the_environment(installed: Path, trouble: str, asked
     found = plain(Previews(300).run(request))
     assert (found["kind"], found["error"]) == ("source", None)
     assert [record["result"]["value"] for record in found["records"]] == ["v1:0", "v1:1"]
+
+
+@pytest.mark.integration
+def test_a_skipped_record_does_not_reach_a_sink_in_an_environment(
+    plugins: Plugins, kafka: Kafka, bootstrap: str, tmp_path: Path
+) -> None:
+    cls = plugins.connector(SINK)().task_class()
+    place = place_of(cls)
+    assert place is not None
+    topic = kafka.create_topic()
+    kafka.produce(topic, ["a", "poison", "c"])
+    skip, file = Skip(topic, 0, 1, 1, kafka.topic_id(topic)), tmp_path / "out"
+    sink = in_place(cls, place, "task n-0", NO_LIMITS)
+    with TaskRun(sink, bootstrap, {"topics": topic, "file": str(file)}, skips=(skip,)) as run:
+        until(lambda: run.host.skipped == [skip], "the commit")
+        assert [line.split()[0] for line in file.read_text().splitlines()] == ["a", "c"]

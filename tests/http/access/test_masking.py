@@ -72,6 +72,7 @@ VALUES: dict[str, Any] = {
     "patch": {},
     "state": "PAUSED",
     "offsets": (),
+    "spans": ((1, 1),),
     "signature": m.Signature(b"", None, None),
     "id": TaskId(NAME, 0),
     "level": "INFO",
@@ -82,6 +83,7 @@ BODIES = {
     "PUT /admin/loggers/{logger}": {"level": "INFO"},
     "POST /penstock/v1/preview": {"name": NAME, "config": CONFIG},
     "POST /penstock/v1/connectors/{name}/dead-letters/replay": {},
+    "POST /penstock/v1/connectors/{name}/skips": {"topic": "t", "partition": 0, "offsets": [7]},
     "POST /penstock/v1/connectors/{name}/rollback": None,
     "POST /connectors/{name}/tasks": [],
 }

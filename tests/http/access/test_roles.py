@@ -32,7 +32,8 @@ rules:
   - {users: [victor], connectors: ["orders-*"], actions: [view]}
   - {groups: [operators], connectors: ["orders-*"], actions: [view, operate]}
   - {users: [connie], connectors: ["orders-*"], actions: [view, view-config, configure]}
-  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, admin]}
+  - {users: [sam], connectors: ["orders-*"], actions: [skip]}
+  - {users: [ada], actions: [view, view-config, operate, configure, offsets, dead-letters, skip, admin]}
 """
 CANARY = "canary-7f3a"
 CONFIG = {
@@ -47,7 +48,7 @@ PLUGIN = "/connector-plugins/FileStreamSource/config/validate"
 @pytest.fixture
 def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(files, "LOOK_S", 0.0)
-    users = ["victor", "oscar", "connie", "ada", "nobody"]
+    users = ["victor", "oscar", "connie", "sam", "ada", "nobody"]
     hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()
     (tmp_path / "htpasswd").write_text("# users\n" + "".join(f"{user}:{hashed}\n" for user in users))
     (tmp_path / "roles.yaml").write_text(ROLES)
@@ -123,7 +124,10 @@ def test_wrong_credentials_are_refused_and_audited(users: Callable[[str], As], l
 
 
 REQUESTS: dict[str, list[tuple[str, str, Any]]] = {
-    "view": [("GET", f"/connectors/{{}}{part}", None) for part in ("", "/config", "/tasks", "/topics", "/offsets")],
+    "view": [
+        *(("GET", f"/connectors/{{}}{part}", None) for part in ("", "/config", "/tasks", "/topics", "/offsets")),
+        ("GET", "/penstock/v1/connectors/{}/skips", None),
+    ],
     "operate": [
         ("PUT", "/connectors/{}/pause", None),
         ("PUT", "/connectors/{}/resume", None),
@@ -138,6 +142,10 @@ REQUESTS: dict[str, list[tuple[str, str, Any]]] = {
         ("PUT", PLUGIN, {**CONFIG, "name": "{}"}),
     ],
     "offsets": [("DELETE", "/connectors/{}/offsets", None)],
+    "skip": [
+        ("POST", "/penstock/v1/connectors/{}/skips", {"topic": "t", "partition": 0, "offsets": [7], "to": "discard"}),
+        ("DELETE", "/penstock/v1/connectors/{}/skips", None),
+    ],
     "admin": [("GET", "/admin/loggers", None), ("PUT", "/admin/loggers/x", {"level": "INFO"})],
 }
 MAY = {
@@ -145,6 +153,7 @@ MAY = {
     "victor": {"view"},
     "oscar": {"view", "operate"},
     "connie": {"view", "configure"},
+    "sam": {"skip"},
     "ada": set(REQUESTS),
 }
 

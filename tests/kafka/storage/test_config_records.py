@@ -10,6 +10,7 @@ from penstock.core.model.records import (
     ConnectorConfig,
     LoggerLevel,
     PolicyRestart,
+    RecordSkip,
     RestartCount,
     RestartRequest,
     SessionKey,
@@ -18,6 +19,7 @@ from penstock.core.model.records import (
     TaskCount,
     TasksCommit,
 )
+from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import TaskId
 from penstock.kafka.storage import config_records
 from penstock.kafka.storage.config_records import decode, encode, task_id
@@ -48,6 +50,29 @@ def test_the_kinds_of_records_java_wrote():
         RestartRequest,
         LoggerLevel,
     }
+
+
+def test_skips_survive_a_round_trip():
+    skip = Skip("t", 3, 7, 9, "id", "dead-letters")
+    for name in ("a", "a/b-c/1"):
+        key, value = encode(RecordSkip(name, skip))
+        assert key == f"penstock-skip-{name}/t/3/7".encode()
+        assert decode(0, key, value) == RecordSkip(name, skip)
+        assert decode(0, *encode(RecordSkip(name, skip, over=True))) == RecordSkip(name, Skip("t", 3, 7, 7), over=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("a/t/3", "{}"),
+        ("a/t/3/x", "{}"),
+        ("a/t/3/7", '{"last":9,"topic-id":"","to":"elsewhere"}'),
+        ("a/t/3/7", '{"last":6,"topic-id":"","to":"discard"}'),
+        ("a/t/3/7", '{"last":2000,"topic-id":"","to":"discard"}'),
+    ],
+)
+def test_a_skip_that_is_none_is_ignored(key: str, value: str):
+    assert decode(0, f"penstock-skip-{key}".encode(), value.encode()) is None
 
 
 def test_a_restart_by_policy_is_javas_request_with_a_member_of_ours():

@@ -138,6 +138,11 @@ class Kafka:
                 return None
             raise
 
+    def topic_id(self, name: str) -> str:
+        described = self._described(name)
+        assert described is not None
+        return str(described.topic_id)
+
     def topics(self) -> set[str]:
         return set(answered(lambda: self.admin.list_topics(timeout=READ_SECONDS)).topics)
 

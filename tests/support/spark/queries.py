@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import TaskEnded, TaskEvent, TaskFailed, TaskId, TaskMetrics, TaskRunning
 from penstock.kafka.offsets.entries import OffsetEntries
 from penstock.pipeline.task import CommittedOffset, TaskSpec
@@ -61,6 +62,7 @@ class Query:
         self.worker: dict[str, str] = {}
         """Additional settings of the worker."""
         self.plugin_path: tuple[str, ...] = ()
+        self.skips: tuple[Skip, ...] = ()
         self.number = 0
         self.running = False
 
@@ -80,6 +82,7 @@ class Query:
             paused=paused,
             group_id="query-tests",
             plugin_path=self.plugin_path,
+            skips=self.skips,
             **self.more(),
         )
         self.running = True

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
+from penstock.core.model.skips import Skip
 from penstock.hosts.errors import HostLost
 from penstock.pipeline import converters, transforms
 from penstock.pipeline.sink.task import run_sink_task
@@ -68,6 +69,7 @@ class MemoryHost:
     def __init__(self) -> None:
         self.states: list[str] = []
         self.topics: list[str] = []
+        self.skipped: list[Skip] = []
         self.members: list[str] = []
         self.waiting: list[str] = []
         """Member IDs that the coordinator has given a sink."""
@@ -91,6 +93,9 @@ class MemoryHost:
 
     def topic_seen(self, topic: str) -> None:
         self.topics.append(topic)
+
+    def skip_over(self, skip: Skip) -> None:
+        self.skipped.append(skip)
 
     def group_member(self, id: str, waits: bool) -> None:
         (self.waiting if waits else self.members).append(id)

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from penstock.core.model.actions import FenceProducers, StartTask, Validate, WriteOffsets
+from penstock.core.model.actions import ExamineSkip, FenceProducers, StartTask, Validate, WriteOffsets
 from penstock.core.model.events import Completed
 from penstock.core.model.messages import OffsetChanges
+from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import TaskEnded, TaskId, TaskLost, TaskWaiting
 from penstock.http.access.tls import client_context
 from penstock.java import key_stores
@@ -219,25 +220,32 @@ def test_a_request_that_a_plugin_does_not_answer_is_given_up(go: threading.Event
     def fence(name: str, tasks: int, config: Any, deadline: Deadline) -> None:
         go.wait()
 
+    def skip(ask: ExamineSkip) -> tuple[Skip, ...]:
+        go.wait()
+        return ()
+
     background = Background(
         Threads(),
         outcomes.append,
         validate=validate,
         offsets=HangingOffsets(go),
         fence=fence,
+        skip=skip,
         tls=client_context({}, key_stores),
         timeout=0.2,
     )
     background.do(Validate({}, token=1))
     background.do(WriteOffsets("c", {}, None, token=2))
     background.do(FenceProducers("c", 1, {}, token=3))
-    until(lambda: len(outcomes) == 3, "all are given up")
+    background.do(ExamineSkip("c", {}, "t", 0, ((0, 0),), None, token=4))
+    until(lambda: len(outcomes) == 4, "all are given up")
     errors = {outcome.token: str(outcome.error) for outcome in outcomes}
     assert all(isinstance(outcome.error, TimeoutError) for outcome in outcomes)
     assert errors == {
         1: "Validation of the configuration has not ended within 0.2 s.",
         2: "Access to the offsets of connector c has not ended within 0.2 s.",
         3: "Fencing of the tasks of connector c has not ended within 0.2 s.",
+        4: "The check of the records that connector c is to skip has not ended within 0.2 s.",
     }
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.model.messages import Elsewhere, OffsetChanges, Reply
 from penstock.core.model.records import ConfigTopicRecord, StatusTopicRecord
+from penstock.core.model.skips import Skip, SkipTarget
 from penstock.core.model.tasks import TaskId
 
 
@@ -173,6 +174,8 @@ class StartTask:
     connector_config: Mapping[str, str]
     paused: bool
     known_topics: tuple[str, ...]
+    skips: tuple[Skip, ...] = ()
+    """Records that a sink leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +243,22 @@ class WriteOffsets(_Ask):
 
 
 @dataclass(frozen=True, slots=True)
+class ExamineSkip(_Ask):
+    """Check that a sink is going to read these records, first and last offset of each span, of a partition.
+
+    Outcome: a ``Skip`` for each span.
+    """
+
+    connector: str
+    config: Mapping[str, str]
+    topic: str
+    partition: int
+    spans: tuple[tuple[int, int], ...]
+    to: SkipTarget | None
+    """None: the dead letter queue, which the connector must have."""
+
+
+@dataclass(frozen=True, slots=True)
 class CallLeader(_Ask):
     """Send a request to the leader, signed if there is a ``key``. Outcome: None."""
 
@@ -281,7 +300,7 @@ class Log:
 
 # -- the closed unions
 
-LongOperation = Validate | FenceProducers | ReadOffsets | WriteOffsets | CallLeader | MakeSessionKey
+LongOperation = Validate | FenceProducers | ReadOffsets | WriteOffsets | ExamineSkip | CallLeader | MakeSessionKey
 """Asks that the worker carries out on threads of their own (``worker.background``)."""
 
 Ask = AppendConfig | ReadConfigToEnd | ClaimConfigTopic | ConfirmMembership | MakeTaskConfigs | LongOperation

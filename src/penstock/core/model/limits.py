@@ -19,6 +19,7 @@ from penstock.core.model.records import (
     ConnectorConfig,
     LoggerLevel,
     PolicyRestart,
+    RecordSkip,
     RestartRequest,
     SessionKey,
     TargetState,
@@ -26,6 +27,7 @@ from penstock.core.model.records import (
     TaskCount,
     TasksCommit,
 )
+from penstock.core.model.skips import MAX_SKIPPED, Skip
 
 MAX_NAME_BYTES = 1024
 """Bytes of a connector's name in UTF-8; three times as many characters in a URL."""
@@ -99,12 +101,20 @@ def problem_of(record: ConfigTopicRecord) -> str | None:
             return name_problem(name)
         case PolicyRestart(name, chosen, others):
             return name_problem(name) or _restarts_problem(len(chosen) + len(others))
+        case RecordSkip(name, skip):
+            return name_problem(name) or _skip_problem(skip)
         case SessionKey(key, algorithm, created_ms):
             return _key_problem(key, algorithm, created_ms)
 
 
 def _restarts_problem(count: int) -> str | None:
     return None if count <= MAX_TASKS + 1 else f"it counts restarts of {count} instances; {MAX_TASKS + 1} are accepted"
+
+
+def _skip_problem(skip: Skip) -> str | None:
+    if 0 <= skip.partition < 2**31 and 0 <= skip.first <= skip.last < min(skip.first + MAX_SKIPPED, 2**63):
+        return None
+    return f"{skip.partition} is no partition, or {skip.first} to {skip.last} are not up to {MAX_SKIPPED} offsets"
 
 
 def _key_problem(key: bytes, algorithm: str, created_ms: int) -> str | None:

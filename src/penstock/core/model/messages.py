@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.core.model.records import TargetStateName
+from penstock.core.model.skips import SkipTarget
 from penstock.core.model.tasks import TaskId
 
 SIGNATURE_HEADER = "X-Connect-Authorization"
@@ -235,6 +236,13 @@ class GetTopics(_Request):
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class ListSkips(_Request):
+    """List the records that a sink leaves out and has not passed yet."""
+
+    name: str
+
+
 # -- answered by a flow
 
 
@@ -316,6 +324,29 @@ class RestartTask(_Request):
 @dataclass(frozen=True, slots=True)
 class ResetTopics(_Request):
     """Empty the set of a connector's active topics (KIP-558)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkipRecords(_Request):
+    """Let a sink leave out records of a partition.
+
+    ``spans``: first and last offsets. ``to`` None: to the dead letter queue. ``restart``: whether the tasks, which
+    learn of skips when they start, start again now.
+    """
+
+    name: str
+    topic: str
+    partition: int
+    spans: tuple[tuple[int, int], ...]
+    to: SkipTarget | None = None
+    restart: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CancelSkips(_Request):
+    """Forget the skips of a connector that have not taken effect. Tasks that know them follow them to their end."""
 
     name: str
 
@@ -416,7 +447,9 @@ LocalRequest = (
 )
 """Requests about this worker alone, or that it answers without the state of the cluster."""
 
-ReadRequest = GetHealth | ListConnectors | GetConnector | GetConfig | GetTasks | GetStatus | GetTaskStatus | GetTopics
+ReadRequest = (
+    GetHealth | ListConnectors | GetConnector | GetConfig | GetTasks | GetStatus | GetTaskStatus | GetTopics | ListSkips
+)
 """Requests answered at once from the state that this worker has read; they never wait for a rebalance."""
 
 FlowRequest = (
@@ -429,6 +462,8 @@ FlowRequest = (
     | RestartConnector
     | RestartTask
     | ResetTopics
+    | SkipRecords
+    | CancelSkips
     | GetOffsets
     | AlterOffsets
     | ResetOffsets

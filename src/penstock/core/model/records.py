@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import TaskId
 
 TargetStateName = Literal["STARTED", "PAUSED", "STOPPED"]
@@ -120,6 +121,20 @@ class LoggerLevel:
     level: str
 
 
+@dataclass(frozen=True, slots=True)
+class RecordSkip:
+    """``penstock-skip-<connector>/<topic>/<partition>/<first offset>``: the connector's tasks leave these records out.
+
+    Java's workers log that they do not know the key. ``over``: a tombstone; the records are behind the connector, or it
+    is deleted.
+    """
+
+    connector: str
+    skip: Skip
+    over: bool = False
+    principal: str | None = field(default=None, compare=False, repr=False)
+
+
 ConfigTopicRecord = (
     ConnectorConfig
     | TaskConfig
@@ -130,6 +145,7 @@ ConfigTopicRecord = (
     | RestartRequest
     | PolicyRestart
     | LoggerLevel
+    | RecordSkip
 )
 
 

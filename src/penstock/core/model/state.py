@@ -17,6 +17,7 @@ from penstock.core.model.records import (
     ConnectorConfig,
     LoggerLevel,
     PolicyRestart,
+    RecordSkip,
     RestartCount,
     RestartRequest,
     SessionKey,
@@ -25,6 +26,7 @@ from penstock.core.model.records import (
     TaskCount,
     TasksCommit,
 )
+from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import TaskId
 
 STARTED: Final = "STARTED"
@@ -65,6 +67,13 @@ class ClusterState:
     deleted: dict[str, int] = field(default_factory=dict)
     """Position after the record that deleted each connector that does not exist any more."""
     session_key: SessionKey | None = None
+    skips: dict[str, dict[tuple[str, int, int], Skip]] = field(default_factory=dict)
+    """Records that connectors leave out, by connector and ``Skip.key``.
+
+    Those of a deleted connector stay until their tombstones are read; a new connector of its name has none of them.
+    """
+    orphaned_skips: set[str] = field(default_factory=set)
+    """Deleted connectors with such skips."""
     layout_position: int = 0
     """Position after the last record that changed which connectors and tasks are to be distributed."""
     _uncommitted: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
@@ -100,6 +109,8 @@ class ClusterState:
                 self._restarted(name, (*chosen, *others))
             case SessionKey() as key:
                 self.session_key = key
+            case RecordSkip(name, skip, over):
+                self._skip(name, skip, over)
             case LoggerLevel() | None:
                 pass
             case _:
@@ -110,6 +121,8 @@ class ClusterState:
         if config is None:
             if self.connectors.pop(name, None) is not None:
                 self.layout_position = self.deleted[name] = self.position
+            if name in self.skips:
+                self.orphaned_skips.add(name)
             self._uncommitted.pop(name, None)
             self.target_states.pop(name, None)
         elif known is None:
@@ -119,6 +132,16 @@ class ClusterState:
         else:
             known.config = config
             known.restarts = {}
+
+    def _skip(self, name: str, skip: Skip, over: bool) -> None:
+        if not over:
+            self.skips.setdefault(name, {})[skip.key] = skip
+            return
+        left = self.skips.get(name, {})
+        left.pop(skip.key, None)
+        if not left:
+            self.skips.pop(name, None)
+            self.orphaned_skips.discard(name)
 
     def _restarted(self, name: str, counts: tuple[RestartCount, ...]) -> None:
         if name in self.connectors:
@@ -156,6 +179,10 @@ class ClusterState:
         if connector is None or not 0 <= id.task < len(connector.task_configs):
             return None
         return connector.task_configs[id.task]
+
+    def skips_of(self, name: str) -> tuple[Skip, ...]:
+        """Return the records that the connector's tasks leave out."""
+        return () if name in self.orphaned_skips else tuple(self.skips.get(name, {}).values())
 
     def knows_task(self, id: TaskId) -> bool:
         """Whether the task exists or has existed."""

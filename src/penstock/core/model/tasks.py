@@ -89,6 +89,15 @@ class TopicSeen(TaskEvent):
     topic: str
 
 
+@dataclass(frozen=True, slots=True)
+class SkipOver(TaskEvent):
+    """The connector has committed offsets beyond records that it left out, or their topic is another one now."""
+
+    topic: str
+    partition: int
+    first: int
+
+
 class ReportedOffset(NamedTuple):
     """Source partition and source offset, which deletes the stored one if it is null, with the identity of its origin
     if there is one (``penstock.api.origin``).
@@ -120,7 +129,9 @@ class TaskEnded(TaskEvent):
     """Nothing of this run is running any more, anywhere: only now may another run of the task start."""
 
 
-TaskChange = TaskWaiting | TaskRunning | TaskStalled | TaskPaused | TaskFailed | TaskLost | TopicSeen | TaskEnded
+TaskChange = (
+    TaskWaiting | TaskRunning | TaskStalled | TaskPaused | TaskFailed | TaskLost | TopicSeen | SkipOver | TaskEnded
+)
 """Events of tasks that the herder handles."""
 
 TaskReport = OffsetsReported | TaskMetrics

@@ -16,6 +16,7 @@ from penstock.core.requests.changes import Changes, set_cluster_logger
 from penstock.core.requests.inter_worker import Confirmation, InterWorkerRequests
 from penstock.core.requests.reads import Reads
 from penstock.core.restart import RestartRequests
+from penstock.core.skips import Skips
 from penstock.core.topic_tracking import TopicTracking
 
 MAX_NAME_LENGTH = 500
@@ -32,6 +33,7 @@ class RequestFlows:
     inter_worker: InterWorkerRequests
     topics: TopicTracking
     confirmation: Confirmation
+    skips: Skips
 
     def of(self, request: m.FlowRequest) -> Flow:
         """Return the flow that answers the request; its result is the ``Reply``."""
@@ -68,6 +70,10 @@ class RequestFlows:
                 return self.inter_worker.fence_tasks(request)
             case m.ResetTopics():
                 return self.topics.reset(request)
+            case m.SkipRecords():
+                return self.skips.request(request)
+            case m.CancelSkips():
+                return self.skips.cancel(request)
             case m.ConfirmTask():
                 return self.confirmation.confirm(request)
             case _:

@@ -9,6 +9,7 @@ from penstock.core.config.versions import UNDEFINED_VERSION
 from penstock.core.model import messages as m
 from penstock.core.model.records import ConnectorStatus, TaskStatus
 from penstock.core.model.settings import PluginFacts
+from penstock.core.model.skips import Skip
 from penstock.core.model.state import ClusterState
 from penstock.core.model.tasks import TaskId
 from penstock.core.status.health import WorkerHealth
@@ -52,6 +53,9 @@ class Reads:
                 if found is None:
                     raise m.Refused(404, f"No status found for task {name}-{task}")
                 return m.Reply(200, {"id": task, **_instance(found)})
+            case m.ListSkips(name):
+                config_of(self.state, name)
+                return m.Reply(200, {"connector": name, "skips": [shown(each) for each in self.state.skips_of(name)]})
             case m.GetTopics():
                 return self.topics.answer(request)
             case m.GetHealth():
@@ -89,6 +93,17 @@ class Reads:
                 entry["info"] = self.info(name, connector.config)
             shown[name] = entry
         return shown
+
+
+def shown(skip: Skip) -> dict[str, Any]:
+    """Return a skip as the REST interface shows it."""
+    return {
+        "topic": skip.topic,
+        "partition": skip.partition,
+        "first": skip.first,
+        "last": skip.last,
+        "to": skip.to,
+    }
 
 
 def _instance(status: ConnectorStatus | TaskStatus) -> dict[str, Any]:

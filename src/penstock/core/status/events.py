@@ -22,6 +22,7 @@ from penstock.core.model.flow import Output
 from penstock.core.model.records import StateName
 from penstock.core.model.state import PAUSED, STARTED, STOPPED
 from penstock.core.model.tasks import (
+    SkipOver,
     TaskChange,
     TaskEnded,
     TaskFailed,
@@ -33,6 +34,7 @@ from penstock.core.model.tasks import (
     TopicSeen,
 )
 from penstock.core.reconfiguration import Reconfigurations
+from penstock.core.skips import Skips
 from penstock.core.status.losses import Losses
 from penstock.core.status.writer import StatusWriter
 from penstock.core.topic_tracking import TopicTracking
@@ -101,6 +103,7 @@ class TaskEvents:
     writer: StatusWriter
     topics: TopicTracking
     losses: Losses
+    skips: Skips
 
     def handle(self, event: TaskChange) -> None:
         task = self.work.task(event.id, event.run)
@@ -127,6 +130,8 @@ class TaskEvents:
                 self._ended(task)
             case TopicSeen(topic=topic):
                 self.topics.seen(task.id, topic)
+            case SkipOver(topic=topic, partition=partition, first=first):
+                self.skips.over(task.id.connector, topic, partition, first)
             case _:
                 assert_never(event)
 

@@ -34,15 +34,18 @@ from penstock.threads import in_thread
 Ask = Callable[[m.Request], Awaitable[m.Reply | Response]]
 
 VIEW, OPERATE, CONFIGURE, OFFSETS, ADMIN = "view", "operate", "configure", "offsets", "admin"
-DEAD_LETTERS = "dead-letters"
+DEAD_LETTERS, SKIP = "dead-letters", "skip"
 DEMANDS: Mapping[type[m.Request], str] = {
-    **dict.fromkeys((m.GetConnector, m.GetConfig, m.GetTasks, m.GetStatus, m.GetTaskStatus, m.GetTopics), VIEW),
+    **dict.fromkeys(
+        (m.GetConnector, m.GetConfig, m.GetTasks, m.GetStatus, m.GetTaskStatus, m.GetTopics, m.ListSkips), VIEW
+    ),
     **dict.fromkeys((m.GetOffsets, m.ListVersions, m.GetVersion, m.CompareVersions, m.ListEvents, m.GetLogs), VIEW),
     **dict.fromkeys((m.RollBack, m.Preview), CONFIGURE),
     **dict.fromkeys((m.SetTargetState, m.StopConnector, m.RestartConnector, m.RestartTask, m.ResetTopics), OPERATE),
     **dict.fromkeys((m.CreateConnector, m.PutConfig, m.PatchConfig, m.DeleteConnector, m.ValidateConfig), CONFIGURE),
     **dict.fromkeys((m.AlterOffsets, m.ResetOffsets), OFFSETS),
     **dict.fromkeys((m.ListDeadLetters, m.GetDeadLetter, m.ReplayDeadLetters), DEAD_LETTERS),
+    **dict.fromkeys((m.SkipRecords, m.CancelSkips), SKIP),
     **dict.fromkeys((m.ListLoggers, m.GetLogger, m.SetLogger, m.SetClusterLogger), ADMIN),
 }
 OF_ALL = (m.GetRoot, m.GetHealth, m.ListPlugins, m.GetPluginConfig, m.ListConnectors)

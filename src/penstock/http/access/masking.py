@@ -27,6 +27,8 @@ UNMASKED: Mapping[type[m.Request], str] = {
     m.ListEvents: "states and traces, as GetStatus",
     m.GetLogs: "lines of the log, from which the worker removes secrets when it writes them",
     m.GetOffsets: "positions, which are sent back unchanged to alter them",
+    m.SkipRecords: "positions of records",
+    m.ListSkips: "as SkipRecords",
     m.Preview: "records; the worker removes secrets from errors",
     m.ListDeadLetters: "records and errors that connectors have met",
     m.GetDeadLetter: "as ListDeadLetters",

@@ -103,6 +103,15 @@ OPERATIONS: Json = {
         answer(200, "OK", ref("Replayed")),
         body=body(ref("ReplayRequest"), {"records": ["dead-0-42"], "dry_run": True}),
     ),
+    f"GET {ONE}/skips": operation(
+        "The records that a sink leaves out on request and has not passed yet", answer(200, "OK", ref("Skips"))
+    ),
+    f"POST {ONE}/skips": operation(
+        "Let a sink leave out records, to its dead letter queue or to nowhere",
+        answer(202, "Stored; the tasks leave the records out when they come to them", ref("Skipped")),
+        body=body(ref("SkipRequest"), {"topic": "orders", "partition": 0, "offsets": [42], "to": "discard"}),
+    ),
+    f"DELETE {ONE}/skips": operation("Forget skips that have not taken effect", answer(204, "OK")),
     "POST /penstock/v1/preview": operation(
         "Try a configuration on real records, without writing anything",
         answer(200, "OK", ref("Preview")),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.core.model.skips import SKIP_TARGETS
+
 Json = dict[str, Any]
 
 EXAMPLE_CONFIG = {
@@ -76,6 +78,13 @@ _PLACE = _open(
     per_second=FIGURE_OR_NULL,
 )
 _CHANGES = _object(added=_TEXTS, changed=_map(_list(TEXT)), removed=_TEXTS)
+_SKIP = _object(
+    topic=TEXT,
+    partition=NUMBER,
+    first={**NUMBER, "description": "The offset of the first record"},
+    last={**NUMBER, "description": "The offset of the last record"},
+    to={"enum": [*SKIP_TARGETS]},
+)
 _VERSION = {
     "version": NUMBER,
     "time": TEXT,
@@ -87,7 +96,7 @@ _KEPT = {"enum": ["in a topic", "in memory"], "description": "In memory it begin
 _EVENT = _open(
     *("task", "state", "worker", "generation", "reason", "topic", "principal"),
     time=TEXT,
-    kind={"enum": ["state", "restart", "topic", "rebalance"]},
+    kind={"enum": ["state", "restart", "topic", "rebalance", "skip"]},
     task=NUMBER,
     state=TEXT,
     worker=TEXT,
@@ -156,6 +165,27 @@ SCHEMAS: dict[str, Json] = {
         skipped_records=_list(_object(record=TEXT, reason=TEXT)),
         missing={**_list(TEXT), "description": "Records that are missing, another connector's, or already replayed"},
         complete={"type": "boolean", "description": "Whether no records are left, except missing ones"},
+    ),
+    "Skips": _object(connector=TEXT, skips=_list(_SKIP)),
+    "Skipped": _object(connector=TEXT, skips=_list(_SKIP), restarted={"type": "boolean"}),
+    "SkipRequest": _object(
+        *("to", "restart"),
+        topic={"type": "string", "minLength": 1, "maxLength": 249},
+        partition={"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
+        offsets={
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 100,
+            "items": {
+                "anyOf": [
+                    {"type": "integer", "minimum": 0, "maximum": 10**18 - 1},
+                    {"type": "string", "pattern": "^[0-9]{1,18}(-[0-9]{1,18})?$"},
+                ]
+            },
+            "description": "Offsets, and ranges such as `10-12`; 1,000 records at most",
+        },
+        to={"enum": [*SKIP_TARGETS], "description": "By default the dead letter queue, which the connector must have"},
+        restart={"type": "boolean", "description": "Whether the tasks are restarted; true by default"},
     ),
     "Events": _object(connector=TEXT, kept=_KEPT, events=_list(_EVENT)),
     "Principal": _object(

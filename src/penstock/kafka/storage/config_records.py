@@ -18,6 +18,7 @@ from penstock.core.model.records import (
     ConnectorConfig,
     LoggerLevel,
     PolicyRestart,
+    RecordSkip,
     RestartCount,
     RestartRequest,
     SessionKey,
@@ -27,6 +28,7 @@ from penstock.core.model.records import (
     TaskCount,
     TasksCommit,
 )
+from penstock.core.model.skips import SKIP_TARGETS, Skip
 from penstock.core.model.tasks import TaskId
 from penstock.java.jackson import compact
 from penstock.java.text import java_text
@@ -38,7 +40,7 @@ POLICY, NOW, OTHERS = "penstock.restart.policy", "now", "others"
 """Members of a restart request that ``penstock.restart.policy`` made; Java ignores them."""
 PRINCIPAL = "penstock.principal"
 """The header with the name of who asked for a change; Java's workers write none and ignore it."""
-_OF_PRINCIPALS = (ConnectorConfig, TargetState, RestartRequest)
+_OF_PRINCIPALS = (ConnectorConfig, TargetState, RestartRequest, RecordSkip)
 TARGET_STATES: tuple[TargetStateName, ...] = ("STARTED", "PAUSED", "STOPPED")
 
 
@@ -92,6 +94,9 @@ def _content(record: ConfigTopicRecord) -> tuple[str, dict[str, Any] | None]:
             return f"restart-connector-{connector}", {**flags, POLICY: counts}
         case LoggerLevel(name, level):
             return f"logger-cluster-{name}", {"level": level}
+        case RecordSkip(connector, skip, over):
+            place = f"penstock-skip-{connector}/{skip.topic}/{skip.partition}/{skip.first}"
+            return place, None if over else {"last": skip.last, "topic-id": skip.topic_id, "to": skip.to}
 
 
 def decode(offset: int, key: bytes | None, value: bytes | None) -> ConfigTopicRecord | None:
@@ -191,6 +196,19 @@ def _logger_level(name: str, content: Any) -> LoggerLevel:
     return LoggerLevel(name, _string(content, "level"))
 
 
+def _skip(place: str, content: Any) -> RecordSkip:
+    connector, topic, partition, first = place.rsplit("/", 3)  # the name of a topic has no slash
+    if not all(number.isascii() and number.isdecimal() and len(number) < 20 for number in (partition, first)):
+        raise ValueError("the key should end with a partition and an offset")
+    if content is None:
+        return RecordSkip(connector, Skip(topic, int(partition), int(first), int(first)), over=True)
+    to = next((each for each in SKIP_TARGETS if each == _string(content, "to")), None)
+    if to is None:
+        raise ValueError(f"`to` is none of {', '.join(SKIP_TARGETS)}")
+    last, topic_id = _integer(content, "last"), _string(content, "topic-id")
+    return RecordSkip(connector, Skip(topic, int(partition), int(first), last, topic_id, to))
+
+
 def _session_key(content: Any) -> SessionKey:
     key = base64.b64decode(_string(content, "key"), validate=True)
     return SessionKey(key, _string(content, "algorithm"), _integer(content, "creation-timestamp"))
@@ -204,6 +222,7 @@ _READERS: dict[str, Callable[[str, Any], ConfigTopicRecord]] = {
     "restart-connector-": _restart,
     "tasks-fencing-": _task_count,
     "logger-cluster-": _logger_level,
+    "penstock-skip-": _skip,
 }
 
 

@@ -31,6 +31,7 @@ from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.sink.partitions import names, pause, positions, resume
 from penstock.pipeline.sink.puts import NO_RECORDS, RunningPuts, SinkPuts
+from penstock.pipeline.sink.skips import SkippedRecords
 from penstock.pipeline.sink.state import SinkLoopSettings
 from penstock.pipeline.sink.subscription import Subscription
 
@@ -63,6 +64,7 @@ class SinkSteps:
     originals: OriginalRecords
     queue: DeadLetterQueue | None
     puts: SinkPuts
+    skipped: SkippedRecords = field(default_factory=SkippedRecords)
 
 
 @dataclass(slots=True)
@@ -144,6 +146,8 @@ class SinkLoop:
                 | events.CommitAnswered()
             ):
                 self._measure()
+        if isinstance(event, events.CommitAnswered | events.StartsFound):
+            self.steps.skipped.committed(self.machine.state.committed)
         if isinstance(event, events.PutTaken):
             self._retries.over(reports=not self.machine.state.connector_paused)
         self._carry_out(following)
@@ -241,7 +245,10 @@ class SinkLoop:
             if messages:
                 self.runtime.metrics.spent("poll", time.monotonic() - began)
                 assigned = self.machine.state.assigned
-                batch = self.records.batch(messages, next(iter(assigned)) if len(assigned) == 1 else None)
+                fetched = self.records.batch(messages, next(iter(assigned)) if len(assigned) == 1 else None)
+                batch = self.steps.skipped.without(fetched)
+                if batch is not fetched:
+                    self.context.request_commit()  # the user who has asked for it waits for that
         except Exception as e:
             self.handle(events.FailureFound(e))
         self.handle(events.Fetched(batch, drained))

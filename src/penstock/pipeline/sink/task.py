@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Iterable
 
 from penstock.api.paths import folders_of, limit_to_folders
 from penstock.api.sink import SinkTask
@@ -11,8 +12,9 @@ from penstock.core.model.tasks import TaskId
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.java.text import java_class_name
-from penstock.kafka.client_settings import connector_producer, max_poll_records
-from penstock.kafka.clients import consumer_config, make_admin, new_consumer, new_producer
+from penstock.kafka.admin import topic_ids
+from penstock.kafka.client_settings import connector_consumer, connector_producer, max_poll_records
+from penstock.kafka.clients import admin_like, consumer_config, make_admin, new_consumer, new_producer
 from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
@@ -35,6 +37,7 @@ from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
 from penstock.pipeline.sink.member import MemberReport, SinkGroupMember, consumer_settings
 from penstock.pipeline.sink.original_records import OriginalRecords
 from penstock.pipeline.sink.puts import JavaPuts, LocalPuts, SinkPuts
+from penstock.pipeline.sink.skips import SkippedRecords
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
 from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
@@ -110,7 +113,7 @@ def run_sink_task(
         # A JVM that converts the records holds them as they were read itself.
         originals.keeps = queue is not None and not puts.convert
         runtime = TaskRuntime(id, control, host, metrics, errors)
-        parts = SinkSteps(steps, originals, queue, puts)
+        parts = SinkSteps(steps, originals, queue, puts, _skipped(spec, connector, host, metrics, queue))
         loop = SinkLoop(runtime, task, context, consumer, parts, commits, CommitTiming.of(spec))
         context.member = SinkGroupMember(consumer.client, lambda: loop.machine.state.positions)
         errors.meanwhile = loop.meanwhile
@@ -130,6 +133,17 @@ def run_sink_task(
             _close_failed(loop)
             raise
         loop.close_all()
+
+
+def _skipped(
+    spec: TaskSpec, connector: dict[str, str], host: TaskHost, metrics: Metrics, queue: DeadLetterQueue | None
+) -> SkippedRecords:
+    client = connector_consumer(spec.worker_config, connector, f"connector-skip-{spec.connector}-{spec.task}")
+
+    def ids(topics: Iterable[str]) -> dict[str, str]:
+        return topic_ids(admin_like(client), topics)
+
+    return SkippedRecords(spec.skips, ids, host.skip_over, metrics, queue)
 
 
 def _close_failed(loop: SinkLoop) -> None:

@@ -9,8 +9,9 @@ sends a ``Challenge``, the task a ``Presentation``, perhaps both once more, then
   ``StopCommand``, ``AbortCommand``, ``HostCommand``, ``CommittedOffsetsReply``, ``LogLevelCommand``,
   ``LinesWritten``, ``InternalTopicsCommand``.
 - Task to worker (``TaskMessage``): ``TaskHeartbeat``, ``WaitingReport``, ``RunningReport``, ``PausedReport``,
-  ``CommittedOffsetsRequest``, ``TopicReport``, ``GroupMemberReport``, ``OffsetsReport``, ``MetricsReport``,
-  ``LogReport``, ``StalledReport``, ``NotHostedReport``, ``LostReport``, ``FailedReport``, ``DoneReport``.
+  ``CommittedOffsetsRequest``, ``TopicReport``, ``SkipReport``, ``GroupMemberReport``, ``OffsetsReport``,
+  ``MetricsReport``, ``LogReport``, ``StalledReport``, ``NotHostedReport``, ``LostReport``, ``FailedReport``,
+  ``DoneReport``.
 """
 
 from __future__ import annotations
@@ -214,6 +215,14 @@ class TopicReport(Message, frozen=True):
     topic: str
 
 
+class SkipReport(Message, frozen=True):
+    """The group's offsets are beyond records that the task leaves out, or their topic is not the same any more."""
+
+    topic: str
+    partition: int
+    first: int
+
+
 class GroupMemberReport(Message, frozen=True):
     """The member of its consumer group that the task is."""
 
@@ -294,6 +303,7 @@ TaskReport = (
     | PausedReport
     | CommittedOffsetsRequest
     | TopicReport
+    | SkipReport
     | GroupMemberReport
     | OffsetsReport
     | MetricsReport

@@ -10,6 +10,7 @@ from typing import Any, assert_never
 
 from penstock.core.model.tasks import (
     OffsetsReported,
+    SkipOver,
     TaskFailed,
     TaskId,
     TaskLost,
@@ -35,6 +36,7 @@ from penstock.spark.messages.task import (
     OffsetsReport,
     PausedReport,
     RunningReport,
+    SkipReport,
     StalledReport,
     TaskReport,
     TopicReport,
@@ -98,6 +100,8 @@ class TaskReports:
                 self._failed(report.trace)
             case TopicReport():
                 self._deliver(TopicSeen(id, run, report.topic))
+            case SkipReport():
+                self._deliver(SkipOver(id, run, report.topic, report.partition, report.first))
             case OffsetsReport():
                 self._deliver(OffsetsReported(id, run, report.offsets))
             case MetricsReport():

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from penstock.api.errors import ConnectError
+from penstock.core.model.skips import Skip
 from penstock.hosts.jvm.levels import JVMS
 from penstock.hosts.python import process
 from penstock.pipeline.task import CommittedOffsets, SourceOffsets, TaskControl, TaskSpec, seconds_of
@@ -42,6 +43,7 @@ from penstock.spark.messages.task import (
     ResetTopicsCommand,
     ResumeCommand,
     RunningReport,
+    SkipReport,
     StalledReport,
     StopCommand,
     TopicReport,
@@ -139,6 +141,9 @@ class ChannelHost:
 
     def topic_seen(self, topic: str) -> None:
         self._channel.send(TopicReport(topic))
+
+    def skip_over(self, skip: Skip) -> None:
+        self._channel.send(SkipReport(skip.topic, skip.partition, skip.first))
 
     def group_member(self, id: str, waits: bool) -> None:
         self._channel.send(GroupMemberReport(id, waits))

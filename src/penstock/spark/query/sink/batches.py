@@ -22,6 +22,7 @@ from penstock.spark.query.progress_report import shares
 from penstock.spark.query.sink.gaps import Gaps
 from penstock.spark.query.sink.offsets import QueryOffsets
 from penstock.spark.query.sink.progress import GroupProgress, Partition, Span, new_epoch, root_of
+from penstock.spark.query.sink.skips import SkippedRows
 from penstock.spark.query.sink.topics import KafkaReader, Topics
 from penstock.spark.query.sink.totals import BatchTotals
 
@@ -91,6 +92,7 @@ class QueryReport:
     written: Callable[[], None]
     """Called after each batch, in that thread."""
     gaps: Gaps
+    skipped: SkippedRows
 
 
 class Batches:
@@ -144,6 +146,7 @@ class Batches:
         for partition, offset in old.items():
             self._report.gaps.renewed(partition, offset, self.position[partition])
         self._report.gaps.started(known, self.position)
+        self._report.skipped.committed(self.position)
         if isinstance(self._writer, OffsetKeeper) and self._version is not None:
             self._begin(self._writer, self._version)
 
@@ -248,7 +251,7 @@ class Batches:
         begun = time.monotonic()
         with self._watched(records, span), calls.entered("a batch of the query"):
             self.unwritten = span
-            totals = self._writer.write(records, version, confirm)
+            totals = self._writer.write(self._report.skipped.without(records, span), version, confirm)
             self.unwritten = None
         written = time.monotonic()
         gone = self._gone(span)
@@ -263,6 +266,7 @@ class Batches:
         metrics.traces.committed(done - written, success=True)
         metrics.spent("commit", begun - started + done - written)
         self._version, self.position = version, {**self.position, **span.end}
+        self._report.skipped.committed(self.position)
         self._raise_of(gone)
 
     def _gone(self, span: Span) -> set[str]:

@@ -21,13 +21,13 @@ from penstock.api.query import QuerySinkTask
 from penstock.connectors.jdbc.sink_settings import JdbcSinkSettings
 from penstock.connectors.spark.sink_settings import ON_DATA_LOSS, SinkSettings
 from penstock.core.model.tasks import TaskId
-from penstock.kafka.client_settings import connector_consumer, consumer_group
-from penstock.kafka.clients import admin_like, consumer_config, make_admin, new_consumer
+from penstock.kafka.client_settings import connector_consumer, connector_producer, consumer_group
+from penstock.kafka.clients import admin_like, consumer_config, make_admin, new_consumer, new_producer
 from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.groups import committed_offsets
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
-from penstock.pipeline.dead_letters import make_queue, queue_guards, queue_of
+from penstock.pipeline.dead_letters import DeadLetterQueue, make_queue, queue_guards, queue_of
 from penstock.pipeline.errors import ErrorSettings
 from penstock.pipeline.metrics import Metrics
 from penstock.pipeline.sink.task import TOTALS
@@ -46,6 +46,7 @@ from penstock.spark.query.sink.offsets import QueryOffsets, committing_producer
 from penstock.spark.query.sink.progress import requested_root
 from penstock.spark.query.sink.query import LOOK_SECONDS, SinkQuery
 from penstock.spark.query.sink.retries import BatchRetries, CountedRetries, Retries, RetryReport
+from penstock.spark.query.sink.skips import SkippedRows
 from penstock.spark.query.sink.tables.target import SinkOwner, target_of, writes_once
 from penstock.spark.query.sink.topics import KafkaReader, Topics, kafka_options
 from penstock.spark.query.sink.writer import BatchWriter, NotWrittenError, PipelineError
@@ -178,7 +179,8 @@ def _run(
             shown = gaps.reason()
             host.running(degraded())
 
-    report = QueryReport(metrics, TopicReporter(spec, control, host), claimed, entered, written, gaps)
+    skipped = SkippedRows(spec.skips, host.skip_over, source.topics.ids, metrics, _dead_letters(spec, metrics))
+    report = QueryReport(metrics, TopicReporter(spec, control, host), claimed, entered, written, gaps, skipped)
     query = SinkQuery(str(id), source, writer, control, report)
 
     def measure() -> None:
@@ -231,6 +233,19 @@ def _run(
                 if (span := query.unwritten) is not None:
                     error.add_note(f"In a batch of {span.named()}")
                 raise
+
+
+def _dead_letters(spec: TaskSpec, metrics: Metrics) -> Callable[[], DeadLetterQueue] | None:
+    """Return a function that makes the dead letter queue of records as they were read; None if there is no queue."""
+    connector, id = {**spec.connector_config, "name": spec.connector}, TaskId(spec.connector, spec.task)
+    if queue_of(connector) is None:
+        return None
+
+    def make() -> DeadLetterQueue:
+        java = connector_producer(spec.worker_config, connector, f"connector-dlq-producer-{id}")
+        return DeadLetterQueue(id, connector, new_producer(java), metrics, lambda record: record)
+
+    return make
 
 
 def _pause(control: TaskControl, host: TaskHost, query: SinkQuery) -> None:

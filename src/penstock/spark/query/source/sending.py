@@ -23,6 +23,7 @@ from pyspark import Accumulator, AccumulatorParam
 from penstock.api.batch import Batch
 from penstock.api.runtime_hooks import RuntimeHooks
 from penstock.api.source import SourceTask
+from penstock.core.model.skips import Skip
 from penstock.core.topic_creation.rules import PREFIX, RULES
 from penstock.hosts.errors import HostLost
 from penstock.kafka.client_settings import idempotence
@@ -204,6 +205,9 @@ class _Host:
 
     def topic_seen(self, topic: str) -> None:
         self.topics.add(topic)
+
+    def skip_over(self, skip: Skip) -> None:
+        pass
 
     def group_member(self, id: str, waits: bool) -> None:
         pass
