@@ -345,6 +345,29 @@ def test_dead_letters_are_decoded_and_replayed(
     worker.http.delete(f"/connectors/{name}")
 
 
+def test_a_record_that_fails_is_skipped(worker: WorkerProcess, kafka: Kafka, open_page: Open) -> None:
+    topic, name = kafka.create_topic(), f"skips-{uuid.uuid4().hex[:6]}"
+    kafka.produce(topic, [Record("1", partition=0), Record("{broken", partition=0), Record("3", partition=0)])
+    file = worker.folder / f"{name}.txt"
+    plain = {"value__converter": JSON, "value__converter__schemas__enable": "false"}
+    worker.put(name, connector__class=SINK, topics=topic, file=str(file), **plain)
+    until(lambda: "FAILED" in worker.states(name), f"{name} failed")
+
+    page = open_page(at(worker, f"connector/{name}"))
+    place = f"{topic}-0@1"
+    page.get_by_role("button", name=f"Skip {place} to the dead letter queue").click()
+    page.get_by_role("dialog").get_by_role("button", name="Skip", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("has no dead letter queue")
+    page.get_by_role("button", name=f"Skip {place} and discard it").click()
+    looks_right(page)
+    page.get_by_role("dialog").get_by_role("button", name="Skip", exact=True).click()
+    expect(page.locator(".failure")).to_have_count(0)
+    until(lambda: file.exists() and file.read_text().splitlines() == ["1", "3"], "the other records")
+    page.get_by_role("link", name="History").click()
+    expect(page.get_by_text(f"skip of {place}, discarded")).to_be_visible()
+    worker.http.delete(f"/connectors/{name}")
+
+
 def test_without_a_queue_the_page_says_which_setting_names_one(worker: WorkerProcess, open_page: Open) -> None:
     page = open_page(at(worker, "connector/orders-out/dead-letters"))
     expect(page.get_by_text("errors.deadletterqueue.topic.name")).to_be_visible()

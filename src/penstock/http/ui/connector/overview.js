@@ -5,6 +5,7 @@ import { ask, connectorPath, get } from "../rest.js";
 import { rootCause, traces } from "../status.js";
 import { Figure } from "./figure.js";
 import { places, stages } from "./places.js";
+import { pendingSkips, skipping } from "./skips.js";
 
 const FIXED = 4;  // columns of the tasks that are shown even if they are empty
 const NO_TASKS = { STOPPED: "It is stopped: it has no tasks until it is resumed.", UNASSIGNED: "It has no tasks yet." };
@@ -18,9 +19,10 @@ export async function overview(root, shown) {
   const where = h("div");
   const times = h("div");
   const topics = h("div");
-  root.append(causes, h("h2", {}, "Tasks"), tasks, figures, where, times, h("h2", {}, "Topics used"), topics);
+  const skips = h("div");
+  root.append(causes, skips, h("h2", {}, "Tasks"), tasks, figures, where, times, h("h2", {}, "Topics used"), topics);
   shown.watch((status) => {
-    drawCauses(causes, status);
+    if (drawCauses(causes, shown, status) && status.type === "sink") pendingSkips(skips, shown).catch(() => skips.replaceChildren());
     drawTasks(tasks, shown, status);
     const health = status.penstock?.tasks ?? [];
     figures.replaceChildren(...[
@@ -38,18 +40,21 @@ function sum(tasks, figure) {
   return known.length ? known.reduce((a, b) => a + b) : null;
 }
 
-function drawCauses(root, status) {
+/** Returns whether anything has changed. */
+function drawCauses(root, shown, status) {
   const found = traces(status);
   const key = JSON.stringify(found);
-  if (root.dataset.drawn === key) return;
+  if (root.dataset.drawn === key) return false;
   root.dataset.drawn = key;
   const name = encodeURIComponent(status.name);
   root.replaceChildren(...found.map(({ who, happened, trace }) => h("article", { class: "failure" },
     h("h2", {}, `${who} ${happened}`),
     h("p", { class: "root" }, rootCause(trace)),
+    skipping(shown, status, trace),
     h("details", {}, h("summary", {}, "Stack trace"), h("pre", { tabindex: "0" }, trace)),
     h("p", {}, h("a", { href: `#/connector/${name}/configuration` }, "Change the configuration"), " · ",
       h("a", { href: `#/connector/${name}/logs` }, "Read the logs")))));
+  return true;
 }
 
 function drawTasks(root, shown, status) {
