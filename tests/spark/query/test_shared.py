@@ -6,14 +6,18 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from py4j.clientserver import JavaClient
 from pyspark.sql import SparkSession
 
 from penstock.api.batch import Batch
 from penstock.spark.daemon import FORK_WITH
 from penstock.spark.java import spark_java
+from penstock.spark.query.host import Queries
 from penstock.spark.query.shared import MODULES, prepare
 from penstock.spark.query.source.transfer import BatchEnd, ToTask
 
@@ -46,6 +50,24 @@ def switching() -> Iterator[None]:
 def at_the_same_time(work: Callable[[], object]) -> list[object]:
     with ThreadPoolExecutor(QUERIES) as pool:
         return [each.result() for each in [pool.submit(work) for _ in range(QUERIES)]]
+
+
+def test_the_session_of_a_query_takes_few_calls_of_java(session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each waits for its turn in Python and in Java; thousands of them took seconds when many queries started."""
+    queries: Any = object.__new__(Queries)
+    queries._context, queries._lock, queries._session = session.sparkContext, Lock(), session
+    send, calls = JavaClient.send_command, 0
+
+    def counted(*values: Any, **more: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return send(*values, **more)
+
+    monkeypatch.setattr(JavaClient, "send_command", counted)
+    own = queries._new_session([])
+    assert 0 < calls < 150
+    assert own.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert own.conf.get("spark.driver.host") == session.sparkContext.getConf().get("spark.driver.host")
 
 
 def records(rows: pa.RecordBatch) -> Batch:

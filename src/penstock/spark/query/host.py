@@ -225,10 +225,12 @@ class Queries:
             session = self._session.newSession()
         # Otherwise Spark replaces ${env:NAME} and ${system:NAME} in SQL and names of connectors.
         session.conf.set("spark.sql.variable.substitute", "false")
+        # A copy of it, by `getConf`, would take hundreds of calls of Java, which take seconds when many queries start.
+        given = self._context._conf
         for name, value in _CHOSEN.items():
-            if self._context.getConf().get(name) is None:
+            if not given.contains(name):
                 session.conf.set(name, value)
-        if self._context.getConf().get("spark.sql.shuffle.partitions") is None:
+        if not given.contains("spark.sql.shuffle.partitions"):
             session.conf.set("spark.sql.shuffle.partitions", str(self._context.defaultParallelism))
         # Java's thread of this one finds classes, and so data sources, as Spark's own sessions do.
         jvm: Any = session._jvm

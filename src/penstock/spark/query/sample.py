@@ -67,7 +67,7 @@ def packed(batch: Batch) -> bytes:
 def _made(spec: TaskSpec, session: SparkSession) -> Iterator[tuple[SourceTask, dict[str, str]]]:
     """Make the task; yield it with its configuration."""
     task: JdbcSource | QuerySource
-    host = str(session.sparkContext.getConf().get("spark.driver.host"))
+    host = str(session.conf.get("spark.driver.host"))
     with ExitStack() as stack:
         kind = named(spec.task_class)
         if kind.reads == "jdbc":

@@ -93,7 +93,7 @@ def run_sink_query(
         conversion, chain = stack.enter_context(conversion_and_chain(connector, spec.worker_config, resolve))
         source = _input(spec, connector, kind.pace, session, control, stack)
         owner = SinkOwner(spec.kafka_cluster_id, consumer_group(spec.worker_config, connector), spec.connector)
-        own = str(session.sparkContext.getConf().get("spark.driver.host"))
+        own = str(session.conf.get("spark.driver.host"))
         safe = stack.enter_context(Safe(own, control.may_write))
         metrics = Metrics(host.metrics, TOTALS, traces=open_traces(spec))
         stack.callback(metrics.traces.close)

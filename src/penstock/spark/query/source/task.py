@@ -72,7 +72,7 @@ def run_source_query(
 ) -> None:
     """Run the task until it is stopped: ``run_source_task``, with ``session`` and ``entered`` of ``run_sink_query``."""
     owner = owner_of(spec.kafka_cluster_id, spec.group_id)
-    own = str(session.sparkContext.getConf().get("spark.driver.host"))
+    own = str(session.conf.get("spark.driver.host"))
     with Safe(own) as safe:
 
         def transfer(metrics: Metrics) -> Transfer:

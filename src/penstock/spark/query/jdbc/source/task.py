@@ -61,7 +61,7 @@ def run_jdbc_source(
 ) -> None:
     """Run the task until it is stopped, see ``run_source_query``."""
     connector = {**spec.connector_config, BOUNDARY: "connector"}
-    with Safe(str(session.sparkContext.getConf().get("spark.driver.host")), control.may_write) as safe:
+    with Safe(str(session.conf.get("spark.driver.host")), control.may_write) as safe:
         task = JdbcSource(spec, session, safe, entered, host.running)
         try:
             run_source_task(replace(spec, connector_config=connector), lambda: task, control, host, resolve)
@@ -116,7 +116,7 @@ class JdbcSource(SourceTask):
         drivers = self._spec.worker_config.get("penstock.jdbc.drivers", "")
         self._java = JdbcJava(self._session, settings.connection, drivers, self._spec.plugin_path, self._safe)
         self._database = Database(self._java, settings.connection)
-        self._receiver = Receiver(str(self._session.sparkContext.getConf().get("spark.driver.host")), InOrder())
+        self._receiver = Receiver(str(self._session.conf.get("spark.driver.host")), InOrder())
         if settings.query is not None:
             offset = self._offsets.offset(QUERY)
             self._sources[None] = source = ReadSource(settings, self._database, None, TablePosition.of(offset))
