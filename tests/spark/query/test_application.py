@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -15,13 +16,13 @@ from faults.broker import FaultyBroker
 from penstock.core.model.tasks import SparkReady, TaskEnded, TaskId, TaskLost, TaskRunning
 from penstock.pipeline.task import TaskSpec
 from penstock.spark import supervisor
-from penstock.spark.run import hosted_run
+from penstock.spark.run import query_end
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
 from support.kafka.client import Kafka
 from support.process_tree import alive
 from support.spark.host import Hosted, files_of_spark, started
-from support.spark.queries import COLUMNS, Sink, ids, make
+from support.spark.queries import COLUMNS, SECONDS, Query, Sink, ids, make
 from support.tasks.runs import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -148,7 +149,7 @@ def test_a_query_that_waits_for_brokers_ends_alone(
     own: Hosted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Spark's clients wait for them in every batch, and when they are closed."""
-    monkeypatch.setattr(hosted_run, "PATIENCE", 60.0)  # after that its application is killed
+    monkeypatch.setattr(query_end, "ALONE_SECONDS", 60.0)  # after that its application is killed
     with FaultyBroker(tmp_path / "broker") as broker:
         kafka = Kafka(broker.bootstrap)
         with Sink(own, kafka, kafka.create_topic(partitions=1), tmp_path / "table", schema=COLUMNS) as one:
@@ -169,9 +170,46 @@ def test_a_query_that_waits_for_brokers_ends_alone(
             one.stop()
 
 
-def test_a_query_that_does_not_end_is_killed_with_its_application(
-    sink: Callable[..., Sink], own: Hosted, ticking: psutil.Process
+class HoldingSink(Query):
+    """A sink whose target waits until the test lets it write."""
+
+    task_class = "foreign_queries:HoldingSinkTask"
+
+
+def test_a_query_that_takes_long_to_end_ends_no_other(
+    sink: Callable[..., Sink], own: Hosted, kafka: Kafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    topic, path = kafka.create_topic(partitions=1), tmp_path / "held"
+    slow = HoldingSink(own, kafka, topic, {"topics": topic, "path": str(path), "columns": COLUMNS})
+    slow.plugin_path = (str(Path(__file__).parent / "plugins"),)
+    with sink() as other, slow:
+        other.produce(*make(0, 5))
+        other.start()
+        other.wait(5)
+        process = psutil.Process(java_of_queries(own))
+        kafka.produce(topic, [json.dumps(row) for row in make(0, 5)])
+        slow.start()
+        eventually(lambda: slow.fine() and (tmp_path / "held.held").exists(), SECONDS)
+        own.stop(slow.id)
+
+        def longer_than_alone() -> bool:
+            assert alive(process)
+            return f"Query {slow.id} has not ended 5 s after it was cancelled" in caplog.text
+
+        eventually(longer_than_alone, SECONDS)
+        other.produce(*make(5, 8))
+        assert ids(other.wait(8)) == list(range(8))
+        (tmp_path / "held.released").touch()
+        slow.ended()
+        assert alive(process)
+        assert java_of_queries(own) == process.pid
+        assert not any(isinstance(event, TaskLost) for event in own.events.so_far(other.id))
+
+
+def test_a_query_that_does_not_end_is_killed_with_its_application(
+    sink: Callable[..., Sink], own: Hosted, ticking: psutil.Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_end, "AMONG_OTHERS_SECONDS", 10.0)
     with sink() as other, sink("hung", sql=FOR_EVER) as one:
         other.produce(*make(0, 5))
         other.start()

@@ -24,7 +24,7 @@ from penstock.api.source import SourceTask
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.pipeline.task import TaskFencedError, TaskSpec
-from penstock.pipeline.trace import causes, headline, trace
+from penstock.pipeline.trace import causes, headline, stack, trace
 from penstock.spark.channel import RefusedError, TaskChannel
 from penstock.spark.messages.driver import JudgeSql, SampleSource, SourceSampled, SqlJudged
 from penstock.spark.messages.task import FailedReport, LostReport, TaskSubmission
@@ -55,6 +55,8 @@ _CHOSEN = {
 _STOPPED = re.compile(r"SparkContext (was shut ?down|has been shut ?down)|stopped SparkContext")
 """Messages of a stopped application; its mere name is in Java's stack of every failed job."""
 INTERRUPT_SECONDS = 0.5
+SLOW_SECONDS = 10.0
+"""Seconds after which the log says where a cancelled query is that has not ended."""
 SAMPLES = 2
 """Maximum of previews at a time."""
 
@@ -136,11 +138,22 @@ class Queries:
         try:
             java: Any = self._context._jsc.sc()
             java.cancelJobGroupAndFutureJobs(group)
+            slow: float | None = time.monotonic() + SLOW_SECONDS
             while (thread := self._threads.get(group)) is not None:
                 thread.interrupt()
                 time.sleep(INTERRUPT_SECONDS)
+                if slow is not None and time.monotonic() > slow:
+                    slow = None
+                    log.warning("%s has not ended %g s after it was cancelled. It is at\n%s",
+                                group, SLOW_SECONDS, self._places(group))  # fmt: skip
         except Exception as error:  # Spark's Java has ended, and the query with it
             log.debug("The jobs of %s can't be cancelled: %r", group, error)
+
+    def _places(self, group: str) -> str:
+        """Return where the threads of a query are, innermost frames first; one that waits for Java is in py4j."""
+        names = (group, f"stop-{group.rpartition('/')[0]}")
+        found = [(each.name, each.ident) for each in threading.enumerate() if each.name in names]
+        return "".join(f"thread {name}\n{stack(ident)}" for name, ident in found if ident is not None).rstrip()
 
     def sample(self, request: SampleSource) -> SourceSampled:
         """Read a few records of a source."""
@@ -201,6 +214,8 @@ class Queries:
             sources = {"stream": run_source_query, "jdbc": run_jdbc_source}
             run = sources[task.reads] if issubclass(task, SourceTask) else run_sink_query
             to_worker = ChannelHost(channel, self._steers[group])
+            if control.stopping or control.aborted:  # a cancellation before now has interrupted nothing
+                return None
             with task_jvm(spec):
                 run(spec, session, control, to_worker, resolve, of_query.enter)
         except TaskFencedError as error:

@@ -43,6 +43,7 @@ from penstock.spark.messages.task import (
 )
 from penstock.spark.run.gate import NotConfirmedError, RunGate, RunResources
 from penstock.spark.run.process import SETTLING, RunGroupMember, TaskProcess
+from penstock.spark.run.query_end import end_of_query
 from penstock.spark.run.reports import (
     LossReason,
     TaskReports,
@@ -59,8 +60,8 @@ from penstock.threads import in_thread
 log = logging.getLogger(__name__)
 
 PATIENCE = 5.0
-"""Seconds between the cancellation of a task's Spark job and its kill; before that, also between the command to abort
-and the cancellation, if other tasks would be lost with it.
+"""Seconds between the cancellation of a hosted task's Spark job and its kill; before that, also between the command to
+abort and the cancellation, if other tasks would be lost with it. Queries: ``query_end``.
 """
 
 
@@ -87,6 +88,7 @@ class HostedRun:
         self._member = RunGroupMember(spec, shared.removal, shared.members, shared.settings.lease)
         self._job: asyncio.Future[JobEnd] | None = None
         self._enforcing: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._gate = gate
         self._confirmed: asyncio.Future[TaskSpec] | None = None
         """Result of the gate: what the task is admitted with; None until its process is ready."""
@@ -105,8 +107,9 @@ class HostedRun:
             if placed and not self._query:
                 self._shared.free.release()
             self._processes.leave(self._group)
-            for aside in (*self._asides, *([self._enforcing] if self._enforcing is not None else [])):
-                aside.cancel()
+            for aside in (*self._asides, self._enforcing, self._ending):
+                if aside is not None:
+                    aside.cancel()
 
     @property
     def admitted(self) -> bool:
@@ -314,9 +317,8 @@ class HostedRun:
             reason = silent_reason(link, lease) if silent else await self._reason(link, job, process)
         seen = await self._process.over(0.0 if silent else SETTLING, lease)
         if self._query and job is not None:
-            await asyncio.wait({job}, timeout=self._shared.settings.graceful + PATIENCE)
-            self.kill()
-            await job
+            await asyncio.wait({job}, timeout=self._shared.settings.graceful)
+            await self._end_query(job)
         elif not (seen or done):
             # The end of a process on another machine can't be seen, but it ends before its lease does.
             await asyncio.sleep(link.heard + lease - asyncio.get_running_loop().time())
@@ -370,8 +372,19 @@ class HostedRun:
             if self._processes.has_others(self._group):
                 await asyncio.sleep(PATIENCE)
         self._processes.cancel(self._group)
+        if self._query:
+            if self._job is not None:
+                self._end_query(self._job)
+            return
         await asyncio.sleep(PATIENCE)
         self.kill()
+
+    def _end_query(self, job: asyncio.Future[JobEnd]) -> asyncio.Task[None]:
+        """Return the one task that waits for the end of this run's query, or kills its application."""
+        if self._ending is None:
+            end = end_of_query(str(self.id), self._group, job, self._driver, self._processes.kill_patience)
+            self._ending = asyncio.get_running_loop().create_task(end)
+        return self._ending
 
 
 def _either(*futures: asyncio.Future[Any]) -> set[asyncio.Future[Any]]:

@@ -26,6 +26,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link
 from penstock.spark.messages.task import HostCommand, TaskSubmission
+from penstock.spark.run.query_end import KillPatience
 from penstock.spark.supervisor import DriverSupervisor, JobEnd
 
 TICK = 2.0
@@ -132,6 +133,7 @@ class TaskProcesses:
     def __init__(self, driver: DriverSupervisor, many: int = MANY) -> None:
         """``many``: the number of processes from which on tasks share without the setting."""
         self.driver, self._many = driver, many
+        self.kill_patience = KillPatience()
         self.alone: set[TaskId] = set()
         """Tasks that were in a shared process when it crashed: each may crash again."""
         self._of: dict[str, SharedProcess] = {}

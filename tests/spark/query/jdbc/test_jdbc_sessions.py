@@ -114,6 +114,29 @@ def test_rows_that_wait_for_a_lock_end_with_their_task(spark: Hosted, kafka: Kaf
     assert server.server.rows("SELECT count(*), count(DISTINCT id) FROM halted") == [["10", "10"]]
 
 
+def test_rows_that_wait_for_a_lock_end_without_the_other_queries(spark: Hosted, kafka: Kafka, server: Server) -> None:
+    """The worker would wait for a minute before it killed an application with several queries."""
+    server.execute("DROP TABLE IF EXISTS halting; CREATE TABLE halting (id INT PRIMARY KEY, name VARCHAR(20));")
+    server.execute("DROP TABLE IF EXISTS going; CREATE TABLE going (id INT PRIMARY KEY, name VARCHAR(20));")
+    with (
+        JdbcSink(spark, kafka, server.url, **{"table.name.format": "going"}) as other,
+        JdbcSink(spark, kafka, server.url, **{"table.name.format": "halting"}) as one,
+    ):
+        other.add([ID, NAME], {"id": 0, "name": "n"})
+        other.start()
+        other.written(1)
+        assert spark.query_driver is not None
+        java = spark.query_driver.java_id
+        with server.locked("halting"):
+            one.add([ID, NAME], {"id": 0, "name": "n"})
+            one.start()
+            eventually(lambda: one.fine() and server.waiting("halting"), SECONDS)
+            ends_in_time(one, lambda: server.waiting("halting"))
+        assert spark.query_driver.java_id == java
+        other.add([ID, NAME], {"id": 1, "name": "n"})
+        other.written(2)
+
+
 def test_a_row_that_another_transaction_locks_ends_with_its_task(spark: Hosted, kafka: Kafka, server: Server) -> None:
     server.execute("DROP TABLE IF EXISTS rowed; CREATE TABLE rowed (id INT PRIMARY KEY, name VARCHAR(20));")
     settings = {"table.name.format": "rowed", "insert.mode": "upsert", "pk.mode": "record_key"}

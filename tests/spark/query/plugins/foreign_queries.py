@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,22 @@ class KeepingSinkTask(FolderSinkTask):
     @classmethod
     def target(cls, config: Mapping[str, str], context: QueryContext) -> KeepingTarget:
         return KeepingTarget(config["path"], context.group)
+
+
+class HoldingTarget(FolderTarget):
+    """Writes no batch before there is a file beside the folder, and is interrupted by nothing until then."""
+
+    def add(self, frame: Any, version: BatchVersion, confirm: Callable[[], None]) -> None:
+        Path(f"{self._path}.held").touch()
+        while not Path(f"{self._path}.released").exists():
+            time.sleep(0.1)
+        super().add(frame, version, confirm)
+
+
+class HoldingSinkTask(FolderSinkTask):
+    @classmethod
+    def target(cls, config: Mapping[str, str], context: QueryContext) -> HoldingTarget:
+        return HoldingTarget(config["path"], context.group)
 
 
 SETTINGS = ConfigDef().define("path", ConfigType.STRING, NO_DEFAULT).define("columns", ConfigType.STRING, NO_DEFAULT)
