@@ -118,17 +118,19 @@ def queries(
     minutes: float = 30.0,
     pace: Annotated[float, typer.Option(help="Mean time in seconds between two requests of the operator.")] = 10.0,
     rate: Annotated[int, typer.Option(help="Numbers per second for the sinks.")] = 200,
+    kept: Annotated[Path, typer.Option(help="File of results, which are summed.")] = Path("build/soak-queries.jsonl"),
     seed: Annotated[int, typer.Option(help="Seed of the requests; 0 chooses a random one and prints it.")] = 0,
     bootstrap: Bootstrap = "",
     logs: Logs = None,
 ) -> None:
     """Run many SparkSinks and SparkSources on one worker while an operator restarts and pauses them."""
     test = querying.QuerySoak(
-        seed=seed or random.randrange(1, 2**31), queries=number, minutes=minutes, pace=pace, rate=rate
+        seed=seed or random.randrange(1, 2**31), queries=number, minutes=minutes, pace=pace, rate=rate, kept=kept
     )
-    print(f"--seed {test.seed} --number {number} --minutes {minutes:g} --pace {pace:g} --rate {rate}")
+    print(f"--seed {test.seed} --number {number} --minutes {minutes:g} --pace {pace:g} --rate {rate} --kept {kept}")
     with _broker(bootstrap) as running, _folder(logs) as folder:
-        _end("Soak of queries", querying.run(test, running, folder, Clock().say))
+        show("Soak of queries", querying.run(test, running, folder, Clock().say))
+    _end(f"All runs in {kept}; faults are requests of the operator", judged(read(kept), 0))
 
 
 @app.command()

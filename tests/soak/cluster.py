@@ -6,7 +6,7 @@ import random
 import socket
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -133,11 +133,15 @@ class Cluster:
 
     def mishaps(self) -> list[str]:
         """Return log lines about events that a worker could not handle."""
+        return self.logged(lambda line: " ERROR " in line and any(sentence in line for sentence in UNHANDLED))
+
+    def logged(self, fits: Callable[[str], object]) -> list[str]:
+        """Return the lines of the workers' logs for which ``fits`` is true."""
         return [
             f"{worker.name}: {line}"
             for worker in self.workers
             for line in worker.log.read_text(errors="replace").splitlines()
-            if any(sentence in line for sentence in UNHANDLED) and " ERROR " in line
+            if fits(line)
         ]
 
 

@@ -1,14 +1,15 @@
 """The soak of queries: many SparkSinks and SparkSources on one worker, in one Spark application, for a long time.
 
 Nothing is killed. An operator restarts or pauses one of them now and then, so that queries start while others plan
-their batches. No task may fail. Every number must be exactly once in the folder of each sink, and in the topic of each
-source.
+their batches. No task may fail, and the worker may not kill the application. Every number must be exactly once in the
+folder of each sink, and in the topic of each source.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import time
 import uuid
 from collections import Counter
@@ -21,6 +22,7 @@ import pyarrow.dataset as ds
 from soak.cluster import TO_SETTLE, Cluster, states, status
 from soak.failures import FailureWatch
 from soak.feeder import Feeder
+from soak.kept import SoakRun, add
 from soak.report import Clock, Outcome
 from soak.sinking import tally
 from soak.tally import Tally
@@ -29,6 +31,8 @@ from support.tasks.runs import JSON
 from support.waiting import until
 from support.worker_process import PLAIN, SPARKS_JAVA
 
+KILLED = re.compile(r"Spark's driver \(process \d+\) is killed")
+"""The log line of a worker that kills the driver of a Spark application."""
 PARTITIONS = 2
 SOURCES_OF = 5
 """One of this number of queries is a source."""
@@ -46,7 +50,7 @@ BY_PYTHON = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuerySoak:
     """Options. ``minutes``: duration of sending and of the operator's requests; ``pace``: mean seconds between two
-    requests; ``rate``: numbers per second.
+    requests; ``rate``: numbers per second; ``kept``: the file for the result.
     """
 
     seed: int
@@ -54,6 +58,7 @@ class QuerySoak:
     minutes: float = 30.0
     pace: float = 10.0
     rate: int = 200
+    kept: Path | None = None
 
 
 def run(test: QuerySoak, bootstrap: str, folder: Path, say: Callable[[str], None]) -> Outcome:
@@ -86,7 +91,8 @@ def run(test: QuerySoak, bootstrap: str, folder: Path, say: Callable[[str], None
         for name in configs:
             cluster.request("PUT", f"/connectors/{name}/stop")
         until(lambda: all(states(cluster, name) == ["STOPPED"] for name in configs), "the stop", TO_SETTLE)
-        violations += [*failures, *cluster.mishaps()]
+        kills = cluster.logged(KILLED.search)
+        violations += [*failures, *kills, *cluster.mishaps()]
         say("stopping")
     if feeder.failure is not None:
         violations.append(f"the feeder has failed: {feeder.failure!r}")
@@ -101,12 +107,26 @@ def run(test: QuerySoak, bootstrap: str, folder: Path, say: Callable[[str], None
         "queries": len(configs),
         "requests of the operator": ", ".join(f"{count} {kind}" for kind, count in sorted(requests.items())),
         "failures": len(failures),
+        "kills of the application": len(kills),
         "numbers sent": records,
         "numbers missing": sum(missing for _, missing in found.values()),
         "duplicate numbers": sum(numbers.repeated for numbers, _ in found.values()),
         "numbers of sources": sum(len(found[name][0].counts) for name in sources),
     }
-    return Outcome(figures, [*violations, *cluster.survivors])
+    violations += cluster.survivors
+    if test.kept is not None:
+        result = SoakRun(
+            seed=test.seed,
+            exactly_once=True,
+            seconds=int(clock.seconds),
+            faults=dict(requests),
+            numbers=records,
+            lost=sum(missing for _, missing in found.values()),
+            doubled=sum(numbers.repeated for numbers, _ in found.values()),
+            violations=violations,
+        )
+        add(test.kept, result)
+    return Outcome(figures, violations)
 
 
 def connectors(queries: int, mark: str, topic: str, folder: Path, chance: random.Random) -> dict[str, dict[str, str]]:
