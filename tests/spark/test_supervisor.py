@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.core.model.tasks import SparkDied
+from penstock.spark import supervisor
 from penstock.spark.java import spark_java
 from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import DriverSupervisor
@@ -49,6 +50,24 @@ def test_a_java_that_is_missing_is_logged_once_and_told_after_each_try(
     assert [(error.getMessage(), error.exc_info) for error in errors] == [
         (f"{died[0].reason} Starting it again in 0 s.", None)
     ]
+
+
+def test_each_start_that_takes_too_long_gets_twice_as_long_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a busy machine would never start Spark."""
+    for name, value in (("START", 0.1), ("PING", 0.05), ("BACKOFF", (0.0,))):
+        monkeypatch.setattr(supervisor, name, value)
+
+    async def reasons() -> list[str]:
+        died = asyncio.Queue[Any]()
+        driver = DriverSupervisor(HostSettings(spark={"spark.master": "local[1]"}).conf(), died.put_nowait)
+        keeping = asyncio.create_task(driver.keep())
+        found = [(await died.get()).reason for _ in range(3)]
+        keeping.cancel()
+        await asyncio.wait({keeping})
+        await driver.close(0.0)
+        return found
+
+    assert asyncio.run(reasons()) == [f"Spark has not started within {seconds} s." for seconds in (0.1, 0.2, 0.4)]
 
 
 def test_sockets_of_a_driver_that_can_not_be_started_are_closed(

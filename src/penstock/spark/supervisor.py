@@ -63,6 +63,8 @@ UNANSWERED = 15
 """Pings without an answer after which a Spark that has something to do is killed."""
 START = 120.0
 """Seconds that a local Spark may take to start; one on a cluster waits for its place there as long as it takes."""
+START_DOUBLINGS = 3
+"""Maximum number of times that START is doubled, after each start that took too long: the machine may be busy."""
 
 
 LAST_LINES = 0.5
@@ -110,6 +112,8 @@ class DriverSupervisor:
         """Why it was killed, in this life of it."""
         self._reason = ""
         """Why it ends, as it says itself, in this life of it."""
+        self._slow_starts = 0
+        """Number of the last starts in a row that were given up because they took too long."""
         self._waited_for: set[str] = set()
         """Groups of the jobs that Spark has been asked to start or to cancel, and has not yet."""
         self._answered = 0
@@ -235,6 +239,7 @@ class DriverSupervisor:
         """
         # Times are counted in pings: when this process was frozen itself, only one of them is late.
         asked, silent, starting = 0, 0, 0
+        local = self.conf["spark.master"].startswith("local")
         while True:
             if self._answered == asked:
                 asked, silent = asked + 1, 0
@@ -244,8 +249,10 @@ class DriverSupervisor:
             starting += 1
             if self.up.done():
                 starting = 0
-            elif starting * PING >= START and self.conf["spark.master"].startswith("local"):
-                self.kill(f"Spark has not started within {START:g} s.")
+            elif starting * PING >= (allowed := START * 2 ** min(self._slow_starts, START_DOUBLINGS)) and local:
+                self._slow_starts += 1
+                self.kill(f"Spark has not started within {allowed:g} s.")
+                starting = 0
             if silent >= UNANSWERED and (self._waited_for or not self.up.done()):
                 self.kill(f"Spark has not answered for {silent * PING:g} s: it is frozen or hangs.")
 
@@ -307,6 +314,7 @@ class DriverSupervisor:
             case JavaStarted():
                 self._java = Process.open(event.pid)
             case SparkStarted():
+                self._slow_starts = 0
                 self.up.set_result(None)
                 self._deliver(SparkReady(slots(self.conf), self._queries))
             case DriverPong():
