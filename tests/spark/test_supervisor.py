@@ -70,6 +70,25 @@ def test_each_start_that_takes_too_long_gets_twice_as_long_the_next_time(monkeyp
     assert asyncio.run(reasons()) == [f"Spark has not started within {seconds} s." for seconds in (0.1, 0.2, 0.4)]
 
 
+def test_a_driver_that_has_not_answered_yet_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It imports its modules, which takes long on a busy machine."""
+    monkeypatch.setattr(supervisor, "PING", 0.05)
+    monkeypatch.setattr(supervisor, "UNANSWERED", 1)
+
+    async def story() -> None:
+        died = asyncio.Queue[Any]()
+        driver = DriverSupervisor(HostSettings(spark={"spark.master": "local[1]"}).conf(), died.put_nowait)
+        keeping = asyncio.create_task(driver.keep())
+        while not driver._answered:
+            assert died.empty(), died.get_nowait().reason
+            await asyncio.sleep(0.005)
+        keeping.cancel()
+        await asyncio.wait({keeping})
+        await driver.close(0.0)
+
+    asyncio.run(story())
+
+
 def test_sockets_of_a_driver_that_can_not_be_started_are_closed(
     java_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -249,11 +249,13 @@ class DriverSupervisor:
             starting += 1
             if self.up.done():
                 starting = 0
-            elif starting * PING >= (allowed := START * 2 ** min(self._slow_starts, START_DOUBLINGS)) and local:
-                self._slow_starts += 1
-                self.kill(f"Spark has not started within {allowed:g} s.")
+            elif starting * PING >= (allowed := START * 2 ** min(self._slow_starts, START_DOUBLINGS)):
+                # Before its first answer the driver imports its modules, on a cluster as well.
+                if local or self._answered == 0:
+                    self._slow_starts += 1
+                    self.kill(f"Spark has not started within {allowed:g} s.")
                 starting = 0
-            if silent >= UNANSWERED and (self._waited_for or not self.up.done()):
+            if silent >= UNANSWERED and self._answered > 0 and (self._waited_for or not self.up.done()):
                 self.kill(f"Spark has not answered for {silent * PING:g} s: it is frozen or hangs.")
 
     async def _once(self) -> str:
