@@ -59,6 +59,15 @@ def test_a_skip_without_a_restart_counts_from_the_next_start(cluster: Cluster) -
     assert of_task(cluster) == (STORED,)
 
 
+@pytest.mark.parametrize("settings", [{"distributed": False}, {"exactly_once": True, "fenced_writes": True}])
+def test_a_standalone_worker_and_a_cluster_with_exactly_once_skip_too(settings: dict[str, bool]) -> None:
+    cluster = Cluster([].append, **settings)
+    cluster.start("a")
+    cluster.ask("a", m.PutConfig("c", {"connector.class": "Sink"}))
+    cluster.ask("a", REQUEST)
+    assert of_task(cluster) == (STORED,)
+
+
 def test_a_skip_that_a_task_has_passed_is_deleted(cluster: Cluster) -> None:
     cluster.ask("a", REQUEST)
     cluster.pass_skip(TASK, STORED)
