@@ -14,9 +14,14 @@ from support.rest.cluster import RestCluster
 
 
 @pytest.mark.usefixtures("source", "sink")
-def test_the_status_of_all(penstock: Any, cluster: RestCluster) -> None:
+def test_the_status_of_all(penstock: Any, cluster: RestCluster, worker: Client) -> None:
     cluster.fail(TaskId("orders", 0), "the disk is full")
+    (since,) = {row["since"] for row in worker.attention()["rows"]}
     assert penstock("status").stdout.splitlines() == [
+        "What needs attention:",
+        "PROBLEM  CONNECTOR  TASKS  SINCE                 WHY               NEXT STEP",
+        f"failed   orders     0      {since}  the disk is full  penstock restart orders --include-tasks --only-failed",
+        "",
         "NAME       TYPE    STATE    WORKER  TASKS      BEHIND",
         "orders     source  RUNNING  one     1 failed",
         "lines out  sink    RUNNING  one     1 running",
@@ -45,7 +50,7 @@ def test_stalled_and_retrying_connectors_come_before_healthy_ones(
         ("b", ["1", "running", "70"]),
     ]
     cluster.figures["one"] = {0: {"records_behind": None, "seconds_behind": 1.5, "retrying": True}}
-    assert "1 retrying, 1 running  2 s" in penstock("status").stdout.splitlines()[1]
+    assert "1 retrying, 1 running  2 s" in penstock("status").stdout.split("NAME", 1)[1].splitlines()[1]
 
 
 @pytest.mark.usefixtures("source")

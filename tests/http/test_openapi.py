@@ -25,6 +25,11 @@ def router(**which: bool) -> Any:
     return make_router(lambda request: pytest.fail(f"asked for {request}"), httpx.AsyncClient(verify=False), **which)
 
 
+class NoRows:
+    def here(self) -> Any: ...
+    def rows(self, answers: Any) -> Any: ...
+
+
 def test_every_path_is_described() -> None:
     client = httpx.AsyncClient(verify=False)
     app = make_router(
@@ -32,6 +37,8 @@ def test_every_path_is_described() -> None:
         client,
         metrics=lambda: b"",
         workers=Workers(dict, Peers("http://one", client)),
+        peers=Peers("http://one", client),
+        attention=NoRows(),
     )
     there = {f"{method} {path}" for path, methods in app.paths() for method in methods}
     internal = {"POST /connectors/{name}/tasks", "PUT /connectors/{name}/fence"}

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.commands._attention import attention, print_attention
 from penstock.commands._output import As, OutputFormat, print_table, printed, say
 from penstock.commands._rest import URL, Chosen, Select, States, Url, User, client, complete_connector
 from penstock.pipeline.metrics import STAGES
@@ -38,12 +39,13 @@ def status(
     user: User = None,
     output: As = OutputFormat.TABLE,
 ) -> None:
-    """Show the state of all connectors, what is wrong first, of those chosen, or of one and its tasks (`penstock logs`
-    shows why something has failed).
+    """Show what needs attention and the state of all connectors, what is wrong first; or the state of those chosen, or
+    of one and its tasks (`penstock logs` shows why something has failed).
     """
     from penstock.declarative.selection import is_pattern
 
     one, names = connector is not None and not (selector or state or is_pattern(connector)), list[str]()
+    rows: list[dict[str, Any]] = []
     with client(url, user) as worker:
         if one:
             found = worker.status(connector or "", penstock=True)
@@ -54,14 +56,16 @@ def status(
         else:
             found = {name: shown["status"] for name, shown in worker.expanded("status", penstock=True).items()}
             names = worker.connectors()
+            rows = attention(worker) if output is OutputFormat.TABLE else []
     if printed(output, found, [connector] if one else [*found, *sorted(set(names) - found.keys())]):
         return
     if one:
         _print_one(found)
     else:
+        print_attention(rows)
         if found:
-            rows = [_row(shown) for _, shown in sorted(found.items(), key=_trouble)]
-            print_table(("NAME", "TYPE", "STATE", "WORKER", "TASKS", "BEHIND"), rows)
+            table = [_row(shown) for _, shown in sorted(found.items(), key=_trouble)]
+            print_table(("NAME", "TYPE", "STATE", "WORKER", "TASKS", "BEHIND"), table)
         for name in sorted(set(names) - found.keys()):  # it has just been created
             say(f"Connector {name} has no status yet.")
         if not (found or names or connector or selector or state):

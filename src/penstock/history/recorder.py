@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from penstock.core.group.membership import Joined
 from penstock.core.model.events import ConfigRead, LoopEvent, StatusRead
@@ -118,6 +119,14 @@ class Books:
         shared = self.of.get(CLUSTER)
         others = [] if shared is None else [event for event in shared.events if event.time_ms >= since]
         return sorted([*own.events, *others], key=lambda event: event.time_ms)[-MAX_EVENTS:]
+
+    def since(self, time_ms: int) -> list[HistoryEvent]:
+        """Return the events of all connectors since a time, those of each oldest first."""
+        found: list[HistoryEvent] = []
+        for book in self.of.values():
+            recent = takewhile(lambda event: event.time_ms >= time_ms, reversed(book.events))
+            found += reversed(list(recent))
+        return found
 
 
 @dataclass(frozen=True, slots=True)

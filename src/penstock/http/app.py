@@ -23,7 +23,9 @@ from penstock.http.access.limits import RestLimits
 from penstock.http.forwarding import Forwarding, Peers
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router, render
+from penstock.http.routes import attention as attention_routes
 from penstock.http.routes import connectors, history, records, skips, ui, worker
+from penstock.http.routes.attention import Attention
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
 from penstock.http.routes.workers import Workers
@@ -82,6 +84,7 @@ def make_router(
     metrics: Metrics | None = None,
     health: ConnectorHealth | None = None,
     workers: Workers | None = None,
+    attention: Attention | None = None,
     timeouts: Timeouts | None = None,
     max_body: int = RestLimits().max_body,
     clean: Callable[[str], str] = str,
@@ -106,6 +109,8 @@ def make_router(
         skips.add_skip_routes(router, ask)
         if workers is not None:
             workers.add_route(router, gate)
+        if attention is not None and peers is not None:
+            attention_routes.add_route(router, gate, attention, peers)
         ui.add_principal(router, gate)
         if page:
             ui.add_routes(router)

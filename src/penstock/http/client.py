@@ -240,6 +240,10 @@ class Client:
         query = {} if number is None else {"version": number}
         return self._penstock("POST", name, "rollback", query=query)
 
+    def attention(self) -> dict[str, Any]:
+        """Return ``rows``: what needs attention, the most urgent first."""
+        return self.request("GET", "penstock", "v1", "attention")
+
     def workers(self) -> dict[str, Any]:
         """Return the ``workers`` of the group, its ``leader``, and those ``unreachable``."""
         return self.request("GET", "penstock", "v1", "workers")

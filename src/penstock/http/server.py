@@ -27,6 +27,7 @@ from penstock.http.access.masking import Passwords
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import Submit, Timeouts, make_router
 from penstock.http.forwarding import FORWARD_TIMEOUT_S, Members, Peers
+from penstock.http.routes.attention import Attention
 from penstock.http.routes.task_health import ConnectorHealth, Figures, Restarts
 from penstock.http.routes.ui import ENABLED
 from penstock.http.routes.worker import Metrics
@@ -64,6 +65,7 @@ class RestServer:
         figures: Callable[[str], Figures] | None = None,
         in_short: Callable[[], Mapping[str, Figures]] = dict,
         restarts: Restarts = lambda name, task: None,
+        attention: Callable[[], Attention] | None = None,
         timeouts: Timeouts | None = None,
         members: Members = tuple,
         passwords: Passwords = lambda config: (),
@@ -71,13 +73,13 @@ class RestServer:
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """``config``: the worker's settings, as texts. ``members``: the URLs of the group's present members.
-        ``clean`` removes secrets from the messages of errors.
+        ``clean`` removes secrets from the messages of errors. ``attention`` is called when the server has started.
 
         Raises RestSettingError, ListenError.
         """
         self._submit, self._metrics, self._timeouts, self._clean = submit, metrics, timeouts, clean
         self._figures, self._in_short, self._restarts, self._about = figures, in_short, restarts, about
-        self._members = members
+        self._members, self._attention = members, attention
         self._limits = RestLimits.of(config)
         self._origins, self._rules = Origins.of(config), header_rules(config)
         self._client_context = tls.client_context(config, stores)
@@ -189,6 +191,7 @@ class RestServer:
             peers=peers,
             health=self._health(peers),
             workers=None if self._about is None else Workers(self._about, peers),
+            attention=None if self._attention is None else self._attention(),
             timeouts=self._timeouts,
             max_body=self._limits.max_body,
             clean=self._clean,

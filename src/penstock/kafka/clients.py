@@ -276,7 +276,12 @@ def make_admin(worker: Settings, connector: Settings | None = None, *, client_id
 
 def admin_like(producer: Mapping[str, Any]) -> AdminClient:
     """An admin client that reaches the brokers as the producer with these settings of Java does."""
-    return new_admin({name: value for name, value in producer.items() if name in ADMIN_SETTINGS.keys})
+    return new_admin(admin_settings(producer))
+
+
+def admin_settings(client: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a producer or consumer that an admin client knows too."""
+    return {name: value for name, value in client.items() if name in ADMIN_SETTINGS.keys}
 
 
 def check_resolvable(java: Mapping[str, Any]) -> None:

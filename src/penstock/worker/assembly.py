@@ -61,6 +61,7 @@ from penstock.worker.connectors.run import ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
+from penstock.worker.monitoring.attention import Attention, OwnRows
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.lineage.runs import LineageConnector as Connected
@@ -68,6 +69,8 @@ from penstock.worker.monitoring.log_lines import AuditTopic, LogLines, audit_ref
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.previews import WorkerPreviews
 from penstock.worker.monitoring.prometheus_text import PrometheusText
+from penstock.worker.monitoring.refused_records import RefusedRecords
+from penstock.worker.monitoring.sink_progress import SinkProgress
 from penstock.worker.monitoring.task_health import TaskHealth, restart_policy
 from penstock.worker.monitoring.telemetry import Known, Telemetry
 from penstock.worker.offsets import OffsetsAccess
@@ -122,6 +125,7 @@ class Worker:
                 figures=lambda connector: self._health.of(connector),
                 in_short=lambda: self._health.in_short(),
                 restarts=lambda name, task: restart_policy(self._herder.restart_policy, name, task),
+                attention=lambda: self._attention,
                 passwords=self._configurations.passwords,
                 clean=self._redaction.clean,
                 members=self._member_urls,
@@ -137,8 +141,18 @@ class Worker:
         self._health = TaskHealth(
             self._herder.work.is_stalled, is_known=lambda connector: connector in self._herder.state.connectors
         )
+        self._refused = RefusedRecords(lambda connector: connector in self._herder.state.connectors)
+        self._sink_progress = SinkProgress(
+            config,
+            self._herder,
+            kind_of=self._plugins.kind,
+            resolve=self._configurations.resolve,
+            check=self._configurations.check_overrides,
+            clean=self._redaction.clean,
+        )
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
+        self._attention = Attention(self._herder, self._own_rows, self._history.ends)
         self._prometheus = PrometheusText(self._metrics.values)
         known = Known(self.id, self._prometheus.families, self._connector, self._configurations.resolve)
         self._telemetry = Telemetry.of(settings, known)
@@ -167,6 +181,7 @@ class Worker:
         self._server.start()
         self._hosts.start()
         self._history.start()
+        self._sink_progress.start()
         self._foundation.open()
         self._telemetry.start()
 
@@ -186,6 +201,7 @@ class Worker:
             end()
         self._foundation.close()
         self._history.close()
+        self._sink_progress.close()
         self._telemetry.close()
         self._close_providers()
         if self._audit is not None:
@@ -369,8 +385,14 @@ class Worker:
         self._metrics.observe(event)
         self._health.observe(event)
         self._history.observe(event)
+        self._sink_progress.observe(event)
+        self._refused.observe(event)
         self._telemetry.observe(event)
         self._reloads.observe(event)
+
+    def _own_rows(self) -> OwnRows:
+        rows, busy = self._sink_progress.rows()
+        return OwnRows((*rows, *self._refused.rows()), busy)
 
     def _fail(self, error: Exception) -> None:
         self.failure = error

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from penstock.core.attention.flapping import Ends
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model import actions as a
 from penstock.core.model import events as e
@@ -21,6 +22,7 @@ from penstock.http.routes.workers import Workers
 from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 from penstock.worker.local import LocalAnswers
+from penstock.worker.monitoring.attention import Attention, OwnRows
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.log_lines import LogLines
 from penstock.worker.monitoring.metrics import WorkerMetrics
@@ -40,6 +42,11 @@ class RestCluster(Cluster):
         self.offsets: dict[str, dict[str, Any]] = {}
         self.figures: dict[str, Figures] = {}
         """Reports of each worker's tasks, whatever their connector."""
+        self.own_rows: dict[str, OwnRows] = {}
+        """Rows of the attention list that only one worker knows."""
+        self.ends: Ends = {}
+        """Failures and losses that count for the attention list."""
+        self.versions: dict[str, str] = {}
         self._answers: dict[int, Submitted] = {}
         self._metrics: dict[str, WorkerMetrics] = {}
         self.previewed: dict[str, Any] = {"kind": "source", "records": [], "error": None}
@@ -121,6 +128,13 @@ class RestCluster(Cluster):
             lambda: {name: self._figures(worker, name) for name in self.workers[worker].herder.statuses.connectors},
         )
         workers = Workers(self.metrics(worker).about, peers)
+        attention = Attention(
+            self.workers[worker].herder,
+            lambda: self.own_rows.get(worker, OwnRows()),
+            lambda since_ms: self.ends,
+            lambda: self.now / 1000,
+            self.versions.get(worker, "1"),
+        )
         return make_router(
             lambda request: self.submit(worker, request),
             client,
@@ -129,6 +143,7 @@ class RestCluster(Cluster):
             peers=peers,
             health=health,
             workers=workers,
+            attention=attention,
         )
 
     def _members(self, worker: str) -> list[str]:

@@ -60,6 +60,8 @@ class ClusterState:
     """Position after the last record read; workers exchange it in the group protocol."""
     connectors: dict[str, ConfiguredConnector] = field(default_factory=dict)
     target_states: dict[str, str] = field(default_factory=dict)
+    target_times: dict[str, int | None] = field(default_factory=dict)
+    """Timestamps of the records of ``target_states``."""
     task_counts: dict[str, int] = field(default_factory=dict)
     """Last ``tasks-fencing-`` record of each connector; kept when the connector is deleted (KIP-618)."""
     pending_fencing: set[str] = field(default_factory=set)
@@ -90,9 +92,9 @@ class ClusterState:
                 self._configure(name, config)
             case TargetState(name, state):
                 if state is None:
-                    self.target_states.pop(name, None)
+                    self._forget_target(name)
                 else:
-                    self.target_states[name] = state
+                    self.target_states[name], self.target_times[name] = state, entry.time_ms
             case TaskConfig(id, task_config):
                 if task_config is None:
                     self._uncommitted.get(id.connector, {}).pop(id.task, None)
@@ -124,7 +126,7 @@ class ClusterState:
             if name in self.skips:
                 self.orphaned_skips.add(name)
             self._uncommitted.pop(name, None)
-            self.target_states.pop(name, None)
+            self._forget_target(name)
         elif known is None:
             self.connectors[name] = ConfiguredConnector(config)
             self.deleted.pop(name, None)
@@ -142,6 +144,10 @@ class ClusterState:
         if not left:
             self.skips.pop(name, None)
             self.orphaned_skips.discard(name)
+
+    def _forget_target(self, name: str) -> None:
+        self.target_states.pop(name, None)
+        self.target_times.pop(name, None)
 
     def _restarted(self, name: str, counts: tuple[RestartCount, ...]) -> None:
         if name in self.connectors:

@@ -20,6 +20,8 @@ BACKOFF_MS = (0, 1_000, 2_000, 5_000, 10_000, 30_000)
 """Delays before the first, second, ... start after a loss; the last applies to all further ones."""
 HEALTHY_MS = 300_000
 """Time of running after which the losses of a task are counted from the beginning."""
+STARTED_AGAIN = "The task is started again"
+"""Words in the status of a task that was lost."""
 MAX_DEATHS = 6
 """Times in a row that a task's process may die by itself before the task fails and needs an operator."""
 
@@ -58,7 +60,7 @@ class Losses:
         task.phase = Phase.LOST
         delay = _delay(loss)
         when = f" in {delay // 1000} s" if delay else ""
-        self.writer.put_task(task.id, "UNASSIGNED", trace=f"{reason}. The task is started again{when}.", safe=True)
+        self.writer.put_task(task.id, "UNASSIGNED", trace=f"{reason}. {STARTED_AGAIN}{when}.", safe=True)
 
     def ended(self, task: TaskRun) -> None:
         """Delay the next start; called when a lost run has ended and nothing of it is running any more."""

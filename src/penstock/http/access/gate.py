@@ -126,6 +126,19 @@ class RequestGate:
         granted = frozenset(ACTIONS) if self.roles is None else self.roles.content().granted(principal)
         return [action for action in ACTIONS if action in granted]
 
+    def lister(self, http: Request) -> Callable[[str, str], bool]:
+        """Authorize a path that makes no request of the worker and lists connectors. Return a function that says which
+        actions the principal may take on which of them. Raises Refused (403) for a principal without any role.
+        """
+        principal = principal_of(http)
+        if self.roles is None:
+            return lambda action, connector: True
+        roles = self.roles.content()
+        if not roles.has_any(principal):
+            audit.write(principal, f"{http.method} {http.url.path}", 403, action=VIEW)
+            raise m.Refused(403, _refusal(principal, VIEW, None))
+        return lambda action, connector: roles.allow(principal, action, connector)
+
     def check(self, http: Request, action: str) -> None:
         """Authorize a path that makes no request of the worker. Raises Refused (403) unless the principal may take the
         action on all connectors.

@@ -54,6 +54,11 @@ OPERATIONS: Json = {
         answer(200, "OK", ref("Principal")),
         query=(_CONNECTOR,),
     ),
+    "GET /penstock/v1/attention": operation(
+        "What needs attention, with causes and next steps, the most urgent first",
+        answer(200, "OK", ref("Attention")),
+        query=(flag("here", "Only the rows that the worker that answers adds"),),
+    ),
     "GET /penstock/v1/workers": operation(
         "The workers of the group, and their Spark applications",
         answer(200, "OK", ref("Workers")),

@@ -23,6 +23,10 @@ FIGURE_OR_NULL: Json = {"type": ["number", "null"]}
 OBJECT: Json = {"type": "object"}
 OBJECT_OR_NULL: Json = {"type": ["object", "null"]}
 LEVELS = ["OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"]
+KINDS = [
+    *("failed", "unreachable", "unknown", "stalled", "retrying", "missing-topics", "standstill"),
+    *("partition-standstill", "no-tasks", "waiting", "flapping", "dead-letters", "versions", "stopped", "paused"),
+]
 STATES = ["RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING", "DESTROYED"]
 
 
@@ -195,6 +199,27 @@ SCHEMAS: dict[str, Json] = {
         connector=TEXT_OR_NULL,
         actions=_list(TEXT),
         actions_on_some=_list(TEXT),
+    ),
+    "Attention": _open(
+        *("worker_id", "version", "busy"),
+        rows=_list(
+            _object(
+                kind={"enum": KINDS, "description": "From the most urgent to the least, as the rows"},
+                connector={**TEXT_OR_NULL, "description": "Null for a row about the whole group"},
+                tasks={**_list(NUMBER), "description": "Numbers of tasks; none for the connector itself"},
+                worker=TEXT_OR_NULL,
+                since={**TEXT_OR_NULL, "description": "Null where the time is not known"},
+                why=TEXT,
+                next=_object(
+                    text=TEXT,
+                    command={**TEXT_OR_NULL, "description": "A command of `penstock`"},
+                    action={**TEXT_OR_NULL, "description": "The name of a button or view of the web page"},
+                ),
+            )
+        ),
+        worker_id={**TEXT, "description": "Of the worker that answers; with `here` only, as the other two"},
+        version=TEXT,
+        busy={**_list(TEXT), "description": "Connectors whose tasks there have taken records lately"},
     ),
     "Workers": _object(
         leader={

@@ -69,6 +69,23 @@ class GroupOffsets:
         except group_errors.GroupIdNotFoundError:
             return {}
 
+    def committed_by_group(self, groups: Iterable[str], timeout: float) -> dict[str, dict[TopicPartition, int]]:
+        """Offsets of several groups by partition, in one request to each of their coordinators; raises the error of
+        any of them.
+        """
+
+        def ask(client: KafkaAdminClient) -> dict[str, dict[TopicPartition, int]]:
+            return {
+                group: {
+                    TopicPartition(each.topic, each.partition): known.offset
+                    for each, known in offsets.items()
+                    if known.offset >= 0
+                }
+                for group, offsets in client.list_group_offsets(dict.fromkeys(groups)).items()
+            }
+
+        return self._asked(ask, timeout)
+
     def commit(self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]], timeout: float = 0.0) -> None:
         """Commit offset and metadata by partition for a group without members; UnknownMemberIdError if it has some."""
         request = {GroupPartition(*partition): OffsetAndMetadata(*known, -1) for partition, known in offsets.items()}

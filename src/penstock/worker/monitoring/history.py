@@ -13,9 +13,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Self
 
+from penstock.core.attention.flapping import End
 from penstock.core.model import messages as m
 from penstock.core.model.events import LoopEvent
-from penstock.history.entries import ConnectorVersion, Entry, difference
+from penstock.core.status.losses import STARTED_AGAIN
+from penstock.history.entries import ConnectorVersion, Entry, HistoryEvent, difference
 from penstock.history.recorder import Recorder
 from penstock.kafka.storage.history import SETTING, HistoryStore
 from penstock.settings import WorkerSettings
@@ -103,6 +105,16 @@ class History:
     def _failed(self, error: Exception) -> None:
         log.error("The history topic can't be used, so this worker keeps history only in memory: %s", error)
         self._problem = str(error)
+
+    def ends(self, since_ms: int) -> dict[tuple[str, int | None], list[End]]:
+        """Return the failures and losses of connectors and tasks since this time, oldest first."""
+        found: dict[tuple[str, int | None], list[End]] = {}
+        with self._lock:
+            for event in self._recorder.books.since(since_ms):
+                if event.kind == "state" and _is_end(event):
+                    ends = found.setdefault((event.connector, event.task), [])
+                    ends.append(End(event.time_ms, event.reason or ""))
+        return found
 
     # -- requests
 
@@ -194,6 +206,10 @@ class History:
             "state": [None if old is None else old.state, new.state],
             "difference": difference(None if old is None else old.config, new.config),
         }
+
+
+def _is_end(event: HistoryEvent) -> bool:
+    return event.state == "FAILED" or (event.state == "UNASSIGNED" and STARTED_AGAIN in (event.reason or ""))
 
 
 def _with_difference(before: ConnectorVersion | None, version: ConnectorVersion) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Attention: the rows of ``GET /penstock/v1/attention``, from states and observations. Pure: values in, rows out."""

@@ -1,0 +1,138 @@
+"""What one worker knows for ``GET /penstock/v1/attention``: the states of all connectors, which every worker has read,
+and the rows that only it can know, those of the connectors that it runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock import __version__
+from penstock.core.attention.flapping import WINDOW_MS, Ends, flapping_rows
+from penstock.core.attention.rows import Row, Step, ordered, parse
+from penstock.core.attention.states import Part, Watched, state_rows
+from penstock.core.herder import Herder
+from penstock.core.model.records import ConnectorStatus, TaskStatus
+from penstock.core.model.state import ConfiguredConnector
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRows:
+    """The rows that one worker adds, and the connectors whose tasks on it have taken records lately."""
+
+    rows: tuple[Row, ...] = ()
+    busy: frozenset[str] = frozenset()
+
+
+class Attention:
+    """Called from any thread: what it reads is copied at once. ``own`` gives the rows of the connectors run here,
+    ``ends`` the failures and losses since a time.
+    """
+
+    def __init__(
+        self,
+        herder: Herder,
+        own: Callable[[], OwnRows] = OwnRows,
+        ends: Callable[[int], Ends] = lambda since_ms: {},
+        clock: Callable[[], float] = time.time,
+        version: str = __version__,
+    ) -> None:
+        self._herder, self._own, self._ends, self._clock, self._version = herder, own, ends, clock, version
+        self._silent: dict[str, int] = {}
+        """Times since which workers have not answered, by their ids."""
+
+    def here(self) -> dict[str, Any]:
+        """Return what the worker that answers asks of each worker, itself among them."""
+        own = self._own()
+        return {
+            "worker_id": self._herder.settings.worker_id,
+            "version": self._version,
+            "rows": [row.to_json() for row in own.rows],
+            "busy": sorted(own.busy),
+        }
+
+    def rows(self, answers: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return all rows, the most urgent first, from the answers of the members of the group to ``here``; None for
+        one that has not answered.
+        """
+        now = int(self._clock() * 1000)
+        found = {worker: _answer(worker, answer) for worker, answer in answers.items()}
+        known = [each for each in found.values() if each is not None]
+        silent = [worker for worker, each in found.items() if each is None]
+        self._silent = {worker: self._silent.get(worker, now) for worker in silent}
+        busy = {name for each in known for name in each.busy}
+        watched = list(self._watched())
+        rows = [
+            *flapping_rows(watched, self._ends(now - WINDOW_MS)),
+            *state_rows(watched, answers.keys() if len(answers) > 1 or self._is_member() else (), now),
+            *(_silent(worker, since) for worker, since in self._silent.items()),
+            *(row for each in known for row in each.rows),
+            *_versions({worker: each.version for worker, each in found.items() if each is not None}),
+        ]
+        return [row.to_json() for row in ordered(rows, busy.__contains__)]
+
+    def _is_member(self) -> bool:
+        return self._herder.membership.assignment is not None
+
+    def _watched(self) -> Iterator[Watched]:
+        state, statuses = self._herder.state, self._herder.statuses
+        tasks = dict(statuses.tasks)
+        connectors = dict(statuses.connectors)
+        for name, connector in list(state.connectors.items()):
+            own = connectors.get(name)
+            of_tasks = [status for _, status in sorted(tasks.get(name, {}).copy().items())]
+            parts = tuple(self._parts(name, [*([] if own is None else [own]), *of_tasks]))
+            yield Watched(name, state.target_state(name), _tasks(connector), parts, state.target_times.get(name))
+
+    def _parts(self, name: str, statuses: Iterable[ConnectorStatus | TaskStatus]) -> Iterator[Part]:
+        for status in statuses:
+            task = status.id.task if isinstance(status, TaskStatus) else None
+            outlook = self._herder.restart_policy.outlook(name, task) if status.state == "FAILED" else None
+            due = None if outlook is None else outlook.next_restart_ms
+            yield Part(task, status.state or "", status.worker_id, status.trace, status.written_ms, due)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    version: str
+    rows: list[Row]
+    busy: Collection[str]
+
+
+def _answer(worker: str, answer: Any) -> _Answer | None:
+    match answer:
+        case {"worker_id": str(id), "version": str(version), "rows": rows, "busy": list(busy)} if id == worker:
+            parsed = parse(rows)
+            if parsed is not None and all(isinstance(name, str) for name in busy):
+                return _Answer(version, parsed, busy)
+    return None
+
+
+def _silent(worker: str, since_ms: int) -> Row:
+    why = (
+        f"Worker {worker} does not answer, or is not of this version: what only it knows about its connectors, such as "
+        "the lag of sinks, is missing here"
+    )
+    return Row(
+        "unreachable",
+        why,
+        Step("Look at the worker and its log", "penstock workers", "workers"),
+        None,
+        (),
+        worker,
+        since_ms,
+    )
+
+
+def _versions(versions: Mapping[str, str]) -> Iterator[Row]:
+    if len(set(versions.values())) > 1:
+        listed = ", ".join(f"{worker} has {version}" for worker, version in sorted(versions.items()))
+        yield Row(
+            "versions", f"The workers have different versions: {listed}", Step("Upgrade the others", None, "workers")
+        )
+
+
+def _tasks(connector: ConfiguredConnector) -> int:
+    return len(connector.task_configs)

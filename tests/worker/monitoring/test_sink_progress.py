@@ -1,0 +1,126 @@
+"""Rows of the attention list about sinks of one worker, from a real broker and a clock that the test sets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from penstock.api.errors import ConnectError
+from penstock.core.model import messages as m
+from penstock.core.model.tasks import TaskId, TaskMetrics
+from penstock.embedded.ports import free_port
+from penstock.observe import LogLevels
+from penstock.worker.monitoring.sink_progress import SinkProgress
+from support.kafka.client import Kafka
+from support.rest.cluster import RestCluster
+
+SINK = {"connector.class": "FileStreamSink", "file": "f"}
+
+
+@pytest.fixture
+def cluster() -> Iterator[RestCluster]:
+    with ThreadPoolExecutor(2) as pool:
+        cluster = RestCluster(pool, LogLevels())
+        cluster.start("one")
+        yield cluster
+
+
+class Watched:
+    """The sinks of worker ``one``, looked at when the test says so."""
+
+    def __init__(self, cluster: RestCluster, bootstrap: str) -> None:
+        self.now, self.cluster = 1_700_000_000.0, cluster
+        self.progress = SinkProgress(
+            {"bootstrap.servers": bootstrap},
+            cluster.workers["one"].herder,
+            kind_of=cluster.plugins.kind,
+            resolve=lambda config: {key: value.replace("${x:port}", "1") for key, value in config.items()},
+            check=self._check,
+            clock=lambda: self.now,
+        )
+
+    def _check(self, config: Mapping[str, str], prefixes: Collection[str]) -> None:
+        if "consumer.override.forbidden" in config:
+            raise ConnectError("this override is forbidden")
+
+    def create(self, name: str, topics: str, **more: str) -> None:
+        config = {**SINK, "name": name, "topics": topics, **{k.replace("__", "."): v for k, v in more.items()}}
+        assert self.cluster.submit("one", m.CreateConnector(name, config)).result().status == 201
+
+    def rows(self, after: float = 0.0) -> list[tuple[Any, ...]]:
+        self.now += after
+        self.progress.look()
+        return [(row.kind, row.connector, row.why) for row in self.progress.rows()[0]]
+
+
+@pytest.fixture
+def watched(cluster: RestCluster, bootstrap: str) -> Watched:
+    return Watched(cluster, bootstrap)
+
+
+def test_a_sink_whose_topic_does_not_exist(watched: Watched, kafka: Kafka) -> None:
+    there = kafka.create_topic()
+    watched.create("good", there)
+    watched.create("bad", f"{there},{there}-no")
+    ((kind, connector, why),) = watched.rows()
+    assert (kind, connector) == ("missing-topics", "bad")
+    assert f"topic {there}-no does not exist" in why
+
+
+def test_lag_that_does_not_move_until_the_group_commits(watched: Watched, kafka: Kafka) -> None:
+    topic = kafka.create_topic()
+    kafka.produce(topic, [b"a", b"b", b"c"])
+    group = f"connect-{topic}"
+    kafka.commit(group, topic, 1)
+    watched.create(topic, topic)
+    assert (watched.rows(), watched.rows(after=170)) == ([], [])
+    still = f"Its group {group} commits nothing, 2 records wait: {topic}-0 at 1 of 3"
+    assert watched.rows(after=30) == [("standstill", topic, still)]
+    kafka.commit(group, topic, 3)
+    assert watched.rows(after=1) == []
+
+
+def test_tasks_that_take_records_are_told_from_those_that_do_not(watched: Watched, kafka: Kafka) -> None:
+    watched.create("orders", kafka.create_topic())
+    metrics = TaskMetrics(TaskId("orders", 0), 1, {"sink-record-send-total": 5.0})
+    watched.progress.observe(metrics)
+    assert watched.progress.rows()[1] == {"orders"}
+    watched.now += 200
+    watched.progress.observe(metrics)
+    assert watched.progress.rows()[1] == set()
+
+
+def test_the_cluster_and_the_group_of_the_consumers_overrides_count(watched: Watched, kafka: Kafka) -> None:
+    topic, group = kafka.create_topic(), "a-group-of-its-own"
+    kafka.produce(topic, [b"a"])
+    kafka.commit(group, topic, 1)
+    watched.create("own-group", topic, consumer__override__group__id=group)
+    nowhere = f"127.0.0.1:{free_port()}"
+    watched.create("nowhere", topic, consumer__override__bootstrap__servers=nowhere)
+    watched.rows()
+    ((kind, connector, why),) = watched.rows(after=200)
+    assert (kind, connector) == ("unknown", "nowhere")
+    assert f"the brokers at {nowhere} gave no answer" in why
+    assert "they were read never" in why
+
+
+def test_references_are_resolved_and_forbidden_overrides_are_not_used(watched: Watched, kafka: Kafka) -> None:
+    topic = kafka.create_topic()
+    servers = "127.0.0.1:${x:port}"
+    watched.create("resolved", topic, consumer__override__bootstrap__servers=servers)
+    watched.create("refused", topic, consumer__override__forbidden="x")
+    found = {connector: why for _, connector, why in watched.rows()}
+    assert "127.0.0.1:1 gave no answer" in found["resolved"]
+    assert "this override is forbidden" in found["refused"]
+
+
+def test_paused_and_deleted_sinks_are_not_watched(watched: Watched) -> None:
+    for name in ("paused", "deleted"):
+        watched.create(name, "there-is-no-such-topic")
+    assert [name for _, name, _ in watched.rows()] == ["paused", "deleted"]
+    watched.cluster.submit("one", m.SetTargetState("paused", "PAUSED")).result()
+    watched.cluster.submit("one", m.DeleteConnector("deleted")).result()
+    assert watched.rows() == []
