@@ -1,5 +1,6 @@
-// All connectors, those that have failed or are in trouble first.
+// What needs attention, and all connectors, those that have failed or are in trouble first.
 
+import { attention } from "./attention.js";
 import { h, state } from "./dom.js";
 import { every, get } from "./rest.js";
 import { STATES, byTrouble, shortCause, traces, troubles, worst } from "./status.js";
@@ -14,7 +15,8 @@ export async function connectors(main, parts, signal) {
   const counts = h("p", { class: "counts" });
   const list = h("div");
   const controls = h("p", { class: "controls" }, h("label", {}, "Filter ", filter), h("label", {}, "Group by label ", groups));
-  main.append(h("h1", {}, "Connectors"), controls, counts, list);
+  const urgent = h("section", { "aria-label": "Needs attention" });
+  main.append(h("h1", {}, "Connectors"), urgent, controls, counts, list);
   let known = new Map();
   let drawn = "";
 
@@ -33,7 +35,10 @@ export async function connectors(main, parts, signal) {
   filter.addEventListener("input", draw);
   groups.addEventListener("change", draw);
   const pause = () => Math.max(POLL_MS, EACH_MS * known.size);  // many cost the worker more to list
-  await every(pause, signal, async () => {
+  const attend = attention(urgent, signal);
+  await every(pause, signal, () => Promise.all([attend(), refresh()]));
+
+  async function refresh() {
     try {
       known = merged(known, await answer(known, signal));
       offer(groups, known);
@@ -42,7 +47,7 @@ export async function connectors(main, parts, signal) {
       if (!signal.aborted) counts.replaceChildren(h("span", { class: "wrong", role: "alert" }, error.message));
       drawn = "";
     }
-  });
+  }
 }
 
 /** Lists connectors, with configurations if there is one whose configuration is not known yet. */
