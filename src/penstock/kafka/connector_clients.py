@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from confluent_kafka import ConsumerGroupState, KafkaException, Producer
@@ -33,9 +36,15 @@ from penstock.kafka.admin import answer, create_topic, ends, topic_id_outcomes
 from penstock.kafka.clients import AT_GROUPS, check_resolvable, new_admin, new_consumer, new_producer
 from penstock.kafka.connector_consumer import ConnectorConsumer, asking, failure, request_error
 from penstock.kafka.offsets.groups import GroupOffsets
+from penstock.kafka.statistics import ClientStatistics
 from penstock.kafka.topic_guard import TopicGuard, guard_of
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+SILENT_SECONDS = 30.0
+"""Seconds without any answer after which the next request of an admin client is sent by another client."""
 
 _ANY_ACL_OF_TOPICS = AclBindingFilter(
     ResourceType.TOPIC,
@@ -57,11 +66,17 @@ def _outcome(future: Future[Any], timeout: float) -> Outcome:
 
 
 class ConnectorProducer:
-    """``KafkaProducer`` of librdkafka."""
+    """``KafkaProducer`` of librdkafka; one that has lost its brokers is replaced; what it still holds fails."""
 
-    def __init__(self, producer: Producer, guard: TopicGuard) -> None:
-        self._producer, self._guard = producer, guard
+    def __init__(self, make: Callable[..., Producer], guard: TopicGuard) -> None:
+        """``make`` gets settings of librdkafka, for statistics."""
+        self._make, self._guard = make, guard
         self._lock = threading.Lock()
+        self._producer, self._statistics = self._another()
+
+    def _another(self) -> tuple[Producer, ClientStatistics]:
+        statistics = ClientStatistics("producer", "")
+        return self._make(**statistics.settings()), statistics
 
     def send(
         self,
@@ -85,18 +100,29 @@ class ConnectorProducer:
 
     def serve(self) -> None:
         self._producer.poll(0)
+        if self._statistics.lost:
+            log.warning("A connector's producer has lost all its brokers; replacing it by a new one")
+            lost = self._producer
+            self._producer, self._statistics = self._another()
+            lost.purge()
+            lost.flush(1)  # reports what was purged
 
     def flush(self, seconds: float) -> None:
         self._producer.flush(seconds)
 
 
 class ConnectorAdmin:
-    """``KafkaAdmin``: topics by librdkafka, offsets of groups by kafka-python."""
+    """``KafkaAdmin``: topics by librdkafka, offsets of groups by kafka-python.
+
+    A client of librdkafka that has not answered for SILENT_SECONDS is replaced: it may have lost all its brokers.
+    """
 
     def __init__(self, settings: Mapping[str, str], guard: TopicGuard, *, asks_groups: bool) -> None:
         self._guard, self._lock = guard, threading.Lock()
         self._settings, self._asks_groups = {**(AT_GROUPS if asks_groups else {}), **settings}, asks_groups
         self._admin: AdminClient | None = new_admin(self._settings)
+        self._silent_since: float | None = None
+        """Time of the first of the last requests that no broker has answered, by the monotonic clock."""
         self._offsets = GroupOffsets(settings, settings.get("client.id", ""))
 
     @property
@@ -105,25 +131,57 @@ class ConnectorAdmin:
             self._admin = new_admin(self._settings)
         return self._admin
 
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """``asking``, which notes whether a broker has answered."""
+        try:
+            with asking():
+                yield
+        except KafkaRequestError as error:
+            self._heard([error])
+            raise
+        self._heard([])
+
+    def _heard(self, outcomes: Iterable[object]) -> None:
+        """Note the outcomes of a request; drop the client if none has been an answer for too long."""
+        found = list(outcomes)
+        if not found or not all(isinstance(each, KafkaRequestError) and each.unreached for each in found):
+            self._silent_since = None
+            return
+        now = time.monotonic()
+        if self._silent_since is None:
+            self._silent_since = now
+        elif now - self._silent_since >= SILENT_SECONDS:
+            self._admin = self._silent_since = None
+
+    def _outcomes(self, asked: Mapping[str, Future[Any]], timeout: float) -> dict[str, Outcome]:
+        found = {name: _outcome(future, timeout) for name, future in asked.items()}
+        self._heard(found.values())
+        return found
+
     def partition_counts(self, timeout: float) -> dict[str, int]:
-        with asking():
+        with self._asking():
             topics = self._client.list_topics(timeout=timeout).topics
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str | KafkaRequestError | None]:
         with asking():
             found = topic_id_outcomes(self._client, topics, timeout)
-        return {name: failure(id) if isinstance(id, KafkaException) else id for name, id in found.items()}
+        ids = {name: failure(id) if isinstance(id, KafkaException) else id for name, id in found.items()}
+        self._heard(ids.values())
+        return ids
 
     def ends(
         self, partitions: Iterable[TopicPartition], timeout: float
     ) -> dict[TopicPartition, int | KafkaRequestError]:
         with asking():
             found = ends(self._client, partitions, timeout)
-        return {
+        positions = {
             TopicPartition(*place): failure(end) if isinstance(end, KafkaException) else end
             for place, end in found.items()
         }
+        self._heard(positions.values())
+        return positions
 
     def usable(self, topics: Iterable[str], *, writing: bool) -> set[str]:
         with self._lock:
@@ -142,18 +200,20 @@ class ConnectorAdmin:
         new = [
             NewTopic(each.name, each.partitions, each.replication_factor, config=dict(each.configs)) for each in topics
         ]
-        return _outcomes(self._client.create_topics(new, operation_timeout=timeout, request_timeout=timeout), timeout)
+        return self._outcomes(
+            self._client.create_topics(new, operation_timeout=timeout, request_timeout=timeout), timeout
+        )
 
     def add_partitions(self, counts: Mapping[str, int], timeout: float) -> dict[str, Outcome]:
         self._check(counts)
         wanted = [NewPartitions(topic, count) for topic, count in counts.items()]
-        return _outcomes(self._client.create_partitions(wanted, request_timeout=timeout), timeout)
+        return self._outcomes(self._client.create_partitions(wanted, request_timeout=timeout), timeout)
 
     def topic_settings(self, topics: Iterable[str], timeout: float) -> dict[str, list[TopicSetting]]:
         resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
         if not resources:
             return {}
-        with asking():
+        with self._asking():
             asked = self._client.describe_configs(resources, request_timeout=timeout)
             return {
                 resource.name: [_setting(each) for each in answer(future, timeout).values()]
@@ -172,10 +232,10 @@ class ConnectorAdmin:
         if not resources:
             return {}
         asked = self._client.incremental_alter_configs(resources, request_timeout=timeout)
-        return {resource.name: _outcome(future, timeout) for resource, future in asked.items()}
+        return self._outcomes({resource.name: future for resource, future in asked.items()}, timeout)
 
     def topic_acls(self, timeout: float) -> list[TopicAcl]:
-        with asking():
+        with self._asking():
             found = answer(self._client.describe_acls(_ANY_ACL_OF_TOPICS, request_timeout=timeout), timeout)
         return [
             TopicAcl(
@@ -206,10 +266,12 @@ class ConnectorAdmin:
         if not bindings:
             return {}
         asked = self._client.create_acls(list(bindings), request_timeout=timeout)
-        return {bindings[binding]: _outcome(future, timeout) for binding, future in asked.items()}
+        found = {bindings[binding]: _outcome(future, timeout) for binding, future in asked.items()}
+        self._heard(found.values())
+        return found
 
     def groups(self, timeout: float) -> list[str]:
-        with asking():
+        with self._asking():
             found = answer(self._client.list_consumer_groups(request_timeout=timeout), timeout)
             if found.errors and not found.valid:  # no broker has answered
                 raise KafkaException(found.errors[0])
@@ -238,10 +300,6 @@ class ConnectorAdmin:
 
     def close(self) -> None:
         self._offsets.close()
-
-
-def _outcomes(asked: Mapping[str, Future[Any]], timeout: float) -> dict[str, Outcome]:
-    return {name: _outcome(future, timeout) for name, future in asked.items()}
 
 
 def _setting(entry: ConfigEntry) -> TopicSetting:
@@ -280,7 +338,7 @@ class ConnectorClients:
         return ConnectorConsumer(lambda **more: new_consumer(named, **native, **more), self._guard(settings))
 
     def producer(self, settings: Mapping[str, str]) -> ConnectorProducer:
-        return ConnectorProducer(new_producer(settings), self._guard(settings))
+        return ConnectorProducer(lambda **native: new_producer(settings, **native), self._guard(settings))
 
     def admin(self, settings: Mapping[str, str], *, asks_groups: bool = False) -> ConnectorAdmin:
         check_resolvable(settings)
