@@ -22,6 +22,7 @@ from penstock.core.model.tasks import TaskId
 from penstock.java.text import java_class_name
 from penstock.kafka.client_settings import connector_admin, connector_producer
 from penstock.kafka.letters.queue import PREFIX, QUEUE_SETTINGS, queue_setting
+from penstock.kafka.statistics import ClientStatistics
 from penstock.kafka.topic_guard import TopicGuard, guard_of
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.errors import RecordFailure
@@ -91,7 +92,10 @@ class DeadLetterQueue:
         producer: Producer,
         metrics: Metrics,
         original: Callable[[Batch], Batch],
+        statistics: ClientStatistics | None = None,
     ) -> None:
+        """``statistics``: the producer's, by which it is known whether it has lost its brokers."""
+        self._statistics = statistics
         self._task, self._producer, self._metrics, self._original = task, producer, metrics, original
         self._topic = queue_of(config) or ""
         self._context = has_context(config)
@@ -139,9 +143,13 @@ class DeadLetterQueue:
             self._metrics.add("deadletterqueue-produce-failures")
             self._lost = self._lost or error
 
+    def serve(self) -> None:
+        """Take the producer's reports, also while there are no dead letters; called often."""
+        self._producer.poll(0)
+
     def arrived(self, seconds: float) -> bool:
         """Wait for all dead letters; called before offsets are committed. False if some are still on their way after so
-        many seconds. Raises ConnectError if one will never arrive.
+        many seconds. Raises ConnectError if one will never arrive: TaskFencedError if only another run can send them.
         """
         left = self._producer.flush(seconds)
         if self._lost is not None:
@@ -150,6 +158,8 @@ class DeadLetterQueue:
             ) from broker_error(self._lost)
         if not left:
             return True
+        if self._statistics is not None and self._statistics.lost:
+            raise TaskFencedError(f"The producer of the dead letter queue {self._topic} has lost all its brokers")
         late = ConnectError(f"{left} records have not arrived in the dead letter queue {self._topic} in {seconds:g} s")
         log.warning("%s; no offsets are committed before they have", late)
         self._metrics.survived(late)

@@ -10,9 +10,12 @@ from confluent_kafka import Producer
 
 from penstock.api.sink import SinkTask, TopicPartition
 from penstock.core.model.tasks import TaskId
+from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import PipelineStage, RecordFailure
 from penstock.pipeline.metrics import Metrics
+from penstock.pipeline.task import TaskFencedError
+from support.kafka.lost import lose
 from support.tasks.sink_loop import FIRST, Commits, assign, fetched, sink_loop
 
 NOBODY = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
@@ -62,3 +65,16 @@ def test_offsets_wait_for_dead_letters_that_are_on_their_way(queue: DeadLetterQu
     assert task.asked == (when == "within")
     queue._producer.purge()
     queue._producer.flush(60)
+
+
+def test_a_producer_of_dead_letters_that_has_lost_its_brokers_ends_the_run() -> None:
+    statistics = ClientStatistics("producer", "letters")
+    config = {"errors.deadletterqueue.topic.name": "dead"}
+    producer, metrics = Producer({**NOBODY, **statistics.settings()}), Metrics(lambda _: None, ())
+    queue = DeadLetterQueue(TaskId("c", 0), config, producer, metrics, lambda record: record, statistics)
+    lose(statistics)
+    assert queue.arrived(0.0), "without dead letters it is not needed"
+    report(queue)
+    lose(statistics)
+    with pytest.raises(TaskFencedError, match="The producer of the dead letter queue dead has lost all its brokers"):
+        queue.arrived(0.0)

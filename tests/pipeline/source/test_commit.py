@@ -13,6 +13,9 @@ import pytest
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.api.record import SourceRecord
 from penstock.embedded import Broker
+from penstock.kafka.statistics import ClientStatistics
+from penstock.pipeline.source import offset_log
+from penstock.pipeline.task import TaskFencedError
 from support.kafka.client import Kafka
 from support.tasks.runs import TaskRun, eventually, new_name
 from support.tasks.scripted_source import AcknowledgedSource, ScriptedSource, record, scripted
@@ -262,6 +265,19 @@ def test_offsets_that_cannot_be_written_are_written_later(
         assert f"Timed out after 0.3 s while writing offsets to topic {missing}" in caplog.text
         kafka.create_topic(missing)
         eventually(lambda: b'{"o":1}' in kafka.values(missing))
+
+
+class OfLostClient(ClientStatistics):
+    lost = True  # type: ignore[assignment]
+
+
+def test_a_task_whose_producer_of_offsets_has_lost_its_brokers_is_lost(
+    kafka: Kafka, topic: str, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offset_log, "ClientStatistics", OfLostClient)
+    run = TaskRun(scripted([record(topic, "a", 1)]), kafka.bootstrap, {}, worker=IMPATIENT, offsets_topic=missing)
+    assert f"The producer of offsets in topic {missing} has lost all its brokers" in run.failure()
+    assert isinstance(run.error, TaskFencedError)
 
 
 def test_polls_that_may_be_tried_again_lose_nothing(kafka: Kafka, topic: str, caplog: pytest.LogCaptureFixture) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from penstock.api.errors import ConnectError
 from penstock.kafka.clients import new_producer
 from penstock.pipeline.source import offset_log
 from penstock.pipeline.source.offset_log import OffsetCopies, TopicOffsetLog
 from penstock.pipeline.source.offsets import SourceOffset
+from penstock.pipeline.task import TaskFencedError
 from support.kafka.client import Kafka
+from support.kafka.lost import lose, reporting_no_broker
 from support.waiting import SECONDS, until
 
 
@@ -21,7 +25,7 @@ def offset(position: int) -> SourceOffset:
 
 def test_a_copy_that_the_producer_refuses_is_logged_and_the_others_are_made(caplog: pytest.LogCaptureFixture) -> None:
     producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "message.max.bytes": 1000})
-    copies = OffsetCopies(lambda: producer, "copies")
+    copies = OffsetCopies(lambda **_: producer, "copies")
     copies.copy([SourceOffset({"file": "a"}, {"position": 1}, b"a", b"x" * 2000), offset(1)])
     assert [row.levelno for row in caplog.records] == [logging.WARNING]
     producer.purge()
@@ -40,7 +44,7 @@ def test_nothing_is_copied_to_the_topic_that_has_the_offsets() -> None:
             return answer
         raise answer
 
-    def make() -> Producer:
+    def make(**_: Any) -> Producer:
         made.append(Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}))
         return made[-1]
 
@@ -56,10 +60,10 @@ def test_the_producer_of_offsets_is_closed_while_there_are_none(kafka: Kafka, mo
     topic, copies = kafka.create_topic(), kafka.create_topic()
     made = 0
 
-    def make() -> Producer:
+    def make(**native: Any) -> Producer:
         nonlocal made
         made += 1
-        return new_producer({"bootstrap.servers": kafka.bootstrap})
+        return new_producer({"bootstrap.servers": kafka.bootstrap}, **native)
 
     copied = OffsetCopies(make, copies)
     log = TopicOffsetLog(make, topic, copied)
@@ -79,3 +83,39 @@ def test_the_producer_of_offsets_is_closed_while_there_are_none(kafka: Kafka, mo
     assert made == 4
     for each in (topic, copies):
         assert [record.value for record in kafka.read_all(each)] == [b"1", b"2", b"3"]
+
+
+def nobody(**native: Any) -> Producer:
+    """Make a producer that reaches no broker."""
+    return Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0, **native})
+
+
+def test_a_producer_of_offsets_that_has_lost_its_brokers_ends_the_run() -> None:
+    log = TopicOffsetLog(nobody, "offsets", OffsetCopies(nobody, None))
+    with pytest.raises(ConnectError, match="Timed out") as late:
+        log.write([offset(1)], 0.0)
+    assert not isinstance(late.value, TaskFencedError)
+    lose(log._statistics)
+    with pytest.raises(TaskFencedError, match="The producer of offsets in topic offsets has lost all its brokers"):
+        log.write([offset(2)], 0.0)
+
+
+@pytest.mark.integration
+def test_a_producer_of_copies_that_has_lost_its_brokers_is_replaced(kafka: Kafka) -> None:
+    copies, made = kafka.create_topic(), list[Producer]()
+
+    def make(**native: Any) -> Producer:
+        made.append(new_producer({"bootstrap.servers": kafka.bootstrap}, **native))
+        return made[-1]
+
+    log = OffsetCopies(make, copies)
+    log.copy([offset(1)])
+    made[0].flush(SECONDS)
+
+    def replaced() -> bool:
+        log.copy([offset(2)])
+        return len(made) > 1
+
+    until(reporting_no_broker(replaced, log._statistics), "another producer", SECONDS)
+    log.close()
+    assert {record.value for record in kafka.read_all(copies)} >= {b"1", b"2"}

@@ -10,6 +10,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from penstock.api.sink import TopicPartition
 from penstock.kafka.statistics import ClientStatistics
+from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.sink.loop import SinkLoop
 from penstock.pipeline.telemetry.places import Places, of_topic
 
@@ -18,10 +19,13 @@ from penstock.pipeline.telemetry.places import Places, of_topic
 class SinkFigures:
     loop: SinkLoop
     statistics: ClientStatistics
+    queue: DeadLetterQueue | None = None
     _places: Places = field(default_factory=Places)
 
     def measure(self) -> None:
         """Called before metrics are reported."""
+        if self.queue is not None:
+            self.queue.serve()
         loop, state, metrics = self.loop, self.loop.machine.state, self.loop.runtime.metrics
         client = self.statistics.read()
         fetched = {

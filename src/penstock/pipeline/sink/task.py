@@ -90,7 +90,9 @@ def run_sink_task(
             java = connector_producer(spec.worker_config, connector, f"connector-dlq-producer-{id}")
             admin = make_admin(spec.worker_config, connector, client_id=f"connector-dlq-adminclient-{id}")
             make_queue(admin, connector, queue_guards(spec, connector))
-            queue = DeadLetterQueue(id, connector, new_producer(java), metrics, originals.original)
+            of_queue = ClientStatistics("producer", java["client.id"])
+            letters = new_producer(java, **of_queue.settings())
+            queue = DeadLetterQueue(id, connector, letters, metrics, originals.original, of_queue)
             reporters.insert(0, queue)
         errors = ErrorHandler(settings, metrics, control.halted.wait, tuple(reporters))
         conversion, chain = stack.enter_context(conversion_and_chain(connector, spec.worker_config, resolve, plugins))
@@ -117,7 +119,7 @@ def run_sink_task(
         loop = SinkLoop(runtime, task, context, consumer, parts, commits, CommitTiming.of(spec))
         context.member = SinkGroupMember(consumer.client, lambda: loop.machine.state.positions)
         errors.meanwhile = loop.meanwhile
-        metrics.before_report = SinkFigures(loop, statistics).measure
+        metrics.before_report = SinkFigures(loop, statistics, queue).measure
         stack.callback(loop.leave)
         stack.callback(StopOnce(task.stop, control.calls))
         with control.calls.entered("start"):

@@ -24,6 +24,7 @@ from penstock.pipeline.source.offset_log import OffsetLog
 from penstock.pipeline.source.offsets import SourceOffset, SourceTaskOffsets
 from penstock.pipeline.source.sending.delivery_tracking import TrackedBatch, tracked
 from penstock.pipeline.source.sending.sender import Sender
+from penstock.pipeline.task import TaskFencedError
 
 log = logging.getLogger(__name__)
 
@@ -224,6 +225,9 @@ class AtLeastOnce:
                 self._log.write(taken, self._timing.timeout)
             else:
                 self._log.idle()
+        except TaskFencedError:
+            self._offsets.give_back(taken)
+            raise
         except Exception:
             log.exception("Failed to commit offsets")
             self._offsets.give_back(taken)

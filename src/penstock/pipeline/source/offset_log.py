@@ -15,9 +15,10 @@ import confluent_kafka as ck
 
 from penstock.api.errors import ConnectError
 from penstock.core.model.tasks import ReportedOffset
+from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.broker_errors import broker_error
 from penstock.pipeline.source.offsets import SourceOffset
-from penstock.pipeline.task import TaskHost
+from penstock.pipeline.task import TaskFencedError, TaskHost
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,9 @@ class OffsetLog(Protocol):
     """A place to which source offsets are written without transactions."""
 
     def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
-        """Store offsets; raises ConnectError if they were not stored within so many seconds."""
+        """Store offsets; raises ConnectError if they were not stored within so many seconds: TaskFencedError if only
+        another run of the task can store them.
+        """
 
     def idle(self) -> None:
         """Release what is not needed; called in place of ``write`` when an interval has brought no offsets."""
@@ -64,15 +67,17 @@ class OffsetCopies:
 
     def __init__(
         self,
-        make_producer: Callable[[], ck.Producer],
+        make_producer: Callable[..., ck.Producer],
         topic: str | None,
         is_own: Callable[[], bool] = lambda: False,
     ) -> None:
-        """``is_own`` is called before the first copy: whether it is the topic that has the offsets already. There a
-        copy could come after later ones, even from a run that has been fenced. Raises KafkaException.
+        """``make_producer`` gets settings of librdkafka, for statistics. ``is_own`` is called before the first copy:
+        whether it is the topic that has the offsets already. There a copy could come after later ones, even from a run
+        that has been fenced. Raises KafkaException.
         """
         self._make_producer, self._topic, self._is_own = make_producer, topic, is_own
         self._producer: ck.Producer | None = None
+        self._statistics = ClientStatistics("producer", "")
 
     def copy(self, offsets: Sequence[SourceOffset]) -> None:
         """Copy offsets that are stored in the connector's topic already."""
@@ -86,7 +91,8 @@ class OffsetCopies:
             except ck.KafkaException as e:
                 self._failed(e.args[0].str())
                 return
-            self._producer = self._make_producer()
+            self._statistics = ClientStatistics("producer", "")
+            self._producer = self._make_producer(**self._statistics.settings())
         for each in offsets:
             try:
                 self._producer.produce(
@@ -98,6 +104,12 @@ class OffsetCopies:
             except ck.KafkaException as e:  # of a topic that is known to be missing or forbidden, and of a large offset
                 self._failed(e.args[0].str())
         self._producer.poll(0)
+        if self._statistics.lost:
+            log.warning("The producer of the copies in topic %s has lost all its brokers; replacing it by a new one",
+                        self._topic)  # fmt: skip
+            self._producer.purge()
+            self._producer.flush(1)
+            self._producer = None
 
     def _delivered(self, error: ck.KafkaError | None, _: ck.Message) -> None:
         if error is not None:
@@ -122,14 +134,17 @@ class TopicOffsetLog:
     ``IDLE_SECONDS`` without any: its threads and buffers would be a third of an idle task.
     """
 
-    def __init__(self, make_producer: Callable[[], ck.Producer], topic: str, copies: OffsetCopies) -> None:
+    def __init__(self, make_producer: Callable[..., ck.Producer], topic: str, copies: OffsetCopies) -> None:
+        """``make_producer`` gets settings of librdkafka, for statistics."""
         self._make_producer, self._topic, self._copies = make_producer, topic, copies
         self._producer: ck.Producer | None = None
+        self._statistics = ClientStatistics("producer", "")
         self._written = 0.0
 
     def write(self, offsets: Sequence[SourceOffset], seconds: float) -> None:
         if self._producer is None:
-            self._producer = self._make_producer()
+            self._statistics = ClientStatistics("producer", "")
+            self._producer = self._make_producer(**self._statistics.settings())
         failures: list[ck.KafkaError] = []
 
         def delivered(error: ck.KafkaError | None, _: ck.Message) -> None:
@@ -154,6 +169,8 @@ class TopicOffsetLog:
         if failures:
             raise ConnectError("Failed to flush offsets") from broker_error(failures[0], f"offsets topic {self._topic}")
         if left:
+            if self._statistics.lost:  # what it still holds must not come after offsets of another producer
+                raise TaskFencedError(f"The producer of offsets in topic {self._topic} has lost all its brokers")
             raise timed_out
         self._copies.copy(offsets)
 

@@ -283,13 +283,14 @@ def _dead_letters(spec: TaskSpec, id: TaskId, metrics: Metrics) -> SourceDeadLet
     return SourceDeadLetters(id, spec.connector_config, metrics)
 
 
-def _worker_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
-    return lambda: new_producer(internal(spec.worker_config, "producer", f"{id}-offsets"))
+def _worker_producer(spec: TaskSpec, id: TaskId) -> Callable[..., Producer]:
+    return lambda **native: new_producer(internal(spec.worker_config, "producer", f"{id}-offsets"), **native)
 
 
-def _own_producer(spec: TaskSpec, id: TaskId) -> Callable[[], Producer]:
+def _own_producer(spec: TaskSpec, id: TaskId) -> Callable[..., Producer]:
     client_id = f"connector-producer-{id}-offsets"
-    return lambda: new_producer(connector_producer(spec.worker_config, spec.connector_config, client_id))
+    java = connector_producer(spec.worker_config, spec.connector_config, client_id)
+    return lambda **native: new_producer(java, **native)
 
 
 def _guard(spec: TaskSpec) -> TopicGuard:

@@ -9,15 +9,16 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
 
+from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import KafkaError as BrokerError
-from confluent_kafka import KafkaException
 
 from penstock.api.errors import ConnectError, RetriableError
 from penstock.kafka.admin import may_pass
+from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.task import TaskFencedError
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,17 @@ class AbortedError(RetriableError):
 
 class HangingError(TaskFencedError):
     """A client does not return from a request. This run of the task is lost; the next has clients of its own."""
+
+
+def check_brokers(consumers: Sequence[tuple[Consumer, ClientStatistics]]) -> None:
+    """Take the reports of consumers that are never subscribed. Called often, since reports wait in memory.
+
+    Raises TaskFencedError if one has lost all its brokers: the next run of the task has clients of its own.
+    """
+    for consumer, statistics in consumers:
+        consumer.poll(0)
+        if statistics.lost:
+            raise TaskFencedError("A consumer of the query has lost all its brokers")
 
 
 def failed(what: str, error: BrokerError) -> ConnectError:

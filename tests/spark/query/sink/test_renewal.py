@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
 
 from penstock.api.errors import RetriableError
 from penstock.kafka.client_settings import connector_consumer
 from penstock.kafka.clients import new_consumer
 from penstock.kafka.offsets.groups import committed_offsets
+from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.task import TaskControl
+from penstock.pipeline.task import TaskControl, TaskFencedError
+from penstock.spark.query.asking import check_brokers
 from penstock.spark.query.sink import query as sink_query
 from penstock.spark.query.sink import task
 from penstock.spark.query.sink.batches import QueryInput
@@ -21,6 +25,7 @@ from penstock.spark.query.sink.offsets import QueryOffsets, committing_producer
 from penstock.spark.query.sink.progress import Span
 from penstock.spark.query.sink.retries import CountedRetries
 from support.kafka.client import Kafka
+from support.kafka.lost import CONSUMER, lose
 from support.tasks.runs import MemoryHost, eventually, new_name
 from support.tasks.specs import SOURCE
 
@@ -52,6 +57,39 @@ def test_a_paused_task_commits_its_offsets_again(monkeypatch: pytest.MonkeyPatch
     control.stop()
     thread.join()
     assert host.states == ["paused"]
+
+
+@pytest.mark.parametrize("state", ["paused", "running", "retrying"])
+def test_a_run_whose_consumers_have_lost_their_brokers_is_lost(state: str) -> None:
+    nothing: Any = None
+    group: Any = Group()
+    looks = 0
+
+    def look() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == (2 if state == "retrying" else 1):
+            raise TaskFencedError("A consumer of the query has lost all its brokers")
+
+    def claim() -> None:
+        raise RetriableError("no broker answers")
+
+    group.claimed, group.claim, paused = False, claim, state == "paused"
+    source = QueryInput(nothing, group, nothing, 60.0, nothing, look)
+    control, host = TaskControl(pausing=paused), MemoryHost()
+    spec = replace(SOURCE, kind="query", paused=paused)
+    parts = (spec, source, nothing, CountedRetries(0, 0.0), control, host, Metrics(host.metrics, (), every=0.0))
+    with pytest.raises(TaskFencedError, match="has lost all its brokers"):
+        task._run(*parts, lambda: None)
+
+
+def test_a_consumer_that_has_lost_its_brokers_is_noticed() -> None:
+    statistics = ClientStatistics("consumer", "asked")
+    with closing(Consumer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "group.id": "g"})) as consumer:
+        check_brokers([(consumer, statistics)])
+        lose(statistics, CONSUMER)
+        with pytest.raises(TaskFencedError, match="A consumer of the query has lost all its brokers"):
+            check_brokers([(consumer, statistics)])
 
 
 @pytest.mark.integration

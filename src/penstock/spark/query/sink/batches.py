@@ -77,6 +77,8 @@ class QueryInput:
     max_age: float
     """Seconds after which the partitions are looked up again."""
     pace: Pace
+    check_brokers: Callable[[], None] = lambda: None
+    """Called often, by the task's thread; raises TaskFencedError if only another run can reach the brokers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from penstock.kafka.client_settings import connector_consumer, connector_produce
 from penstock.kafka.clients import admin_like, consumer_config, make_admin, new_consumer, new_producer
 from penstock.kafka.fencing import query_transactional_id
 from penstock.kafka.offsets.groups import committed_offsets
+from penstock.kafka.statistics import ClientStatistics
 from penstock.pipeline.chain import Resolve
 from penstock.pipeline.conversion import conversion_and_chain
 from penstock.pipeline.dead_letters import DeadLetterQueue, make_queue, queue_guards, queue_of
@@ -35,7 +36,7 @@ from penstock.pipeline.task import TaskControl, TaskFencedError, TaskHost, TaskS
 from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.traces import TRACES, is_on
 from penstock.pipeline.topics import TopicReporter
-from penstock.spark.query.asking import SECONDS
+from penstock.spark.query.asking import SECONDS, check_brokers
 from penstock.spark.query.dataframes import DriverContext, full_text
 from penstock.spark.query.limits import QueryLimits
 from penstock.spark.query.safe import Safe
@@ -59,6 +60,8 @@ log = logging.getLogger(__name__)
 
 MAX_PATIENCE = 30.0
 """Maximum of seconds between two starts of a query that does not reach the brokers."""
+STATISTICS_MS = 30_000
+"""Interval of the reports of the consumers, which only answer requests."""
 PAUSED_SECONDS = 60.0
 """Interval in seconds at which a paused task checks whether its offsets are to be committed again."""
 _PASSING = re.compile(
@@ -116,10 +119,12 @@ def _input(
 
     id, worker = TaskId(spec.connector, spec.task), spec.worker_config
     java = connector_consumer(worker, connector, f"connector-consumer-{id}")
-    consumer = new_consumer(java)
+    statistics = [ClientStatistics("consumer", java["client.id"]) for _ in range(2)]
+    consumer = new_consumer(java, **statistics[0].settings(STATISTICS_MS))
     stack.callback(consumer.close)
     transactional_id = query_transactional_id(spec.group_id, spec.connector)
-    committing = new_consumer({**java, "isolation.level": "read_committed"})
+    read_committed = {**java, "isolation.level": "read_committed"}
+    committing = new_consumer(read_committed, **statistics[1].settings(STATISTICS_MS))
     stack.callback(committing.close)
     group = QueryOffsets(
         lambda: committed_offsets(java, java["client.id"], java["group.id"], SECONDS),
@@ -142,6 +147,7 @@ def _input(
         KafkaReader(session, kafka_options(worker, connector)),
         consumer_config(java)["metadata.max.age.ms"] / 1000,
         pace,
+        lambda: check_brokers(list(zip((consumer, committing), statistics, strict=True))),
     )
 
 
@@ -184,6 +190,7 @@ def _run(
     query = SinkQuery(str(id), source, writer, control, report)
 
     def measure() -> None:
+        source.check_brokers()
         if not waiting and (seconds := away.over()) is not None:
             log.info("The query of %s runs again after retrying for %.0f s", id, seconds)
             host.running(degraded())
@@ -197,11 +204,12 @@ def _run(
     patience = 1.0
     while not control.stopping:
         if control.pausing:
-            _pause(control, host, query)
+            _pause(control, host, query, source.check_brokers)
             if not control.stopping:
                 host.running(degraded())
             continue
         try:
+            source.check_brokers()
             query.run()
             patience = 1.0
         except Exception as error:
@@ -248,10 +256,11 @@ def _dead_letters(spec: TaskSpec, metrics: Metrics) -> Callable[[], DeadLetterQu
     return make
 
 
-def _pause(control: TaskControl, host: TaskHost, query: SinkQuery) -> None:
+def _pause(control: TaskControl, host: TaskHost, query: SinkQuery, check_brokers: Callable[[], None]) -> None:
     """Wait for the end of a pause."""
     host.paused()
     while control.pausing and not control.stopping:
+        check_brokers()
         query.renew()
         control.wait(PAUSED_SECONDS)
 

@@ -174,6 +174,7 @@ class Topics:
             return topic_ids(admin, topics, IDS_SECONDS)
         except KafkaException as error:
             log.debug("The IDs of topics can't be compared: %s", error)
+            self._admin = None  # it may have lost its brokers
             return None
 
     def _listed(self, topic: str | None) -> dict[str, TopicMetadata]:
