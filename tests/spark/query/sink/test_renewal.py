@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import closing
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -40,13 +41,16 @@ class Group:
             raise RetriableError("no broker answers")
 
 
+TOPICS: Any = SimpleNamespace(ids=lambda topics: None)
+
+
 def test_a_paused_task_commits_its_offsets_again(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in ((task, "PAUSED_SECONDS"), (sink_query, "RENEW_SECONDS"), (sink_query, "RETRY_SECONDS")):
         monkeypatch.setattr(module, name, 0.01)
     group: Any = Group()
     nothing: Any = None
     retries = CountedRetries(0, 0.0)
-    source = QueryInput(nothing, group, nothing, 60.0, nothing)
+    source = QueryInput(TOPICS, group, nothing, 60.0, nothing)
     spec = replace(SOURCE, kind="query", paused=True)
     control, host = TaskControl(pausing=True), MemoryHost()
     metrics = Metrics(host.metrics, ())
@@ -75,7 +79,7 @@ def test_a_run_whose_consumers_have_lost_their_brokers_is_lost(state: str) -> No
         raise RetriableError("no broker answers")
 
     group.claimed, group.claim, paused = False, claim, state == "paused"
-    source = QueryInput(nothing, group, nothing, 60.0, nothing, look)
+    source = QueryInput(TOPICS, group, nothing, 60.0, nothing, look)
     control, host = TaskControl(pausing=paused), MemoryHost()
     spec = replace(SOURCE, kind="query", paused=paused)
     parts = (spec, source, nothing, CountedRetries(0, 0.0), control, host, Metrics(host.metrics, (), every=0.0))
