@@ -61,7 +61,7 @@ from penstock.worker.connectors.run import ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
-from penstock.worker.monitoring.attention import Attention, OwnRows
+from penstock.worker.monitoring.attention import Attention
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.lineage.runs import LineageConnector as Connected
@@ -152,7 +152,7 @@ class Worker:
         )
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
-        self._attention = Attention(self._herder, self._own_rows, self._history.ends)
+        self._attention = Attention(self._herder, self._sink_progress.rows, self._refused.rows, self._history.ends)
         self._prometheus = PrometheusText(self._metrics.values)
         known = Known(self.id, self._prometheus.families, self._connector, self._configurations.resolve)
         self._telemetry = Telemetry.of(settings, known)
@@ -389,10 +389,6 @@ class Worker:
         self._refused.observe(event)
         self._telemetry.observe(event)
         self._reloads.observe(event)
-
-    def _own_rows(self) -> OwnRows:
-        rows, busy = self._sink_progress.rows()
-        return OwnRows((*rows, *self._refused.rows()), busy)
 
     def _fail(self, error: Exception) -> None:
         self.failure = error

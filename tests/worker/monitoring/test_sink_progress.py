@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,9 +14,11 @@ from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId, TaskMetrics
 from penstock.embedded.ports import free_port
 from penstock.observe import LogLevels
+from penstock.worker.monitoring import sink_progress
 from penstock.worker.monitoring.sink_progress import SinkProgress
 from support.kafka.client import Kafka
 from support.rest.cluster import RestCluster
+from support.waiting import until
 
 SINK = {"connector.class": "FileStreamSink", "file": "f"}
 
@@ -33,14 +36,21 @@ class Watched:
 
     def __init__(self, cluster: RestCluster, bootstrap: str) -> None:
         self.now, self.cluster = 1_700_000_000.0, cluster
+        self.hangs = threading.Event()
+        """Set when the config provider ``hang`` returns."""
         self.progress = SinkProgress(
             {"bootstrap.servers": bootstrap},
             cluster.workers["one"].herder,
             kind_of=cluster.plugins.kind,
-            resolve=lambda config: {key: value.replace("${x:port}", "1") for key, value in config.items()},
+            resolve=self._resolve,
             check=self._check,
             clock=lambda: self.now,
         )
+
+    def _resolve(self, config: Mapping[str, str]) -> dict[str, str]:
+        if "${hang:it}" in config.values():
+            self.hangs.wait()
+        return {key: value.replace("${x:port}", "1") for key, value in config.items()}
 
     def _check(self, config: Mapping[str, str], prefixes: Collection[str]) -> None:
         if "consumer.override.forbidden" in config:
@@ -53,7 +63,7 @@ class Watched:
     def rows(self, after: float = 0.0) -> list[tuple[Any, ...]]:
         self.now += after
         self.progress.look()
-        return [(row.kind, row.connector, row.why) for row in self.progress.rows()[0]]
+        return [(row.kind, row.connector, row.why) for row in self.progress.rows().rows]
 
 
 @pytest.fixture
@@ -87,10 +97,10 @@ def test_tasks_that_take_records_are_told_from_those_that_do_not(watched: Watche
     watched.create("orders", kafka.create_topic())
     metrics = TaskMetrics(TaskId("orders", 0), 1, {"sink-record-send-total": 5.0})
     watched.progress.observe(metrics)
-    assert watched.progress.rows()[1] == {"orders"}
+    assert watched.progress.rows().busy == {"orders"}
     watched.now += 200
     watched.progress.observe(metrics)
-    assert watched.progress.rows()[1] == set()
+    assert watched.progress.rows().busy == set()
 
 
 def test_the_cluster_and_the_group_of_the_consumers_overrides_count(watched: Watched, kafka: Kafka) -> None:
@@ -117,10 +127,23 @@ def test_references_are_resolved_and_forbidden_overrides_are_not_used(watched: W
     assert "this override is forbidden" in found["refused"]
 
 
+def test_a_look_that_does_not_end_holds_up_no_other(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_progress, "RESOLVE_S", 3600.0)
+    watched.hangs.clear()
+    watched.create("hanging", "t", consumer__override__client__rack="${hang:it}")
+    watched.progress.begin_round()
+    watched.create("bad", "there-is-no-such-topic")
+    watched.progress.begin_round()
+    until(lambda: [row.connector for row in watched.progress.rows().rows] == ["bad"], "the row of the other sink")
+    watched.hangs.set()
+    watched.progress.close()
+
+
 def test_paused_and_deleted_sinks_are_not_watched(watched: Watched) -> None:
     for name in ("paused", "deleted"):
         watched.create(name, "there-is-no-such-topic")
     assert [name for _, name, _ in watched.rows()] == ["paused", "deleted"]
     watched.cluster.submit("one", m.SetTargetState("paused", "PAUSED")).result()
     watched.cluster.submit("one", m.DeleteConnector("deleted")).result()
+    assert watched.progress.rows().rows == ()  # before the next look
     assert watched.rows() == []

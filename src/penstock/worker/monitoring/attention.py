@@ -27,19 +27,21 @@ class OwnRows:
 
 
 class Attention:
-    """Called from any thread: what it reads is copied at once. ``own`` gives the rows of the connectors run here,
-    ``ends`` the failures and losses since a time.
+    """Called from any thread: what it reads is copied at once. ``own`` gives the rows of the sinks run here,
+    ``refused`` those of tasks here that have refused records, ``ends`` the failures and losses since a time.
     """
 
     def __init__(
         self,
         herder: Herder,
         own: Callable[[], OwnRows] = OwnRows,
+        refused: Callable[[], Iterable[Row]] = tuple,
         ends: Callable[[int], Ends] = lambda since_ms: {},
         clock: Callable[[], float] = time.time,
         version: str = __version__,
     ) -> None:
-        self._herder, self._own, self._ends, self._clock, self._version = herder, own, ends, clock, version
+        self._herder, self._own, self._refused, self._ends = herder, own, refused, ends
+        self._clock, self._version = clock, version
         self._silent: dict[str, int] = {}
         """Times since which workers have not answered, by their ids."""
 
@@ -49,7 +51,7 @@ class Attention:
         return {
             "worker_id": self._herder.settings.worker_id,
             "version": self._version,
-            "rows": [row.to_json() for row in own.rows],
+            "rows": [row.to_json() for row in (*own.rows, *self._refused())],
             "busy": sorted(own.busy),
         }
 

@@ -27,6 +27,7 @@ from penstock.kafka.admin import sentence
 from penstock.kafka.client_settings import connector_consumer
 from penstock.kafka.offsets.sink_looks import CLIENT, LookedAt, look, places_with_records
 from penstock.threads import Threads
+from penstock.worker.monitoring.attention import OwnRows
 
 log = logging.getLogger(__name__)
 
@@ -99,13 +100,13 @@ class SinkProgress:
             if known is None or known[0] != total:
                 self._sent[event.id] = (total, self._clock() if total else 0.0)
 
-    def rows(self) -> tuple[list[Row], frozenset[str]]:
+    def rows(self) -> OwnRows:
         """Return the rows of the sinks whose connectors run here, and the sinks whose tasks here take records."""
-        now = self._now()
+        now, here = self._now(), {sink.name for sink in self._sinks()}
         with self._lock:
-            rows: list[Row] = [row for watch in self._watches.values() for row in watch.rows(now)]
+            rows: list[Row] = [row for name, watch in self._watches.items() if name in here for row in watch.rows(now)]
         busy = {id.connector for id, (_, at) in list(self._sent.items()) if now - at * 1000 < self._still_ms({})}
-        return rows, frozenset(busy)
+        return OwnRows(tuple(rows), frozenset(busy))
 
     def look(self) -> None:
         """Look at all sinks that run here, in this thread."""
@@ -117,16 +118,17 @@ class SinkProgress:
     def _run(self) -> None:
         while not self._stopped.wait(FIRST_S if not self._watches else LOOK_S):
             try:
-                self._begin_round()
+                self.begin_round()
             except Exception:
                 log.exception("The topics and offsets of sinks could not be looked at")
 
-    def _begin_round(self) -> None:
+    def begin_round(self) -> None:
+        """Begin to look at the sinks that run here, but for those whose last look has not ended."""
         for sinks in self._together():
             if sinks[0].client not in self._looking:  # the last look at this cluster may still be under way
                 self._looking.add(sinks[0].client)
                 self._due.put(sinks)
-        while self._lookers < min(LOOKERS, self._due.qsize()):
+        while self._lookers < min(LOOKERS, len(self._looking)):
             self._lookers += 1
             threading.Thread(target=self._work, name="sink-looks", daemon=True).start()
 
