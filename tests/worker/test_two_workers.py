@@ -68,6 +68,11 @@ def test_each_worker_answers_for_both(bootstrap: str, kafka: Kafka, tmp_path: Pa
                 return (len(shown["tasks"]), shown["unreachable"]) == (2, [])
 
             until(listed, "the health of both tasks is in the list")
+
+            def attended(worker: WorkerProcess = worker) -> bool:
+                return worker.get("/penstock/v1/attention")["rows"] == []
+
+            until(attended, "nothing needs attention, and no worker is said not to answer")
             assert worker.http.delete("/connectors/nobody").status_code == 404
         (lead, other) = workers if str(first.http.base_url).rstrip("/").endswith(leader) else (second, first)
         request = "DELETE /connectors/nobody"

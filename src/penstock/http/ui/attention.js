@@ -87,5 +87,5 @@ function lasting(since) {
   if (!since) return "since when is not known";
   const minutes = Math.max(0, Math.round((Date.now() - Date.parse(since)) / 60000));
   const [count, unit] = minutes < 120 ? [minutes, "min"] : minutes < 2880 ? [Math.round(minutes / 60), "h"] : [Math.round(minutes / 1440), "days"];
-  return h("time", { datetime: since, title: new Date(since).toLocaleString() }, `for ${count} ${unit}`);
+  return h("time", { datetime: since, title: new Date(since).toLocaleString() }, minutes ? `for ${count} ${unit}` : "just now");
 }
