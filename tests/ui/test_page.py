@@ -233,6 +233,11 @@ def test_history_and_the_way_back(worker: WorkerProcess, open_page: Open, reques
     assert worker.http.put("/connectors/orders-in/config", json={**config, "batch.size": "7"}).status_code == 200
     versions = "/penstock/v1/connectors/orders-in/history"
     until(lambda: "batch.size" in str(worker.get(versions)["versions"][0]), "the new version")
+    restart = worker.http.post("/connectors/orders-in/restart", params={"includeTasks": "true"})
+    assert restart.status_code == 202
+    events = "/penstock/v1/connectors/orders-in/events"
+    until(lambda: "restart" in [each["kind"] for each in worker.get(events)["events"]], "the restart's event")
+    worker.running("orders-in")
     page = open_page(at(worker, "connector/orders-in/history"))
     expect(page.locator(".versions li").first).to_contain_text("batch.size")
     looks_right(page)
@@ -242,6 +247,7 @@ def test_history_and_the_way_back(worker: WorkerProcess, open_page: Open, reques
     expect(page.get_by_role("status")).to_have_text("Applied the configuration of version 1")
     assert "batch.size" not in worker.get("/connectors/orders-in/config")
     expect(page.get_by_role("region", name="Events")).to_contain_text("RUNNING")
+    expect(page.get_by_role("region", name="Events")).to_contain_text("restart of the connector with tasks")
 
 
 def test_logs_are_followed(worker: WorkerProcess, open_page: Open, request: pytest.FixtureRequest) -> None:

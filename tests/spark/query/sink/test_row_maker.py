@@ -197,6 +197,18 @@ def test_days_that_orc_does_not_have_are_refused(kind, given, fine):
         assert rows(declared(columns), [{"c": {"d": given}}]).num_rows == 1
 
 
+def test_instants_that_orc_moves_by_a_second_are_refused():
+    columns = t.StructType([t.StructField("c", t.ArrayType(t.TimestampType()))])
+    plan = RowPlan(columns.json(), declared=True, orc=True)
+    start, second = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
+    fine = [start, start - second, start - 2 * second + timedelta(microseconds=999_999)]
+    assert rows(plan, [{"c": fine}]).num_rows == 1
+    for moved in (start - timedelta(microseconds=1), start - timedelta(milliseconds=999)):
+        maker, batch = RowMaker(plan), Batch.of(["t"], [{"c": [moved]}], origin=SinkOrigin(["t"], [0], [0], [""]))
+        with pytest.raises(DataError, match="column c has an instant of the last second before 1970"):
+            maker._try(batch)
+
+
 def test_columns_that_differ_only_in_case_are_refused():
     inner = struct(("x", INT64), ("X", INT64))
     with pytest.raises(DataError, match="Columns id and ID differ only in the case of letters"):

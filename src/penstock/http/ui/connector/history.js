@@ -10,7 +10,7 @@ const KINDS = {
   skip: ({ topic, partition, first, last, to }) =>
     `skip of ${topic}-${partition}@${first}${last === first ? "" : ` to ${last}`}, ${to === "discard" ? "discarded" : "to the dead letter queue"}`,
   rebalance: ({ times = 1 }) => (times > 1 ? `${times} rebalances of the group` : "rebalance of the group"),
-  restart: ({ details: { include_tasks: tasks, only_failed: failed } = {} }, who) =>
+  restart: ({ include_tasks: tasks, only_failed: failed }, who) =>
     `restart of the ${who}${tasks ? " with tasks" : ""}${failed ? ", only what has failed" : ""}`,
 };
 const CHANGES = { state: "only the target state", configuration: "configuration" };

@@ -2,7 +2,8 @@
 
 Java's calendar is Julian before 15 October 1582, and has no ten days before that one. ORC converts its days to those of
 ISO 8601 on request; the ten days, which Spark would write as the 15th, are refused. Instants are kept as local times,
-so that one of two hours is lost when clocks are set back: a zone where this happens is refused too.
+so that one of two hours is lost when clocks are set back: a zone where this happens is refused too. So are instants of
+the last second before 1970: ORC's writer rounds their seconds to 0, and readers add the fraction to that.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _PROLEPTIC = "orc.proleptic.gregorian"
 """Whether days in ORC are those of ISO 8601; readers other than Spark know no others."""
 _GAP_START, _GAP_END = dt.date(1582, 10, 5), dt.date(1582, 10, 15)
 """The days that Java's calendar does not have: from the first one to before the second one."""
+_LAST_SECOND = dt.datetime(1969, 12, 31, 23, 59, 59, 1000, dt.UTC), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+"""Instants that ORC moves by a second: from the first one to before the second one."""
 _ZONE = re.compile(r"-Duser\.timezone=(\S+)")
 
 
@@ -34,21 +37,30 @@ def has_times(type: pa.DataType) -> bool:
     return pa.types.is_date32(type) or (pa.types.is_timestamp(type) and type.tz is not None)
 
 
-def refuse_gap(column: str, array: pa.Array) -> None:
-    """Raise DataError if values have days that Java's calendar does not have."""
+def refuse_unwritable(column: str, array: pa.Array) -> None:
+    """Raise DataError if values have days or instants that would be others in a file."""
     if pa.types.is_nested(array.type):
         for part in array.flatten() if pa.types.is_struct(array.type) else (array.values,):
-            refuse_gap(column, part)
+            refuse_unwritable(column, part)
         return
     if not has_times(array.type):
         return
-    start, end = (pa.scalar(day, pa.date32()).cast(array.type) for day in (_GAP_START, _GAP_END))
-    inside = pc.and_(pc.greater_equal(array, start), pc.less(array, end))
-    if pc.any(inside).as_py():
+    if _any_between(array, *(pa.scalar(day, pa.date32()).cast(array.type) for day in (_GAP_START, _GAP_END))):
         raise DataError(
             f"column {column} has a value from 5 to 14 October 1582, which Spark writes as the 15th in files of "
             "format=orc: use format=parquet, or send it as text"
         )
+    if pa.types.is_timestamp(array.type) and _any_between(
+        array, *(pa.scalar(at, pa.timestamp("us", "UTC")).cast(array.type) for at in _LAST_SECOND)
+    ):
+        raise DataError(
+            f"column {column} has an instant of the last second before 1970, which files of format=orc have one "
+            "second later: use format=parquet, or send it as text"
+        )
+
+
+def _any_between(array: pa.Array, start: pa.Scalar, end: pa.Scalar) -> bool:
+    return bool(pc.any(pc.and_(pc.greater_equal(array, start), pc.less(array, end))).as_py())
 
 
 def orc_options(frame: DataFrame, format: str) -> dict[str, str]:

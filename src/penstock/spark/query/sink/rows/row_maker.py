@@ -17,7 +17,7 @@ from penstock.api.columns import Late, Table
 from penstock.api.errors import DataError
 from penstock.api.schema import SchemaType
 from penstock.pipeline.errors import ErrorHandler, PipelineStage, Step
-from penstock.spark.query.sink.orc import has_times, refuse_gap
+from penstock.spark.query.sink.orc import has_times, refuse_unwritable
 from penstock.spark.query.sink.rows.columns import VALUE, columns_of, fitting, merged, text_of, texts
 from penstock.spark.query.sink.rows.keys import deleted
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, RowPlan, RowsError
@@ -76,7 +76,7 @@ class RowMaker:
         self._known: set[Any] = set()
         self._fit = fitting(self._columns)
         self._declared = DeclaredColumns(self._columns, self._arrow) if plan.declared else None
-        self._gap = [field for field in self._arrow if has_times(field.type)] if plan.orc else []
+        self._checked = [field for field in self._arrow if has_times(field.type)] if plan.orc else []
         self._texts = not plan.declared and self._columns == t.StructType([t.StructField(VALUE, t.StringType())])
         self._loose = False
         """Whether values have to be made to fit."""
@@ -141,8 +141,8 @@ class RowMaker:
 
     def _array(self, batch: Batch) -> pa.StructArray:
         made = self._made(batch)
-        for field in self._gap:
-            refuse_gap(field.name, made.field(field.name))
+        for field in self._checked:
+            refuse_unwritable(field.name, made.field(field.name))
         return made
 
     def _made(self, batch: Batch) -> pa.StructArray:

@@ -27,7 +27,7 @@ from penstock.api.query import BatchVersion
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.pipeline.task import TaskFencedError
 from penstock.spark.query.folder import Folder
-from penstock.spark.query.sink.orc import orc_options
+from penstock.spark.query.sink.text_formats import writer_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -105,7 +105,7 @@ class Files:
             )
 
     def _write(self, frame: DataFrame, path: str) -> list[str]:
-        options = {MARKED: "false", **orc_options(frame, self._settings.format), **self._settings.options}
+        options = {MARKED: "false", **writer_options(frame, self._settings.format), **self._settings.options}
         writer = frame.write.format(self._settings.format).options(**options)
         if self._settings.partition_by:
             writer = writer.partitionBy(*self._settings.partition_by)

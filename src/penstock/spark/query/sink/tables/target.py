@@ -18,12 +18,12 @@ from penstock.core.config.internal_topics import InternalTopicError, InternalTop
 from penstock.spark.query.dataframes import full_text
 from penstock.spark.query.folder import folder_of
 from penstock.spark.query.kafka_topics import WrittenTopics, is_kafka, refused_in
-from penstock.spark.query.sink.orc import orc_options
 from penstock.spark.query.sink.progress import later_of
 from penstock.spark.query.sink.rows.plan import DELETED, PLACE
 from penstock.spark.query.sink.tables.delta import batches_in_delta, latest, merge
 from penstock.spark.query.sink.tables.evolution import columns_of_table
 from penstock.spark.query.sink.tables.files import Files, folder_name
+from penstock.spark.query.sink.text_formats import writer_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,7 +74,7 @@ class TableWriter:
 
     def add(self, frame: DataFrame, version: BatchVersion, confirm: Callable[[], None]) -> None:
         settings = self._settings
-        options = {**orc_options(frame, settings.format), **settings.options}
+        options = {**writer_options(frame, settings.format), **settings.options}
         writer = frame.write.format(settings.format).mode(settings.mode).options(**options)
         if settings.format == "delta":
             writer = writer.option("txnAppId", self.application(version))

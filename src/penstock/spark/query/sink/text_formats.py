@@ -1,0 +1,27 @@
+"""Options of Spark's writers that keep values unchanged in text files. Options of the connector override them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from penstock.spark.query.sink.orc import orc_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_TIMES = {
+    # Spark's own patterns end with milliseconds.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "csv": {**_TIMES, "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"},
+    "json": _TIMES,
+    "xml": _TIMES,
+}
+
+
+def writer_options(frame: DataFrame, format: str) -> dict[str, str]:
+    """Return the options of a writer of these rows. Raises ConnectError as ``orc_options`` does."""
+    return {**_OPTIONS.get(format, {}), **orc_options(frame, format)}

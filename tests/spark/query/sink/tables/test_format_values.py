@@ -1,0 +1,264 @@
+"""Values of every type in files: those of a sink are read by others than Spark, and those of others by a source."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import datetime as dt
+import json
+from collections.abc import Callable, Iterable
+from decimal import Context, Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import strategies as st
+
+from soak.drawing import values
+from soak.extremes import BYTES, DATES, EPOCH, MICRO, MOMENTS, TEXT, decimals, moments, whole
+from support.kafka.client import Kafka
+from support.spark.host import Hosted
+from support.spark.queries import Sink, Source
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+TYPES = {
+    "i8": "TINYINT",
+    "i16": "SMALLINT",
+    "i32": "INT",
+    "i64": "BIGINT",
+    "f32": "FLOAT",
+    "f64": "DOUBLE",
+    "flag": "BOOLEAN",
+    "price": "DECIMAL(38, 4)",
+    "day": "DATE",
+    "at": "TIMESTAMP",
+    "text": "STRING",
+    "data": "BINARY",
+}
+ARROW = pa.schema(
+    {
+        "id": pa.int32(),
+        "i8": pa.int8(),
+        "i16": pa.int16(),
+        "i32": pa.int32(),
+        "i64": pa.int64(),
+        "f32": pa.float32(),
+        "f64": pa.float64(),
+        "flag": pa.bool_(),
+        "price": pa.decimal128(38, 4),
+        "day": pa.date32(),
+        "at": pa.timestamp("us", "UTC"),
+        "text": pa.string(),
+        "data": pa.binary(),
+    }
+)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+SINGLES = st.floats(width=32, allow_nan=False, allow_infinity=False)
+DIGITS = Context(prec=38)
+WITHOUT = {"csv": ("data",)}
+"""Types that a format does not have."""
+GAP = dt.date(1582, 10, 5), dt.date(1582, 10, 15)
+"""Days that ORC does not have; its readers know instants in nanoseconds."""
+LAST_SECOND = EPOCH - dt.timedelta(seconds=1)
+"""The second before 1970, of which SparkSink writes no instants into ORC."""
+
+
+def rows_of(format: str, *, micro: bool) -> st.SearchStrategy[dict[str, Any]]:
+    """Return rows for a sink (``micro``: instants have microseconds), or for the files that a source reads."""
+    text = TEXT.map(lambda given: given.replace("\r", "")) if format == "csv" else TEXT
+    if format == "csv" and not micro:
+        text = text.filter(bool)  # Spark reads an empty text as null
+    days, at = DATES, MOMENTS
+    if format == "orc":
+        # Files of PyArrow do not name their calendar; earlier days are Julian then.
+        days = DATES.filter(lambda day: day >= GAP[1] or (micro and day < GAP[0]))
+        # Files of PyArrow have no instants before 1970 that Java's reader of ORC accepts.
+        start = dt.datetime(1700 if micro else 1970, 1, 1, tzinfo=dt.UTC)
+        at = moments(start, dt.datetime(2262, 1, 1, tzinfo=dt.UTC))
+        at = at.filter(lambda moment: not LAST_SECOND <= moment < EPOCH)
+    if not micro:
+        at = at.map(lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000))
+    of = {
+        "i8": whole(8),
+        "i16": whole(16),
+        "i32": whole(32),
+        "i64": whole(64),
+        "f32": SINGLES,
+        "f64": FLOATS,
+        "flag": st.booleans(),
+        "price": decimals(38, 4),
+        "day": days,
+        "at": at,
+        "text": text,
+        "data": BYTES,
+    }
+    return st.fixed_dictionaries({name: each for name, each in of.items() if name not in WITHOUT.get(format, ())})
+
+
+def schema_of(format: str) -> str:
+    types = (f"{name} {type}" for name, type in TYPES.items() if name not in WITHOUT.get(format, ()))
+    return ", ".join(("id INT", *types))
+
+
+def as_json(row: dict[str, Any]) -> dict[str, Any]:
+    texts: dict[type, Callable[[Any], str]] = {
+        Decimal: str,
+        dt.date: dt.date.isoformat,
+        dt.datetime: lambda at: at.isoformat(),
+        bytes: lambda data: base64.b64encode(data).decode(),
+    }
+    return {name: texts.get(type(value), lambda same: same)(value) for name, value in row.items()}
+
+
+# -- a sink, and readers of its files
+
+
+def of_arrow(tables: Iterable[pa.Table]) -> list[dict[str, Any]]:
+    rows = []
+    for table in tables:
+        # Python's dates end before those that pyarrow makes of instants in nanoseconds.
+        rows += table.cast(ARROW).to_pylist()
+    return rows
+
+
+def of_texts(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    read: dict[str, Callable[[Any], Any]] = {
+        **dict.fromkeys(("id", "i8", "i16", "i32", "i64"), int),
+        **dict.fromkeys(("f32", "f64"), float),
+        "flag": lambda flag: flag if isinstance(flag, bool) else {"true": True, "false": False}[flag],
+        "price": lambda price: Decimal(price).quantize(Decimal("0.0001"), context=DIGITS),
+        "day": dt.date.fromisoformat,
+        "at": dt.datetime.fromisoformat,
+        "data": base64.b64decode,
+    }
+    return [{name: read.get(name, str)(value) for name, value in row.items()} for row in rows]
+
+
+def lines(files: list[Path]) -> Iterable[dict[str, Any]]:
+    for file in files:
+        for line in file.read_text("utf-8").split("\n"):
+            if line:
+                yield json.loads(line, parse_float=str)
+
+
+def records(files: list[Path]) -> Iterable[dict[str, Any]]:
+    for file in files:
+        with file.open(newline="", encoding="utf-8") as text:
+            yield from csv.DictReader(text)
+
+
+READERS: dict[str, Callable[[list[Path]], list[dict[str, Any]]]] = {
+    "parquet": lambda files: of_arrow(map(pq.read_table, files)),
+    "orc": lambda files: of_arrow(map(orc.read_table, files)),
+    "json": lambda files: of_texts(lines(files)),
+    "csv": lambda files: of_texts(records(files)),
+}
+OPTIONS = {"csv": {"option_header": "true", "option_escape": '"'}}
+"""As RFC 4180 has quotes in a text, which is how others than Spark read and write it."""
+
+
+def exact(row: dict[str, Any]) -> dict[str, Any]:
+    """Numbers of 32 bits as they are in 64; zeros have signs."""
+    single = pa.array([row["f32"]], pa.float32())[0].as_py()
+    return {**row, "f32": repr(single), "f64": repr(row["f64"])}
+
+
+def with_json_zeros(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without negative zeros, which JsonConverter reads as 0.0, as Java's decimals do."""
+    return {**row, "f32": row["f32"] or 0.0, "f64": row["f64"] or 0.0}
+
+
+@pytest.mark.parametrize("format", READERS)
+def test_values_of_a_sink_are_those_of_a_foreign_reader(
+    hosted: Hosted, kafka: Kafka, tmp_path: Path, format: str
+) -> None:
+    written = 0
+    with Sink(
+        hosted,
+        kafka,
+        kafka.create_topic(),
+        tmp_path / "table",
+        format=format,
+        schema=schema_of(format),
+        **OPTIONS.get(format, {}),
+    ) as sink:
+        sink.start()
+
+        def check(given: list[dict[str, Any]]) -> None:
+            nonlocal written
+            rows = [{"id": written + i, **with_json_zeros(row)} for i, row in enumerate(given)]
+            sink.produce(*map(as_json, rows))
+            first, written = written, written + len(rows)
+            sink.written(written)
+            files = [file for file in sink.folder.rglob(f"*.{format}") if not file.name.startswith((".", "_"))]
+            found = {row["id"]: row for row in READERS[format](files) if row["id"] >= first}
+            assert [exact(found[row["id"]]) for row in rows] == [exact(row) for row in rows]
+
+        values(rows_of(format, micro=True), check)
+
+
+# -- files of others, and a source
+
+
+def put(folder: Path, name: str, format: str, rows: list[dict[str, Any]]) -> None:
+    file = folder / f".{name}"
+    match format:
+        case "parquet":
+            pq.write_table(pa.Table.from_pylist(rows, ARROW), file)
+        case "orc":
+            orc.write_table(pa.Table.from_pylist(rows, ARROW), file)
+        case "json":
+            file.write_text("".join(json.dumps(as_json(row)) + "\n" for row in rows))
+        case _:
+            with file.open("w", newline="", encoding="utf-8") as text:
+                writer = csv.DictWriter(text, list(rows[0]), quoting=csv.QUOTE_ALL, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(as_json(row) | {"flag": str(row["flag"]).lower()} for row in rows)
+    file.rename(folder / name)
+
+
+def of_records(row: dict[str, Any]) -> dict[str, Any]:
+    """The values of a record of JSON."""
+    read: dict[str, Callable[[Any], Any]] = {
+        "f32": float,
+        "f64": float,
+        "price": lambda price: Decimal(price).quantize(Decimal("0.0001"), context=DIGITS),
+        "day": lambda days: dt.date.fromordinal(days + dt.date(1970, 1, 1).toordinal()),
+        "at": lambda millis: EPOCH + millis * 1000 * MICRO,
+        "data": base64.b64decode,
+    }
+    return {name: read.get(name, lambda same: same)(value) for name, value in row.items()}
+
+
+@pytest.mark.parametrize("format", READERS)
+def test_values_of_a_foreign_writer_arrive_in_the_topic_of_a_source(
+    hosted: Hosted, kafka: Kafka, tmp_path: Path, format: str
+) -> None:
+    put_so_far = 0
+    more = {**OPTIONS.get(format, {}), **({"option_multiLine": "true"} if format == "csv" else {})}
+    with Source(
+        hosted,
+        kafka,
+        tmp_path,
+        format=format,
+        schema=schema_of(format),
+        value_converter_decimal_format="NUMERIC",
+        **more,
+    ) as source:
+        source.start()
+
+        def check(given: list[dict[str, Any]]) -> None:
+            nonlocal put_so_far
+            rows = [{"id": put_so_far + i, **row} for i, row in enumerate(given)]
+            put(source.folder, f"{put_so_far}.{format}", format, rows)
+            first, put_so_far = put_so_far, put_so_far + len(rows)
+            source.wait(put_so_far)
+            arrived = (json.loads(value or b"", parse_float=str) for value in kafka.values(source.topic))
+            found = {row["id"]: of_records(row) for row in arrived if row["id"] >= first}
+            assert [exact(found[row["id"]]) for row in rows] == [exact(row) for row in rows]
+
+        values(rows_of(format, micro=False), check)
