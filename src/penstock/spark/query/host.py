@@ -34,6 +34,7 @@ from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.run.task_link import ChannelHost, LastReport, LogRelay, Steering, report_end, watch_stalls
 from penstock.spark.run.task_threads import OfTask, inherit_task
 from penstock.spark.task import named, plugins, resolver
+from penstock.spark.versions import check_format, check_jars
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -163,7 +164,9 @@ class Queries:
             busy = f"{SAMPLES} previews of queries have not ended yet; try again later"
             return SourceSampled(request.group, error=busy)
         try:
-            batch = sample(request.spec, self._new_session(request.jars), request.limit, request.seconds)
+            session = self._new_session(request.jars)
+            check_format(session, request.spec.connector_config.get("format") or "")
+            batch = sample(request.spec, session, request.limit, request.seconds)
             records = None if batch is None else base64.b64encode(packed(batch)).decode()
             return SourceSampled(request.group, records)
         except BaseException as error:
@@ -209,6 +212,7 @@ class Queries:
             session = self._new_session(jars)
             jvm: Any = session._jvm
             self._threads[group] = jvm.java.lang.Thread.currentThread()
+            check_format(session, spec.connector_config.get("format") or "")
             resolve = resolver(spec, plugins(spec.plugin_path))
             task = named(spec.task_class)
             sources = {"stream": run_source_query, "jdbc": run_jdbc_source}
@@ -257,6 +261,9 @@ class Queries:
     def _begin(self, jars: Iterable[str]) -> SparkSession:
         from pyspark.sql import SparkSession
 
+        conf = self._context._conf
+        given = [conf.get(key) or "" for key in ("spark.jars", "spark.jars.packages")]
+        check_jars(",".join(given).split(","))
         prepare(self._context)
         session = SparkSession(self._context)
         for jar in jars:

@@ -8,6 +8,7 @@ import pytest
 
 from penstock.embedded.home import home
 from penstock.embedded.jars import Jar, ensure
+from penstock.spark.versions import release
 from support.jars import require
 from support.spark import delta
 from support.spark.host import Hosted
@@ -19,6 +20,8 @@ DRIVER = Jar(
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Hosted]:
+    if release().delta is None:
+        pytest.skip("Delta has no build for this Spark")
     require(delta.JARS)
     settings = delta.spark_settings()
     settings["spark.jars"] += "".join(f",{jar}" for jar in ensure([DRIVER], home() / "jars"))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.columns import Table
@@ -19,6 +18,7 @@ from penstock.connectors.jdbc.sink_settings import COORDINATES, JdbcSinkSettings
 from penstock.pipeline.errors import ErrorHandler, PipelineStage, Step
 from penstock.spark.query.jdbc.plan import PassPlan
 from penstock.spark.query.sink.progress import Partition
+from penstock.spark.versions import arrow_schema
 
 SINK_CLASS = "io.confluent.connect.jdbc.JdbcSinkConnector"
 _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, DataError)
@@ -33,7 +33,7 @@ class TableRowMaker:
     def __init__(self, settings: JdbcSinkSettings, plan: PassPlan) -> None:
         self._settings, self._plan = settings, plan
         self._numbers = {shape: number for number, shape in enumerate(plan.shapes)}
-        self._schema = to_arrow_schema(plan.row_type(), timezone="UTC")
+        self._schema = arrow_schema(plan.row_type(), "UTC")
         self._groups: dict[_Group, int | str] = {}
         """The number of the shape of such records, or why they have none."""
         self._check = Step(PipelineStage.TASK_PUT, SINK_CLASS, self._checked)

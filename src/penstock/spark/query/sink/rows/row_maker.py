@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from penstock.api.batch import NO_HEADERS, Batch, SinkOrigin
 from penstock.api.columns import Late, Table
@@ -21,6 +20,7 @@ from penstock.spark.query.sink.orc import has_times, refuse_unwritable
 from penstock.spark.query.sink.rows.columns import VALUE, columns_of, fitting, merged, text_of, texts
 from penstock.spark.query.sink.rows.keys import deleted
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, RowPlan, RowsError
+from penstock.spark.versions import arrow_schema
 
 SINK_CLASS = "penstock.connectors.SparkSink"
 _PLAIN: tuple[tuple[tuple[type[t.DataType], ...], set[type]], ...] = (
@@ -69,9 +69,9 @@ class RowMaker:
     def __init__(self, plan: RowPlan) -> None:
         self._plan = plan
         self._columns = plan.value_type()
-        self._arrow = pa.struct(list(to_arrow_schema(self._columns, timezone=plan.zone)))
+        self._arrow = pa.struct(list(arrow_schema(self._columns, plan.zone)))
         extras = t.StructType([EXTRAS[name] for name in plan.extras])
-        self._extras = to_arrow_schema(extras, timezone=plan.zone)
+        self._extras = arrow_schema(extras, plan.zone)
         self._names = plan.row_type().names
         self._known: set[Any] = set()
         self._fit = fitting(self._columns)
@@ -266,7 +266,7 @@ def change(batch: Batch) -> list[pa.Array]:
     """The columns of CHANGE."""
     origin = batch.origin
     assert isinstance(origin, SinkOrigin)
-    place, flag = to_arrow_schema(CHANGE)
+    place, flag = arrow_schema(CHANGE, "UTC")
     parts = zip((origin.offsets, origin.partitions, batch.topics), place.type, strict=True)
     places = pa.StructArray.from_arrays([pa.array(each, part.type) for each, part in parts], fields=list(place.type))
     return [places, pa.array(deleted(batch), flag.type)]
