@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install browser databases demo test fast coverage security soak-short soak soak-queries soak-values soak-parsers soak-examples kill-test kill-test-sinks kill-test-changes kill-test-tables kill-test-databases fuzz scale page bench conformance docs dist release check audit lock clean
+.PHONY: help install browser databases demo test fast coverage security soak-short soak soak-queries soak-values soak-parsers soak-examples kill-test kill-test-sinks kill-test-changes kill-test-tables kill-test-databases fuzz spark-matrix scale page bench conformance docs dist release check audit lock clean
 
 PYTHON ?= python3
 # Tests wait about half of their time for leases, sessions and retries: three for the two processors of CI.
@@ -91,6 +91,9 @@ soak-parsers: $(STAMP)  ## 100,000 hostile inputs for each parser of bytes from 
 soak-examples: $(STAMP)  ## look for examples that refute a property, EXAMPLES=2000 new ones for each, and as many orders of events
 	PENSTOCK_TEST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(JOBS) --dist load -m "hypothesis and not soak" tests
 	PENSTOCK_TEST_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(JOBS) $(addprefix tests/,$(DRAWN))
+
+spark-matrix: $(STAMP)  ## run hosted tasks, queries of each format and JDBC on each supported version of Spark, and write docs/spark-versions.md; ARGS="--spark 4.1" runs one
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m matrix $(ARGS)
 
 scale: $(STAMP)  ## measure the load of 10,000 connectors on 500 workers on the leader and the internal topics
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m scale $(ARGS)
