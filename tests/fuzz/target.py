@@ -30,6 +30,7 @@ from penstock.worker.configuration.configurations import Configurations, herder_
 from penstock.worker.configuration.permissions import JudgeSql, WorkerPermissions
 from penstock.worker.configuration.reloads import Reloads
 from penstock.worker.configuration.topics import KnownConnectors
+from penstock.worker.monitoring.attention import Attention
 from penstock.worker.monitoring.previews import WorkerPreviews
 from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
@@ -244,6 +245,7 @@ def target(folder: Path, judge_sql: JudgeSql | None = None) -> Iterator[Target]:
             metrics=lambda: b"up 1\n",
             environment={},
             about=about,
+            attention=lambda: Attention(cluster.workers["one"].herder),
             passwords=cluster.configurations.passwords,
         )
         server.start()
