@@ -23,7 +23,7 @@ from penstock.embedded.home import EmbeddedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Observation, SparkSession
     from pyspark.sql import types as t
 
 DEFAULT = "4.2"
@@ -54,6 +54,18 @@ _HADOOP_3_4 = (17, 21)
 _HADOOP_3_5 = (17, 21, 25)
 
 RELEASES = (
+    SparkRelease(
+        name="4.0",
+        scala="2.13",
+        java=_HADOOP_3_4,
+        python=(3, 13),
+        kafka="spark-kafka-4.0",
+        delta="delta-4.0",
+        formats={
+            "delta": "io.delta:delta-spark_4.0_2.13:4.4.0",
+            "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",
+        },
+    ),
     SparkRelease(
         name="4.1",
         scala="2.13",
@@ -271,3 +283,9 @@ def arrow_schema(columns: t.StructType, zone: str) -> pa.Schema:
     if "timezone" in inspect.signature(to_arrow_schema).parameters:
         return to_arrow_schema(columns, timezone=zone)
     return to_arrow_schema(columns)
+
+
+def observed(figures: Observation) -> dict[str, Any] | None:
+    """Return the metrics of an observation, none of them an array; None if no action has made them."""
+    java: Any = figures._jo
+    return figures.get if java.future().isCompleted() else None

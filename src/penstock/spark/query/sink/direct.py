@@ -25,6 +25,7 @@ from penstock.spark.query.sink.rows.columns import VALUE
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.totals import BatchTotals
 from penstock.spark.query.sink.writer import raise_not_written
+from penstock.spark.versions import observed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,7 +99,7 @@ class DirectWriter:
             f.count(f.lit(1)).alias("read"),
             f.count(VALUE).alias("written"),
             f.max(f.unix_millis("timestamp")).alias("latest"),
-            f.collect_set("topic").alias("topics"),
+            f.array_join(f.collect_set("topic"), ",").alias("topics"),  # 4.0 reads no arrays from Java
         )
         rows = narrowed(read.where(_HAS_VALUE).selectExpr(f"{self._value_sql} AS {VALUE}"))
         try:
@@ -114,9 +115,10 @@ class DirectWriter:
 
 def _totals(figures: Observation) -> BatchTotals:
     """Empty if Spark has read nothing, since the target had the batch: otherwise it has them when a write returns."""
-    assert figures._jo is not None
-    if not figures._jo.future().isCompleted():
+    found = observed(figures)
+    if found is None:
         return BatchTotals()
-    found = figures.get
     counts = {"sink-record-read-total": found["read"], "sink-record-send-total": found["written"]}
-    return BatchTotals(counts, latest=float(found["latest"] or 0), topics=set(found["topics"]))
+    return BatchTotals(
+        counts, latest=float(found["latest"] or 0), topics=set(filter(None, str(found["topics"]).split(",")))
+    )
