@@ -64,7 +64,7 @@ class SinkWatch:
     still_ms: int
     """Time without a commit from which on lag counts as a standstill."""
     skips_old: bool = False
-    """Whether a partition without a committed offset is read from its end: ``auto.offset.reset=latest``."""
+    """True if partitions without a committed offset are read from their end (``auto.offset.reset=latest``)."""
     _looked_ms: int | None = None
     _failed: tuple[int, str] | None = None
     """Time since which looks fail, and the last reason."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.http.openapi.schemas import EXAMPLE_CONFIG, Json, answer, body, content, flag, operation, ref
+from penstock.http.openapi.operations import answer, body, content, flag, operation
+from penstock.http.openapi.schemas import EXAMPLE_CONFIG, Json, ref
 from penstock.http.routes.history import AFTER_DIGITS
 
 ONE = "/penstock/v1/connectors/{name}"
