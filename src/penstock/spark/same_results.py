@@ -12,9 +12,11 @@ SAME_RESULTS = {
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",  # EXCEPTION before 4.0
     "spark.sql.legacy.ctePrecedencePolicy": "CORRECTED",  # EXCEPTION before 4.0
     "spark.sql.execution.pandas.convertToArrowArraySafely": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
     "spark.sql.caseSensitive": "false",
     "spark.sql.jsonGenerator.ignoreNullFields": "true",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "true",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.session.timeZone": "UTC",
     # Files that are damaged or have disappeared fail the task; their rows are not left out.
@@ -22,6 +24,7 @@ SAME_RESULTS = {
     "spark.sql.files.ignoreMissingFiles": "false",
     # Spark's INT96 is read as nanoseconds elsewhere, which reach from 1677 to 2262 only.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.mergeSchema": "false",
     "spark.sql.parquet.writeLegacyFormat": "false",
     "spark.sql.parquet.binaryAsString": "false",
     # Days before 1582 are those of the calendar of Python, Arrow and Connect, not Java's old one.

@@ -158,7 +158,7 @@ READERS: dict[str, Callable[[list[Path]], list[dict[str, Any]]]] = {
     "csv": lambda files: of_texts(records(files)),
 }
 OPTIONS = {"csv": {"option_header": "true", "option_escape": '"'}}
-"""As RFC 4180 has quotes in a text, which is how others than Spark read and write it."""
+"""Options with which quotes in a text are doubled (RFC 4180), as programs other than Spark write them."""
 
 
 def exact(row: dict[str, Any]) -> dict[str, Any]:
