@@ -286,8 +286,14 @@ class RecreatedSlot:
         slot = f"FROM pg_replication_slots WHERE slot_name = '{self._slot}'"
 
         def dropped() -> bool:
-            self._postgres.execute(f"SELECT pg_terminate_backend(active_pid) {slot} AND active;")
-            self._postgres.execute(f"SELECT pg_drop_replication_slot(slot_name) {slot} AND NOT active;")
+            # In one session, since the connector uses the slot again within a second.
+            self._postgres.execute(
+                "DO $$ BEGIN FOR i IN 1..200 LOOP "
+                f"PERFORM pg_terminate_backend(active_pid) {slot} AND active; "
+                f"BEGIN PERFORM pg_drop_replication_slot(slot_name) {slot}; RETURN; "
+                "EXCEPTION WHEN object_in_use OR undefined_object THEN PERFORM pg_sleep(0.01); END; "
+                "END LOOP; END $$;"
+            )
             return not self._postgres.rows(f"SELECT 1 {slot}")
 
         until(dropped, f"slot {self._slot} is gone", TO_SETTLE)
