@@ -19,9 +19,9 @@ import typer
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from bench import comparing, database, doubling, jars, profiling, report
-from bench.cases import BESIDE, CASES, PROGRAMS
-from bench.connect import CaseError, Connect
+from bench import beside_debezium, comparing, database, doubling, jars, profiling, report
+from bench.cases import BESIDE, CASES, OF_JARS, PROGRAMS
+from bench.connect import OURS, CaseError, Connect
 from bench.javas import described
 from bench.setting import Setting
 from penstock.embedded import Broker
@@ -50,7 +50,7 @@ def run(
 ) -> None:
     """Measure, compare the delivered records, and print the figures."""
     names = [] if again else list(cases or (*CASES, *MORE))
-    for name in ("jar-snapshot", *database.CASES):
+    for name in ("jar-snapshot", *database.CASES, *beside_debezium.CASES):
         if not cases and name in names and binaries() is None:
             print(f"{name} is left out: there is no PostgreSQL on this machine", flush=True)
             names.remove(name)
@@ -74,12 +74,12 @@ def _measure(names: list[str], java_url: str, bootstrap: str, records: int, roun
         compared = (described(java),) if java else ()
         with Setting(bootstrap, folder, records) as setting:
             for case in names:
-                if case in CASES and case not in jars.CASES:
+                if case in CASES and case not in OF_JARS:
                     about = _about(so_many, times, *(() if case in (*PROGRAMS, *BESIDE) else compared))
                     found["figures"] += comparing.run(case, setting, stage.ours, java, rounds, about)
             with jars.Workers(bootstrap, folder) as workers:
                 for case in names:
-                    if case in jars.CASES:
+                    if case in OF_JARS:
                         pair = workers.of(case)
                         about = _about(so_many, times, described(pair[1]))
                         found["figures"] += comparing.run(case, setting, *pair, rounds, about)
@@ -104,7 +104,7 @@ class _Stage:
         worker = WorkerProcess(self.bootstrap, self.folder, **{SPARKS_JAVA: ""})
         self.ends.callback(_delete_topics, worker)
         self.ends.enter_context(worker)
-        return Connect(comparing.OURS, str(worker.http.base_url))
+        return Connect(OURS, str(worker.http.base_url))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bench import (
+    beside_debezium,
     ceiling,
     control,
     copying,
@@ -76,6 +77,7 @@ CASES: dict[str, Run] = {
     "spark-source": spark_source.by_connector,
     "spark-source-executors": executors.by_connector,
     **database.CASES,
+    **beside_debezium.CASES,
     **jars.CASES,
 }
 
@@ -109,6 +111,7 @@ GOALS: dict[str, dict[str, Goal]] = {
     "spark-source-executors": {executors.figure(count): Goal(0.9, at_least=True) for count in executors.EXECUTORS},
     "jdbc-source": _rate(0.9),
     "jdbc-sink": _rate(0.9),
+    **{case: {"rows/CPU s": Goal(1.0, at_least=True)} for case in beside_debezium.CASES},
     "jar-source": _rate(0.8),
     "jar-sink": _rate(0.8),
     "jar-snapshot": _rate(0.95),
@@ -125,3 +128,5 @@ PROGRAMS: dict[str, Callable[[Setting], Figures]] = {
 """Cases that Java does not have, which are compared with a plain program."""
 BESIDE = {f"{side}-{format}": f"{side}-avro" for side in ("source", "sink") for format in formats.WITHOUT_JAVA}
 """Cases compared with another case of Penstock, since Java's converters for them are not available."""
+OF_JARS = (*beside_debezium.CASES, *jars.CASES)
+"""Cases for which the bench starts separate workers."""

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bench.cases import BESIDE, CASES, GOALS, PROGRAMS, Figures, Goal
-from bench.connect import Connect
+from bench.connect import OURS, Connect
 from bench.setting import Setting
 from bench.tables import Table
-
-OURS = "penstock"
 
 
 @dataclass(frozen=True, slots=True)

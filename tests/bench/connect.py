@@ -10,6 +10,8 @@ import httpx
 
 from bench.processes import listening
 
+OURS = "penstock"
+"""The name of a cluster of ours."""
 PATIENCE = 300.0
 """Seconds within which an expected event must happen."""
 STRING = "org.apache.kafka.connect.storage.StringConverter"

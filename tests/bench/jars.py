@@ -29,6 +29,7 @@ _SOURCE, _SINK = f"{_FILE}SourceConnector", f"{_FILE}SinkConnector"
 _START_SECONDS = 300.0
 _SETTLED_SECONDS = 10
 _TASKS = 10
+_PLUGINS = ("connect-file", "debezium-postgres", "debezium-jdbc")
 
 Figures = dict[str, float]
 
@@ -56,7 +57,7 @@ class Workers:
         process = "worker" if case == "jar-memory-shared" else "connector"
         if process not in self._started:
             self._close()
-            path = plugin_path(self._folder / "plugins", "connect-file", "debezium-postgres")
+            path = plugin_path(self._folder / "plugins", *_PLUGINS)
             settings = {"plugin.path": path, SPARKS_JAVA: "", PLUGINS_JAVA: "", "penstock.java.process": process}
             self._start(process, "penstock", WorkerProcess(self._bootstrap, self._folder, **settings))
             java = _JavaConnect(self._bootstrap, self._folder, **{"plugin.path": path})
@@ -136,7 +137,7 @@ def snapshot(cluster: Connect, setting: Setting) -> Figures:
             cluster.delete(name)
     setting.same("snapshot", cluster.name, map(_row, setting.values(topic)))
     setting.delete_topics(topic)
-    _gone(database, name)
+    drop_slot(database, name)
     return {"records/s": watch.rate, "peak MB": peak.megabytes}
 
 
@@ -158,7 +159,7 @@ def _row(value: bytes) -> bytes:
     return json.dumps(json.loads(value)["after"], sort_keys=True).encode()
 
 
-def _gone(database: Postgres, name: str) -> None:
+def drop_slot(database: Postgres, name: str) -> None:
     """Drop the slot, which is free a moment after the connector has been deleted."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
