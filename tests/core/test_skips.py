@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.core.model import messages as m
+from penstock.core.model.actions import AppendConfig
 from penstock.core.model.records import ConfigRecord, ConnectorConfig, RecordSkip, RestartRequest
 from penstock.core.model.skips import Skip
 from penstock.core.model.state import ClusterState
@@ -76,6 +77,17 @@ def test_a_skip_that_a_task_has_passed_is_deleted(cluster: Cluster) -> None:
     assert shown(cluster, "b") == {"connector": "c", "skips": []}
 
 
+@pytest.mark.parametrize(
+    "other", [Skip("t", 3, 7, 7, "id"), Skip("t", 3, 7, 9, "older"), Skip("t", 3, 7, 9, "id", "dead-letters")]
+)
+def test_a_task_that_has_passed_an_earlier_skip_leaves_the_one_stored_in_its_place(
+    cluster: Cluster, other: Skip
+) -> None:
+    cluster.ask("a", REQUEST)
+    cluster.pass_skip(TASK, other)
+    assert [record.over for record in skips(cluster)] == [False]
+
+
 def test_skips_are_cancelled(cluster: Cluster) -> None:
     cluster.ask("a", REQUEST)
     reply = cluster.ask("b", m.CancelSkips("c"))
@@ -100,6 +112,37 @@ def test_a_worker_that_starts_deletes_the_skips_of_a_deleted_connector() -> None
     cluster.start("a")
     assert skips(cluster)[-1].over
     assert cluster.workers["a"].herder.state.orphaned_skips == set()
+
+
+def test_a_worker_that_starts_deletes_skips_without_a_connector() -> None:
+    cluster = Cluster([].append)
+    cluster.topics.config.append(RecordSkip("c", STORED))  # the record that deleted it was compacted away
+    cluster.start("a")
+    assert skips(cluster)[-1].over
+    cluster.ask("a", m.PutConfig("c", {"connector.class": "Sink"}))
+    assert of_task(cluster) == ()
+
+
+@pytest.mark.parametrize("earlier", [(), (Skip("t", 3, 1, 1, "id"),)])
+def test_a_skip_that_is_stored_after_its_connector_was_deleted_is_deleted(
+    cluster: Cluster, earlier: tuple[Skip, ...]
+) -> None:
+    deletion = (*(RecordSkip("c", each) for each in earlier), ConnectorConfig("c", None), RecordSkip("c", STORED))
+    cluster.topics.append_config(cluster.workers["b"], AppendConfig(deletion, as_leader=False))
+    cluster.settle()
+    assert {record.skip: record.over for record in skips(cluster)} == dict.fromkeys((*earlier, STORED), True)
+    cluster.ask("a", m.PutConfig("c", {"connector.class": "Sink"}))
+    assert of_task(cluster) == ()
+    assert body(cluster.ask("a", REQUEST))["restarted"]  # type: ignore[index]
+    assert of_task(cluster) == (STORED,)
+
+
+def test_a_skip_that_is_stored_after_its_connector_was_deleted_is_not_one_of_the_next_of_its_name() -> None:
+    state = ClusterState()
+    config = ConnectorConfig("c", {"connector.class": "Sink"})
+    for offset, record in enumerate((config, ConnectorConfig("c", None), RecordSkip("c", STORED), config)):
+        state.replay(ConfigRecord(offset, record))
+    assert state.skips_of("c") == ()
 
 
 def test_a_skip_whose_configuration_was_compacted_away_and_written_again_counts() -> None:

@@ -187,7 +187,7 @@ class Cluster:
 
     def pass_skip(self, id: TaskId, skip: Skip) -> None:
         """Let the task commit offsets beyond these records."""
-        self._tells(id, lambda run: SkipOver(id, run, *skip.key))
+        self._tells(id, lambda run: SkipOver(id, run, skip))
 
     def end(self, name: str, id: TaskId) -> None:
         """End a slow task."""

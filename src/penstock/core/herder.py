@@ -289,6 +289,8 @@ class Herder:
                     self.restarts.add_chosen(restart)
                 case LoggerLevel(name, level) if has_read:
                     self.output.emit(actions.SetLogLevel(name, level))
+                case RecordSkip(name, skip, over=False) if has_read:
+                    self._skips.stored(name, skip)
                 case TasksCommit(name):
                     self._reconfigurations.committed(name)
                 case TargetState(name, "STARTED"):

@@ -28,11 +28,14 @@ class Skips:
         name, wanted = request.name, sum(last - first + 1 for first, last in request.spans)
         config = config_of(self.state, name)
         self._check_number(name, wanted)
+        connector = self.state.connectors[name]
         skips: tuple[Skip, ...] = yield actions.ExamineSkip(
             name, config, request.topic, request.partition, request.spans, request.to
         )
         config_of(self.state, name)
         self._check_number(name, wanted)
+        if self.state.connectors[name] is not connector:
+            raise m.Refused(409, f"Connector {name} was deleted and created again meanwhile; try again")
         if name in self.state.orphaned_skips:
             raise m.Refused(409, f"The skips of a deleted connector {name} are being removed; try again")
         records: list[ConfigTopicRecord] = [RecordSkip(name, skip, principal=request.principal) for skip in skips]
@@ -47,13 +50,14 @@ class Skips:
         yield from self._remove(request.name, self.state.skips_of(request.name), request.principal)
         return m.Reply(204)
 
-    def over(self, connector: str, topic: str, partition: int, first: int) -> None:
-        """Delete a skip that has taken effect."""
-        skip = self.state.skips.get(connector, {}).get((topic, partition, first))
-        if skip is not None:
+    def over(self, connector: str, skip: Skip) -> None:
+        """Delete a skip that has taken effect, unless another one was stored in its place since the task began."""
+        if self.state.skips.get(connector, {}).get(skip.key) == skip:
             self.output.start(self._remove(connector, (skip,)), what=f"Removing a skip of connector {connector}")
 
     def caught_up(self) -> None:
+        """Delete the skips of connectors that do not exist: the record that deleted one may be compacted away."""
+        self.state.orphan_skips()
         for connector in sorted(self.state.orphaned_skips):
             self.deleted(connector)
 
@@ -62,6 +66,13 @@ class Skips:
         left = tuple(self.state.skips.get(connector, {}).values())
         if left:
             self.output.start(self._remove(connector, left), what=f"Removing the skips of connector {connector}")
+
+    def stored(self, connector: str, skip: Skip) -> None:
+        """Delete a skip that was stored only after its connector had been deleted."""
+        if connector not in self.state.connectors:
+            self.state.orphan_skips()
+        if connector in self.state.orphaned_skips:
+            self.output.start(self._remove(connector, (skip,)), what=f"Removing a skip of connector {connector}")
 
     def _remove(self, connector: str, skips: Iterable[Skip], principal: str | None = None) -> Flow:
         if records := tuple(RecordSkip(connector, each, over=True, principal=principal) for each in skips):

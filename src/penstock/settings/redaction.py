@@ -41,7 +41,7 @@ MAX_REMEMBERED = 10_000
 UNCLEANED: Mapping[type, frozenset[str]] = {
     TaskEvent: frozenset({"id"}),
     TopicSeen: frozenset({"topic"}),
-    SkipOver: frozenset({"topic"}),
+    SkipOver: frozenset({"skip"}),
     OffsetsReported: frozenset({"offsets"}),
     ConnectorEvent: frozenset({"name", "version"}),
     Completed: frozenset({"value", "error"}),

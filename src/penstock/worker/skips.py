@@ -15,7 +15,7 @@ from penstock.core.model.actions import ExamineSkip
 from penstock.core.model.messages import Refused
 from penstock.core.model.skips import Skip, SkipTarget
 from penstock.java.regex import compile_regex
-from penstock.kafka.admin import offsets_at, partition_counts, sentence, topic_ids
+from penstock.kafka.admin import offsets_at, partition_counts, sentence, topic_id_outcomes
 from penstock.kafka.client_settings import connector_consumer, reads_committed, unmatched_topics
 from penstock.kafka.clients import admin_like
 from penstock.kafka.offsets.groups import committed_offsets
@@ -71,7 +71,7 @@ class SkipExamination:
             raise Refused(400, f"Topic {topic} has no partition {partition}: it has {count}, numbered from 0")
         begin = offsets_at(admin, topic, [partition], OffsetSpec.earliest(), TIMEOUT_S)[partition]
         end = offsets_at(admin, topic, [partition], OffsetSpec.latest(), TIMEOUT_S, committed=committed)[partition]
-        return topic_ids(admin, [topic], TIMEOUT_S).get(topic, ""), begin, end
+        return id_of(topic, topic_id_outcomes(admin, [topic], TIMEOUT_S)), begin, end
 
 
 def _target(given: SkipTarget | None, config: Config) -> SkipTarget:
@@ -82,6 +82,16 @@ def _target(given: SkipTarget | None, config: Config) -> SkipTarget:
         f"Connector {config['name']} has no dead letter queue: {DLQ_TOPIC} is not set. Set it, or skip with `discard`, "
         "which drops the records",
     )
+
+
+def id_of(topic: str, outcomes: Mapping[str, str | KafkaException | None]) -> str:
+    """Return the topic's ID; empty if the brokers know no IDs. Raises Refused, KafkaException."""
+    if topic not in outcomes:
+        raise Refused(500, f"The brokers don't know the ID of topic {topic} now; try again")
+    outcome = outcomes[topic]
+    if isinstance(outcome, KafkaException):
+        raise outcome
+    return outcome or ""
 
 
 def _check_read(topic: str, config: Config, consumer: Config) -> None:

@@ -28,6 +28,9 @@ class Skip:
     def key(self) -> tuple[str, int, int]:
         return self.topic, self.partition, self.first
 
+    def has(self, topic: str, partition: int, offset: int) -> bool:
+        return (topic, partition) == (self.topic, self.partition) and self.first <= offset <= self.last
+
     def __len__(self) -> int:
         return self.last - self.first + 1
 

@@ -138,12 +138,20 @@ class ClusterState:
     def _skip(self, name: str, skip: Skip, over: bool) -> None:
         if not over:
             self.skips.setdefault(name, {})[skip.key] = skip
+            if name in self.deleted:
+                self.orphaned_skips.add(name)
             return
         left = self.skips.get(name, {})
         left.pop(skip.key, None)
         if not left:
             self.skips.pop(name, None)
             self.orphaned_skips.discard(name)
+
+    def orphan_skips(self) -> None:
+        """Note which skips have no connector. Called when the topic was read to its end: a configuration that was
+        written again is behind the skips.
+        """
+        self.orphaned_skips |= self.skips.keys() - self.connectors.keys()
 
     def _forget_target(self, name: str) -> None:
         self.target_states.pop(name, None)

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from penstock.core.model.skips import Skip
+
 
 class TaskId(NamedTuple):
     """Java's ConnectorTaskId."""
@@ -93,9 +95,7 @@ class TopicSeen(TaskEvent):
 class SkipOver(TaskEvent):
     """The connector has committed offsets beyond records that it left out, or their topic is another one now."""
 
-    topic: str
-    partition: int
-    first: int
+    skip: Skip
 
 
 class ReportedOffset(NamedTuple):

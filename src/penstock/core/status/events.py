@@ -130,8 +130,8 @@ class TaskEvents:
                 self._ended(task)
             case TopicSeen(topic=topic):
                 self.topics.seen(task.id, topic)
-            case SkipOver(topic=topic, partition=partition, first=first):
-                self.skips.over(task.id.connector, topic, partition, first)
+            case SkipOver(skip=skip):
+                self.skips.over(task.id.connector, skip)
             case _:
                 assert_never(event)
 

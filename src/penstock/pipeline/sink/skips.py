@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-
-from confluent_kafka import KafkaException
+from typing import Any
 
 from penstock.api.batch import Batch, SinkOrigin
 from penstock.api.errors import ConnectError
 from penstock.api.sink import TopicPartition
 from penstock.core.model.skips import Skip
-from penstock.kafka.admin import sentence
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.errors import PipelineStage, RecordFailure
 from penstock.pipeline.metrics import Metrics
@@ -25,12 +23,63 @@ from penstock.pipeline.task import TaskFencedError
 
 log = logging.getLogger(__name__)
 
-TopicIds = Callable[[Iterable[str]], Mapping[str, str]]
-"""The IDs of those of the topics that exist. Raises KafkaException."""
+TopicIds = Callable[[Iterable[str]], Mapping[str, str] | None]
+"""The IDs of those of the topics that the brokers know; None if they can't be had now."""
 
 
 class SkippedRecordError(ConnectError):
     """The error in the headers of the dead letter of a record that was skipped on request."""
+
+
+class PendingSkips:
+    """The skips of one run of a task, until they are over. Called by one thread."""
+
+    def __init__(
+        self,
+        skips: Iterable[Skip],
+        topic_ids: TopicIds,
+        over: Callable[[Skip], None],
+        unknown: Callable[[str], Exception],
+    ) -> None:
+        """``over`` is called once for each skip, when the group's offsets are beyond it or its topic is another one.
+
+        ``unknown`` makes the error that starts the task again, when the ID of a topic is not known.
+        """
+        self.skips = list(skips)
+        """Those that apply, as far as is known."""
+        self._pending = set(self.skips)
+        self._topic_ids, self._over, self._unknown = topic_ids, over, unknown
+
+    def current(self, skips: Iterable[Skip]) -> list[Skip]:
+        """Return those of the skips whose topic is the one of the request. The others are over.
+
+        A broker that has just started does not know all its topics yet, so only another ID ends a skip; raises the
+        error of ``unknown`` if there is none.
+        """
+        asked = list(skips)
+        topics = sorted({skip.topic for skip in asked if skip.topic_id})
+        ids = (self._topic_ids(topics) if topics else None) or {}
+        for topic in topics:
+            if topic not in ids:
+                raise self._unknown(
+                    f"The brokers don't give the ID of topic {topic}, some of whose records are skipped"
+                )
+        stale = [skip for skip in asked if skip.topic_id and ids[skip.topic] != skip.topic_id]
+        for skip in stale:
+            log.warning("Not skipping %s: topic %s was created again since the request", skip, skip.topic)
+            self.skips.remove(skip)
+            self._end(skip)
+        return [skip for skip in asked if skip not in stale]
+
+    def committed(self, offsets: Mapping[Any, int]) -> None:
+        """Called with the group's offsets, by topic and partition, when they have changed."""
+        for skip in [each for each in self._pending if offsets.get((each.topic, each.partition), -1) > each.last]:
+            self._end(skip)
+
+    def _end(self, skip: Skip) -> None:
+        if skip in self._pending:
+            self._pending.discard(skip)
+            self._over(skip)
 
 
 class SkippedRecords:
@@ -44,81 +93,41 @@ class SkippedRecords:
         metrics: Metrics | None = None,
         queue: DeadLetterQueue | None = None,
     ) -> None:
-        """``over`` is called once for each skip, when the group's offsets are beyond it or its topic is another one."""
-        self._skips: dict[TopicPartition, list[Skip]] = {}
-        for skip in skips:
-            self._skips.setdefault(TopicPartition(skip.topic, skip.partition), []).append(skip)
-        self._pending = {skip for each in self._skips.values() for skip in each}
-        self._topic_ids, self._over, self._metrics, self._queue = topic_ids, over, metrics, queue
+        """``topic_ids`` and ``over`` as for ``PendingSkips``."""
+        self._pending = PendingSkips(skips, topic_ids, over, TaskFencedError)
+        self._metrics, self._queue = metrics, queue
 
     def without(self, batch: FetchedBatch) -> FetchedBatch:
-        """Return the batch without the records to leave out: the same object if it has none of them."""
-        if self._skips.keys().isdisjoint(batch.ends):
+        """Return the batch without the records to leave out: the same object if it has none of them.
+
+        Raises TaskFencedError if the brokers don't give the ID of a topic, and ConnectError.
+        """
+        near = [skip for skip in self._pending.skips if (skip.topic, skip.partition) in batch.ends]
+        if not near:
             return batch
         origin = batch.records.origin
         assert isinstance(origin, SinkOrigin)
+        places = list(zip(origin.topics, origin.partitions, origin.offsets, strict=True))
+        found = self._pending.current([skip for skip in near if any(skip.has(*place) for place in places)])
+        if not found:
+            return batch
         kept: list[int] = []
-        left_out: list[tuple[int, Skip]] = []
-        current: dict[str, bool] = {}
-        for row, (topic, number, offset) in enumerate(
-            zip(origin.topics, origin.partitions, origin.offsets, strict=True)
-        ):
-            skip = self._of(TopicPartition(topic, number), offset, current)
+        count = 0
+        for row, place in enumerate(places):
+            skip = next((each for each in found if each.has(*place)), None)
             if skip is None:
                 kept.append(row)
             else:
-                left_out.append((row, skip))
-        if not left_out:
-            return batch
-        for row, skip in left_out:
-            leave_out(batch.records.select((row,)), skip, self._queue)
+                leave_out(batch.records.select((row,)), skip, self._queue)
+                count += 1
         if self._metrics is not None:
-            self._metrics.add("sink-record-read-total", len(left_out))
-            self._metrics.add("total-records-skipped", len(left_out))
+            self._metrics.add("sink-record-read-total", count)
+            self._metrics.add("total-records-skipped", count)
         return FetchedBatch(batch.records.select(kept), batch.ends)
-
-    def _of(self, partition: TopicPartition, offset: int, current: dict[str, bool]) -> Skip | None:
-        for skip in self._skips.get(partition, ()):
-            if skip.first <= offset <= skip.last:
-                if partition.topic not in current:
-                    current[partition.topic] = self._is_current(skip)
-                return skip if current[partition.topic] else None
-        return None
-
-    def _is_current(self, skip: Skip) -> bool:
-        """Return whether the topic is the one of the request. If it is not, its skips are over.
-
-        Raises TaskFencedError if the brokers don't say, so that the task starts again.
-        """
-        if not skip.topic_id:
-            return True
-        try:
-            found = self._topic_ids([skip.topic]).get(skip.topic)
-        except KafkaException as error:
-            raise TaskFencedError(f"The ID of topic {skip.topic} could not be read: {sentence(error)}") from error
-        if found == skip.topic_id:
-            return True
-        log.warning("Not skipping %s: topic %s was created again since the request", skip, skip.topic)
-        for partition in [each for each in self._skips if each.topic == skip.topic]:
-            self._end(self._skips.pop(partition))
-        return False
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Called with the group's offsets when they have changed."""
-        if self._pending:
-            self._end(
-                [
-                    skip
-                    for skip in self._pending
-                    if offsets.get(TopicPartition(skip.topic, skip.partition), -1) > skip.last
-                ]
-            )
-
-    def _end(self, skips: list[Skip]) -> None:
-        for skip in skips:
-            if skip in self._pending:
-                self._pending.discard(skip)
-                self._over(skip)
+        self._pending.committed(offsets)
 
 
 def leave_out(record: Batch, skip: Skip, queue: DeadLetterQueue | None) -> None:

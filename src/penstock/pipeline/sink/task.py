@@ -6,13 +6,15 @@ import contextlib
 import logging
 from collections.abc import Iterable
 
+from confluent_kafka import KafkaException
+
 from penstock.api.paths import folders_of, limit_to_folders
 from penstock.api.sink import SinkTask
 from penstock.core.model.tasks import TaskId
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from penstock.hosts.jvm.tasks.task_jvm import task_jvm
 from penstock.java.text import java_class_name
-from penstock.kafka.admin import topic_ids
+from penstock.kafka.admin import sentence, topic_ids
 from penstock.kafka.client_settings import connector_consumer, connector_producer, max_poll_records
 from penstock.kafka.clients import admin_like, consumer_config, make_admin, new_consumer, new_producer
 from penstock.kafka.statistics import ClientStatistics
@@ -40,7 +42,7 @@ from penstock.pipeline.sink.puts import JavaPuts, LocalPuts, SinkPuts
 from penstock.pipeline.sink.skips import SkippedRecords
 from penstock.pipeline.sink.standstill import PartitionWatch
 from penstock.pipeline.sink.subscription import Subscription
-from penstock.pipeline.task import TaskControl, TaskHost, TaskSpec, await_start
+from penstock.pipeline.task import TaskControl, TaskFencedError, TaskHost, TaskSpec, await_start
 from penstock.pipeline.telemetry.open_traces import open_traces
 from penstock.pipeline.telemetry.plugin_metrics import MetricsOfPlugins
 from penstock.pipeline.telemetry.stages import timed
@@ -143,7 +145,10 @@ def _skipped(
     client = connector_consumer(spec.worker_config, connector, f"connector-skip-{spec.connector}-{spec.task}")
 
     def ids(topics: Iterable[str]) -> dict[str, str]:
-        return topic_ids(admin_like(client), topics)
+        try:
+            return topic_ids(admin_like(client), topics)
+        except KafkaException as error:
+            raise TaskFencedError(f"The IDs of topics with skipped records can't be read: {sentence(error)}") from error
 
     return SkippedRecords(spec.skips, ids, host.skip_over, metrics, queue)
 

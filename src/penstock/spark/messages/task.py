@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.core.config.internal_topics import InternalTopics
+from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import ReportedOffset
 from penstock.pipeline.task import CommittedOffsets, TaskSpec
 from penstock.wire.messages import Message, MessageCodec, MessagePart
@@ -218,9 +219,7 @@ class TopicReport(Message, frozen=True):
 class SkipReport(Message, frozen=True):
     """The group's offsets are beyond records that the task leaves out, or their topic is not the same any more."""
 
-    topic: str
-    partition: int
-    first: int
+    skip: Skip
 
 
 class GroupMemberReport(Message, frozen=True):

@@ -101,7 +101,7 @@ class TaskReports:
             case TopicReport():
                 self._deliver(TopicSeen(id, run, report.topic))
             case SkipReport():
-                self._deliver(SkipOver(id, run, report.topic, report.partition, report.first))
+                self._deliver(SkipOver(id, run, report.skip))
             case OffsetsReport():
                 self._deliver(OffsetsReported(id, run, report.offsets))
             case MetricsReport():

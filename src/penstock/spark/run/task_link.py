@@ -143,7 +143,7 @@ class ChannelHost:
         self._channel.send(TopicReport(topic))
 
     def skip_over(self, skip: Skip) -> None:
-        self._channel.send(SkipReport(skip.topic, skip.partition, skip.first))
+        self._channel.send(SkipReport(skip))
 
     def group_member(self, id: str, waits: bool) -> None:
         self._channel.send(GroupMemberReport(id, waits))

@@ -18,7 +18,7 @@ from penstock.api.errors import RetriableError
 from penstock.core.model.skips import Skip
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink.skips import leave_out
+from penstock.pipeline.sink.skips import PendingSkips, TopicIds, leave_out
 from penstock.spark.query.sink.progress import Partition, Span
 from penstock.spark.query.sink.rows.row_maker import raw_batch
 from penstock.spark.query.sink.writer import RECORDS
@@ -36,16 +36,15 @@ class SkippedRows:
         self,
         skips: Iterable[Skip],
         over: Callable[[Skip], None],
-        topic_ids: Callable[[Iterable[str]], Mapping[str, str] | None],
+        topic_ids: TopicIds,
         metrics: Metrics,
         queue: Callable[[], DeadLetterQueue] | None,
     ) -> None:
-        """``over`` is called once for each skip, when the group's offsets are beyond it or its topic is another one.
+        """``over`` and ``topic_ids`` as for ``PendingSkips``.
 
-        ``topic_ids``: None if they can't be had now. ``queue`` makes the dead letter queue, if the connector has one.
+        ``queue`` makes the dead letter queue, if the connector has one.
         """
-        self._skips, self._over, self._topic_ids = list(skips), over, topic_ids
-        self._pending = set(self._skips)
+        self._pending = PendingSkips(skips, topic_ids, over, RetriableError)
         self._metrics, self._make_queue = metrics, queue
         self._queue: DeadLetterQueue | None = None
 
@@ -54,7 +53,7 @@ class SkippedRows:
 
         Raises ConnectError, and RetriableError if the IDs of topics can't be had now.
         """
-        found = [skip for skip in self._skips if _is_in(skip, span) and self._is_current(skip)]
+        found = self._pending.current([skip for skip in self._pending.skips if _is_in(skip, span)])
         if not found:
             return records
         left_out = reduce(or_, map(_condition, found))
@@ -74,26 +73,7 @@ class SkippedRows:
 
     def committed(self, offsets: Mapping[Partition, int]) -> None:
         """Called with the offsets from which the next batch goes on."""
-        for skip in [each for each in self._pending if offsets.get((each.topic, each.partition), -1) > each.last]:
-            self._end(skip)
-
-    def _is_current(self, skip: Skip) -> bool:
-        """Return whether the topic is the one of the request. If it is not, the skip is over."""
-        if not skip.topic_id:
-            return True
-        ids = self._topic_ids([skip.topic])
-        if ids is None:
-            raise RetriableError(f"The ID of topic {skip.topic} could not be read")
-        if ids.get(skip.topic) == skip.topic_id:
-            return True
-        self._skips.remove(skip)
-        self._end(skip)
-        return False
-
-    def _end(self, skip: Skip) -> None:
-        if skip in self._pending:
-            self._pending.discard(skip)
-            self._over(skip)
+        self._pending.committed(offsets)
 
     def _opened(self) -> DeadLetterQueue | None:
         if self._queue is None and self._make_queue is not None:
@@ -115,5 +95,5 @@ def _condition(skip: Skip) -> Column:
 def _skip_of(record: Batch, skips: Iterable[Skip]) -> Skip:
     origin = record.origin
     assert isinstance(origin, SinkOrigin)
-    topic, partition, offset = origin.topics[0], origin.partitions[0], origin.offsets[0]
-    return next(s for s in skips if (s.topic, s.partition) == (topic, partition) and s.first <= offset <= s.last)
+    place = origin.topics[0], origin.partitions[0], origin.offsets[0]
+    return next(skip for skip in skips if skip.has(*place))
