@@ -8,11 +8,13 @@ from penstock.core.model.records import (
     ConfigRecord,
     ConfigTopicRecord,
     ConnectorConfig,
+    RecordSkip,
     RestartRequest,
     TargetState,
     TaskStatus,
     TopicStatus,
 )
+from penstock.core.model.skips import Skip
 from penstock.core.model.tasks import TaskId
 from penstock.history.entries import ConnectorVersion, Entry, HistoryEvent
 from penstock.history.recorder import Recorder
@@ -78,6 +80,18 @@ def test_each_change_is_a_version_with_who_made_it() -> None:
         (5, "created", "STARTED", {"x": "3"}, None),
     ]
     assert cluster.lead("a") == cluster.lead("b") == []
+
+
+def test_a_skip_and_its_cancel_are_events_and_a_skip_that_has_taken_effect_is_none() -> None:
+    cluster, skip, other = Cluster("a"), Skip("t", 1, 7, 9), Skip("t", 1, 20, 20)
+    cluster.config(RecordSkip("c", skip, principal="ann"), RecordSkip("c", other, principal="ann"))
+    cluster.config(RecordSkip("c", skip, over=True, principal="bob"), RecordSkip("c", other, over=True))
+    events = [each for each in cluster.lead("a") if isinstance(each, HistoryEvent)]
+    assert [(e.kind, e.topic, e.principal, e.details["first"], e.details.get("cancelled")) for e in events] == [
+        ("skip", "t", "ann", 7, None),
+        ("skip", "t", "ann", 20, None),
+        ("skip", "t", "bob", 7, True),
+    ]
 
 
 def test_a_new_leader_writes_what_the_old_one_did_not_and_nothing_twice() -> None:

@@ -61,8 +61,11 @@ def _what(event: dict[str, Any]) -> str:
     if "worker" in event:
         first.append(f"on {event['worker']}")
     if event["kind"] == "skip":
-        offsets = event["first"] if event["first"] == event["last"] else f"{event['first']}-{event['last']}"
-        first.append(f"partition {event['partition']} offsets {offsets} to {event['to']}")
+        if event.get("cancelled"):
+            first.append(f"partition {event['partition']} offset {event['first']} cancelled")
+        else:
+            offsets = event["first"] if event["first"] == event["last"] else f"{event['first']}-{event['last']}"
+            first.append(f"partition {event['partition']} offsets {offsets} to {event['to']}")
     if event["kind"] == "rebalance":
         first.append(f"generation {event['generation']}")
     if "reason" in event:

@@ -67,6 +67,7 @@ class HistoryEvent:
         what = self.state or self.topic or ""
         if self.kind == "skip":
             what = f"{what}-{self.details.get('partition')}-{self.details.get('first')}"
+            what += "-cancelled" * ("cancelled" in self.details)
         return f"event:{self.connector}:{self.task}:{self.time_ms}:{self.kind}:{what}:{self.generation}"
 
     def says_the_same(self, other: HistoryEvent) -> bool:

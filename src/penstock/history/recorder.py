@@ -230,6 +230,12 @@ class Recorder:
                     name, None, time_ms, "skip", topic=skip.topic, principal=request.principal, details=records
                 )
                 self._expect(skipped, now)
+            case RecordSkip(name, skip, True, str() as principal):  # by request: a task's worker names no principal
+                records = {"partition": skip.partition, "first": skip.first, "cancelled": True}
+                self._expect(
+                    HistoryEvent(name, None, time_ms, "skip", topic=skip.topic, principal=principal, details=records),
+                    now,
+                )
             case PolicyRestart(name, chosen):
                 for each in chosen:
                     self._expect(HistoryEvent(name, each.task, time_ms, "restart", reason=BY_POLICY), now)

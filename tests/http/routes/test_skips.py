@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+
+from penstock.observe import AUDIT
 
 ONE = "/penstock/v1/connectors/c/skips"
 SKIP = {"topic": "t", "partition": 0, "offsets": [7, "10-12", "12-14"]}
@@ -52,3 +55,11 @@ def test_skips_are_stored_listed_and_forgotten(sink: Any) -> None:
     }
     assert sink.delete(ONE).status_code == 204
     assert sink.get(ONE).json() == {"connector": "c", "skips": []}
+
+
+def test_the_audit_log_names_the_records(sink: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", AUDIT):
+        assert sink.post(ONE, json=SKIP).status_code == 202
+    (line,) = [json.loads(each.getMessage()) for each in caplog.records if each.name == AUDIT]
+    spans = [[7, 7], [10, 14]]
+    assert line["records"] == {"topic": "t", "partition": 0, "spans": spans, "to": None, "restart": True}

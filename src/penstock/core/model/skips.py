@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 SkipTarget = Literal["dead-letters", "discard"]
-"""The dead letter queue, or nowhere."""
+"""To the dead letter queue, or discarded."""
 SKIP_TARGETS: tuple[SkipTarget, ...] = ("dead-letters", "discard")
 MAX_SKIPPED = 1000
-"""Records that are skipped at a time, of all partitions that a connector reads."""
+"""Maximum number of records that are skipped at a time, of all partitions that a connector reads."""
 
 
 @dataclass(frozen=True, slots=True)

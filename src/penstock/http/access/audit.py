@@ -2,10 +2,10 @@
 
 Members: ``time``, ``principal`` (for a wrong password, or a name without a proof, ``tried``), ``how`` (it was
 authenticated), ``address``, ``action``, ``connector``, ``request``, ``outcome`` (``done``, ``refused``, ``failed``),
-``status``, and for configurations ``difference``, secrets masked. A request that one worker forwards to another has two
-lines: at the worker where it takes effect with ``via``, at the other with ``forwarded_to``. A change of this log's own
-level has a line before it is carried out, too, whose outcome is ``asked`` and whose status is null: the change may
-switch the log off.
+``status``, for configurations ``difference``, secrets masked, and for skips ``records``. A request that one worker
+forwards to another has two lines: at the worker where it takes effect with ``via``, at the other with
+``forwarded_to``. A change of this log's own level has a line before it is carried out, too, whose outcome is ``asked``
+and whose status is null: the change may switch the log off.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def write(
     connector: str | None = None,
     difference: Mapping[str, Any] | None = None,
     forwarded_to: str | None = None,
+    records: Mapping[str, Any] | None = None,
 ) -> None:
     line: dict[str, Any] = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -73,6 +74,8 @@ def write(
         line["forwarded_to"] = forwarded_to
     if difference is not None:
         line["difference"] = difference
+    if records is not None:
+        line["records"] = records
     log.info("%s", json.dumps(line))
     if (lines := _lines.get()) is not None:
         lines.append(status)

@@ -77,7 +77,8 @@ class RequestGate:
         """Return the reply to a request, masked for its principal. Raises Refused (403) for one that is not allowed."""
         principal = principal_of(http)
         action, connector = demand(request)
-        write = partial(audit.write, principal, f"{http.method} {http.url.path}", action=action, connector=connector)
+        asked = f"{http.method} {http.url.path}"
+        write = partial(audit.write, principal, asked, action=action, connector=connector, records=_records(request))
         if not self.allows(principal, request):
             write(403)
             raise m.Refused(403, _refusal(principal, action, connector))
@@ -160,6 +161,14 @@ class RequestGate:
             return {}
         found = await _body(m.GetConfig(request.name), ask)
         return dict(found) if isinstance(found, dict) else {}
+
+
+def _records(request: m.Request) -> dict[str, Any] | None:
+    """Return the records that a request names, for the audit log."""
+    if not isinstance(request, m.SkipRecords):
+        return None
+    names = ("topic", "partition", "spans", "to", "restart")
+    return {name: getattr(request, name) for name in names}
 
 
 async def _masked(

@@ -80,7 +80,8 @@ class ConfigStore:
     ) -> None:
         """Append in this order; with exactly once, privileged ones in one transaction as the leader.
 
-        Any worker may append target states and logger levels, with ``privileged=False``; all others are the leader's.
+        Any worker may append target states, logger levels, and skips with the restart that they need, with
+        ``privileged=False``; all others are the leader's.
         Without transactions a ``TasksCommit`` is sent only when all records before it have been acknowledged, so that
         it never counts for task configurations of which some are missing. Done when the records have been read back;
         with FencedError if another worker is the leader by now.

@@ -130,14 +130,21 @@ class SkippedRecords:
         self._pending.committed(offsets)
 
 
+def discard(topic: str, partition: int, offset: int) -> None:
+    """Log that a record is left out."""
+    text = "Skipping the record of topic %s, partition %d, offset %d, as requested: it is discarded"
+    log.warning(text, topic, partition, offset)
+
+
 def leave_out(record: Batch, skip: Skip, queue: DeadLetterQueue | None) -> None:
     """Log that a record, as it was read, is left out, and write its dead letter if the skip says so."""
     origin = record.origin
     assert isinstance(origin, SinkOrigin)
-    place = f"topic {origin.topics[0]}, partition {origin.partitions[0]}, offset {origin.offsets[0]}"
+    topic, partition, offset = origin.topics[0], origin.partitions[0], origin.offsets[0]
     if skip.to == "discard":
-        log.warning("Skipping the record of %s, as requested: it is discarded", place)
+        discard(topic, partition, offset)
         return
+    place = f"topic {topic}, partition {partition}, offset {offset}"
     if queue is None:
         raise ConnectError(
             f"The record of {place} is to be skipped to the dead letter queue, but the connector has none: "

@@ -7,8 +7,8 @@ const EVENTS = 100;
 const KINDS = {
   state: (each, who) => [`${who} `, state(each.state)],
   topic: ({ topic }) => `first used topic ${topic}`,
-  skip: ({ topic, partition, first, last, to }) =>
-    `skip of ${topic}-${partition}@${first}${last === first ? "" : ` to ${last}`}, ${to === "discard" ? "discarded" : "to the dead letter queue"}`,
+  skip: ({ topic, partition, first, last, to, cancelled }) =>
+    cancelled ? `skip of ${topic}-${partition}@${first}, cancelled` : `skip of ${topic}-${partition}@${first}${last === first ? "" : ` to ${last}`}, ${to === "discard" ? "discarded" : "to the dead letter queue"}`,
   rebalance: ({ times = 1 }) => (times > 1 ? `${times} rebalances of the group` : "rebalance of the group"),
   restart: ({ include_tasks: tasks, only_failed: failed }, who) =>
     `restart of the ${who}${tasks ? " with tasks" : ""}${failed ? ", only what has failed" : ""}`,

@@ -18,7 +18,7 @@ from penstock.api.errors import RetriableError
 from penstock.core.model.skips import Skip
 from penstock.pipeline.dead_letters import DeadLetterQueue
 from penstock.pipeline.metrics import Metrics
-from penstock.pipeline.sink.skips import PendingSkips, TopicIds, leave_out
+from penstock.pipeline.sink.skips import PendingSkips, TopicIds, discard, leave_out
 from penstock.spark.query.sink.progress import Partition, Span
 from penstock.spark.query.sink.rows.row_maker import raw_batch
 from penstock.spark.query.sink.writer import RECORDS
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 LETTER_SECONDS = 30.0
+Place = tuple[str, int, int]
+"""Topic, partition and offset of a record."""
 
 
 class SkippedRows:
@@ -47,6 +49,10 @@ class SkippedRows:
         self._pending = PendingSkips(skips, topic_ids, over, RetriableError)
         self._metrics, self._make_queue = metrics, queue
         self._queue: DeadLetterQueue | None = None
+        self._done: set[Place] = set()
+        """The records that this run has left out: a batch may be attempted again."""
+        self._uncounted: set[Place] = set()
+        """Those of them whose offsets are not committed yet."""
 
     def without(self, records: DataFrame, span: Span) -> DataFrame:
         """Return the records of a batch without those to leave out, whose dead letters have arrived.
@@ -56,24 +62,50 @@ class SkippedRows:
         found = self._pending.current([skip for skip in self._pending.skips if _is_in(skip, span)])
         if not found:
             return records
-        left_out = reduce(or_, map(_condition, found))
-        read = records.where(left_out).selectExpr(*RECORDS).toArrow()
-        count = 0
-        for arrow in read.to_batches():
+        to_queue = [skip for skip in found if skip.to == "dead-letters"]
+        discarded = [skip for skip in found if skip.to == "discard"]
+        if to_queue:
+            self._write_letters(records, to_queue)
+        if discarded:
+            # A record that two skips name goes to the queue.
+            chosen = _any(discarded) & ~_any(to_queue) if to_queue else _any(discarded)
+            rows = records.where(chosen).select("topic", "partition", "offset").collect()
+            places = {(row["topic"], row["partition"], row["offset"]) for row in rows} - self._done
+            for place in sorted(places):
+                discard(*place)
+            self._left_out(places)
+        return records.where(~_any(found))
+
+    def _write_letters(self, records: DataFrame, skips: Iterable[Skip]) -> None:
+        """Write the dead letters that this run has not written yet, for an earlier attempt of the batch."""
+        chosen = _any(skips)
+        for topic, partition in {(skip.topic, skip.partition) for skip in skips}:
+            written = [place[2] for place in self._done if place[:2] == (topic, partition)]
+            chosen &= ~((f.col("topic") == topic) & (f.col("partition") == partition) & f.col("offset").isin(written))
+        places = set()
+        for arrow in records.where(chosen).selectExpr(*RECORDS).toArrow().to_batches():
             batch = raw_batch(arrow)
             for row in range(len(batch)):
                 record = batch.select((row,))
-                leave_out(record, _skip_of(record, found), self._opened())
-                count += 1
+                place = _place(record)
+                leave_out(record, next(skip for skip in skips if skip.has(*place)), self._opened())
+                places.add(place)
         if self._queue is not None:
             self._queue.flush(LETTER_SECONDS)
-        self._metrics.add("sink-record-read-total", count)
-        self._metrics.add("total-records-skipped", count)
-        return records.where(~left_out)
+        self._left_out(places)
 
     def committed(self, offsets: Mapping[Partition, int]) -> None:
         """Called with the offsets from which the next batch goes on."""
+        passed = {place for place in self._uncounted if offsets.get(place[:2], -1) > place[2]}
+        if passed:
+            self._uncounted -= passed
+            self._metrics.add("sink-record-read-total", len(passed))
+            self._metrics.add("total-records-skipped", len(passed))
         self._pending.committed(offsets)
+
+    def _left_out(self, places: set[Place]) -> None:
+        self._done |= places
+        self._uncounted |= places
 
     def _opened(self) -> DeadLetterQueue | None:
         if self._queue is None and self._make_queue is not None:
@@ -87,13 +119,16 @@ def _is_in(skip: Skip, span: Span) -> bool:
     return end is not None and skip.first < end and skip.last >= span.start[partition]
 
 
+def _any(skips: Iterable[Skip]) -> Column:
+    return reduce(or_, map(_condition, skips))
+
+
 def _condition(skip: Skip) -> Column:
     offsets = f.col("offset").between(skip.first, skip.last)
     return (f.col("topic") == skip.topic) & (f.col("partition") == skip.partition) & offsets
 
 
-def _skip_of(record: Batch, skips: Iterable[Skip]) -> Skip:
+def _place(record: Batch) -> Place:
     origin = record.origin
     assert isinstance(origin, SinkOrigin)
-    place = origin.topics[0], origin.partitions[0], origin.offsets[0]
-    return next(skip for skip in skips if skip.has(*place))
+    return origin.topics[0], origin.partitions[0], origin.offsets[0]
