@@ -1,4 +1,4 @@
-"""When a query that does not end costs the others of its Spark application."""
+"""Kills of the Spark application of queries: after how long, and while which other queries run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import logging
 import pytest
 
 from penstock.spark.run import query_end
-from penstock.spark.run.query_end import KillPatience, end_of_query
+from penstock.spark.run.query_end import end_of_query, seconds_among_others
+from penstock.spark.settings import HostSettings
 from penstock.spark.supervisor import JobEnd
 
 OURS = "slow-0/3"
@@ -48,14 +49,20 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_end.asyncio, "wait", at_once)
 
 
-async def ends(application: Application, patience: KillPatience) -> None:
-    await end_of_query("slow-0", OURS, application.jobs[OURS], application, patience)
+def seconds(properties: dict[str, str]) -> float:
+    settings = HostSettings.of(properties)
+    return seconds_among_others(settings.graceful, settings.rebalance_timeout)
+
+
+async def ends(application: Application, *ending: str) -> None:
+    """Wait for our query, with the default settings; ``ending``: other queries that were cancelled."""
+    await end_of_query("slow-0", OURS, application.jobs[OURS], application, set(ending), seconds({}))
 
 
 def test_a_query_that_is_alone_is_killed_soon() -> None:
     async def run() -> None:
         application = Application()
-        await ends(application, KillPatience())
+        await ends(application)
         assert application.killed == ["Query slow-0 did not end when it was stopped."]
         assert len(application.looks) == query_end.ALONE_SECONDS + 1
 
@@ -65,7 +72,7 @@ def test_a_query_that_is_alone_is_killed_soon() -> None:
 def test_a_slow_query_does_not_end_the_others(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         application = Application("other-0/1", "another-0/1")
-        ending = asyncio.create_task(ends(application, KillPatience()))
+        ending = asyncio.create_task(ends(application))
         while not application.looked(30):
             await asyncio.sleep(0)
         application.jobs[OURS].set_result(JobEnd())
@@ -77,16 +84,16 @@ def test_a_slow_query_does_not_end_the_others(caplog: pytest.LogCaptureFixture) 
     (line,) = caplog.messages
     assert line == (
         "Query slow-0 has not ended 5 s after it was cancelled. Its Spark application runs 2 other queries and is "
-        "killed only if it takes 60 s"
+        "killed only if it takes 45 s"
     )
 
 
 def test_a_query_that_does_not_end_at_all_ends_its_application_once() -> None:
     async def run() -> None:
         application = Application("other-0/1")
-        await ends(application, KillPatience())
+        await ends(application)
         assert len(application.killed) == 1
-        assert len(application.looks) == query_end.AMONG_OTHERS_SECONDS + 1
+        assert len(application.looks) == seconds({}) + 1
 
     asyncio.run(run())
 
@@ -94,31 +101,62 @@ def test_a_query_that_does_not_end_at_all_ends_its_application_once() -> None:
 def test_a_query_whose_application_has_lost_the_others_is_killed_at_once() -> None:
     async def run() -> None:
         application = Application("other-0/1")
-        ending = asyncio.create_task(ends(application, KillPatience()))
+        ending = asyncio.create_task(ends(application))
         while not application.looked(30):
             await asyncio.sleep(0)
         application.jobs["other-0/1"].set_result(JobEnd())
         await ending
         assert application.killed
-        assert len(application.looks) < query_end.AMONG_OTHERS_SECONDS
+        assert len(application.looks) < seconds({})
 
     asyncio.run(run())
 
 
-def test_each_kill_doubles_the_time_until_the_next() -> None:
-    patience, now, seconds = KillPatience(), 1000.0, []
-    for _ in range(7):
-        seconds.append(patience.seconds(1, now))
-        now += seconds[-1]
-        patience.killed(1, now)
-    assert seconds == [60, 120, 240, 480, 960, 960, 960]
-    assert patience.seconds(0, now) == query_end.ALONE_SECONDS
-    assert patience.seconds(1, now + query_end.FORGOTTEN_SECONDS) == 60
-    patience.killed(1, now + query_end.FORGOTTEN_SECONDS)
-    assert patience.seconds(1, now + query_end.FORGOTTEN_SECONDS) == 120
+def test_a_query_is_killed_soon_if_all_others_were_cancelled_too() -> None:
+    async def run() -> None:
+        application = Application("hung-1/1", "hung-2/1")
+        await ends(application, "hung-1/1", "hung-2/1")
+        assert len(application.killed) == 1
+        assert len(application.looks) == query_end.ALONE_SECONDS + 1
+
+    asyncio.run(run())
 
 
-def test_kills_of_queries_that_were_alone_do_not_count() -> None:
-    patience = KillPatience()
-    patience.killed(0, 1000.0)
-    assert patience.seconds(1, 1000.0) == 60
+def test_a_cancelled_query_is_spared_as_long_as_another_one_runs() -> None:
+    async def run() -> None:
+        application = Application("hung-1/1", "other-0/1")
+        await ends(application, "hung-1/1")
+        assert len(application.looks) == seconds({}) + 1
+
+    asyncio.run(run())
+
+
+def test_looks_that_take_longer_count_as_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        application = Application("other-0/1")
+        monkeypatch.setattr(query_end, "LOOK_SECONDS", 0.0005)
+        monkeypatch.setattr(query_end.asyncio, "wait", slow)
+        await end_of_query("slow-0", OURS, application.jobs[OURS], application, set(), 0.01)
+        assert len(application.looks) == 11  # each look counts for two
+
+    async def slow(futures: set[asyncio.Future[JobEnd]], timeout: float) -> None:
+        await asyncio.sleep(4 * timeout)
+
+    monkeypatch.setattr(query_end, "ALONE_SECONDS", 60.0)
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("rebalance_timeout", [20, 30, 60, 90, 300])
+@pytest.mark.parametrize("graceful", [0, 1, 5])
+def test_a_query_is_killed_before_the_worker_has_to_confirm_its_end(graceful: int, rebalance_timeout: int) -> None:
+    given = {
+        "task.shutdown.graceful.timeout.ms": str(graceful * 1000),
+        "rebalance.timeout.ms": str(rebalance_timeout * 1000),
+    }
+    among_others = seconds(given)
+    assert query_end.ALONE_SECONDS <= among_others <= query_end.AMONG_OTHERS_SECONDS
+    assert graceful + among_others + query_end.MARGIN_SECONDS <= rebalance_timeout
+
+
+def test_a_query_that_is_not_alone_has_at_least_the_time_of_one_that_is() -> None:
+    assert seconds_among_others(5.0, 6.0) == query_end.ALONE_SECONDS

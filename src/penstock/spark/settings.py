@@ -126,6 +126,8 @@ class HostSettings:
     """
     graceful: float = 5.0
     """``task.shutdown.graceful.timeout.ms``: how long a stopped task may take to end gracefully."""
+    rebalance_timeout: float = 60.0
+    """``rebalance.timeout.ms``: by then a revoked task has ended, or the worker leaves its group."""
     query_slots: int = 0
     """``penstock.query.slots``: slots of Spark that hosted tasks leave to queries; on a cluster those that the
     application of queries has.
@@ -159,6 +161,7 @@ class HostSettings:
             worker_id=worker_id,
             lease=lease / 1000,
             graceful=_number(properties, "task.shutdown.graceful.timeout.ms", 5_000, 0) / 1000,
+            rebalance_timeout=_number(properties, "rebalance.timeout.ms", 60_000, 0) / 1000,
             query_slots=_number(properties, "penstock.query.slots", 0, 0),
             plugin_path=tuple(path for each in properties.get("plugin.path", "").split(",") if (path := each.strip())),
             advertised_host=advertised_host or properties.get("rest.advertised.host.name", ""),

@@ -43,7 +43,7 @@ from penstock.spark.messages.task import (
 )
 from penstock.spark.run.gate import NotConfirmedError, RunGate, RunResources
 from penstock.spark.run.process import SETTLING, RunGroupMember, TaskProcess
-from penstock.spark.run.query_end import end_of_query
+from penstock.spark.run.query_end import end_of_query, seconds_among_others
 from penstock.spark.run.reports import (
     LossReason,
     TaskReports,
@@ -61,8 +61,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 5.0
 """Seconds between the cancellation of a hosted task's Spark job and its kill; before that, also between the command to
-abort and the cancellation, if other tasks would be lost with it. Queries: ``query_end``.
-"""
+abort and the cancellation, if others would be lost with it. Queries: ``query_end``."""
 
 
 class HostedRun:
@@ -382,7 +381,8 @@ class HostedRun:
     def _end_query(self, job: asyncio.Future[JobEnd]) -> asyncio.Task[None]:
         """Return the one task that waits for the end of this run's query, or kills its application."""
         if self._ending is None:
-            end = end_of_query(str(self.id), self._group, job, self._driver, self._processes.kill_patience)
+            seconds = seconds_among_others(self._shared.settings.graceful, self._shared.settings.rebalance_timeout)
+            end = end_of_query(str(self.id), self._group, job, self._driver, self._processes.ending, seconds)
             self._ending = asyncio.get_running_loop().create_task(end)
         return self._ending
 

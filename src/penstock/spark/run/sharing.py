@@ -26,7 +26,6 @@ from penstock.core.model.tasks import TaskId
 from penstock.pipeline.task import TaskSpec
 from penstock.spark.admission import Link
 from penstock.spark.messages.task import HostCommand, TaskSubmission
-from penstock.spark.run.query_end import KillPatience
 from penstock.spark.supervisor import DriverSupervisor, JobEnd
 
 TICK = 2.0
@@ -133,7 +132,8 @@ class TaskProcesses:
     def __init__(self, driver: DriverSupervisor, many: int = MANY) -> None:
         """``many``: the number of processes from which on tasks share without the setting."""
         self.driver, self._many = driver, many
-        self.kill_patience = KillPatience()
+        self.ending: set[str] = set()
+        """Groups of cancelled queries; see ``query_end``."""
         self.alone: set[TaskId] = set()
         """Tasks that were in a shared process when it crashed: each may crash again."""
         self._of: dict[str, SharedProcess] = {}
@@ -258,6 +258,7 @@ class TaskProcesses:
 
     def leave(self, group: str) -> None:
         """Forget a run that is over. A second call has no effect."""
+        self.ending.discard(group)
         if (process := self._of.pop(group, None)) is not None:
             del process.members[group]
             self._give_up(process, group)
