@@ -7,7 +7,7 @@ consumers, so that what is shown is what those read.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -70,6 +70,29 @@ def look(consumer: Mapping[str, str], sinks: Sequence[LookedAt]) -> list[SinkLoo
     places = [(topic, number) for topic, count in partitions.counts.items() for number in range(count)]
     ends, end_errors = _offsets(admin, places, OffsetSpec.latest(), isolation)
     starts, start_errors = _offsets(admin, places, OffsetSpec.earliest(), isolation)
+    errors = {**partitions.unknown, **start_errors, **end_errors}
+    return _looks(sinks, wanted, committed, _by_topic(starts, ends), partitions.counts.keys(), errors)
+
+
+def _by_topic(
+    starts: Mapping[Partition, int], ends: Mapping[Partition, int]
+) -> dict[str, list[tuple[Partition, int, int]]]:
+    """Return the partitions of each topic whose first offset and end are known, with both."""
+    found: dict[str, list[tuple[Partition, int, int]]] = {}
+    for place, end in ends.items():
+        if place in starts:
+            found.setdefault(place[0], []).append((place, starts[place], end))
+    return found
+
+
+def _looks(
+    sinks: Sequence[LookedAt],
+    wanted: Sequence[tuple[str, ...]],
+    committed: Mapping[str, Mapping[TopicPartition, int] | str],
+    places: Mapping[str, Sequence[tuple[Partition, int, int]]],
+    existing: Container[str],
+    errors: Mapping[str, str],
+) -> list[SinkLook | str]:
     found: list[SinkLook | str] = []
     for sink, topics in zip(sinks, wanted, strict=True):
         offsets = committed[sink.group]
@@ -77,13 +100,12 @@ def look(consumer: Mapping[str, str], sinks: Sequence[LookedAt]) -> list[SinkLoo
             found.append(offsets)
             continue
         positions = {
-            (topic, number): Position(offsets.get(TopicPartition(topic, number)), starts[topic, number], end)
-            for (topic, number), end in ends.items()
-            if topic in topics and (topic, number) in starts
+            place: Position(offsets.get(TopicPartition(*place)), start, end)
+            for topic in topics
+            for place, start, end in places.get(topic, ())
         }
-        errors = {**partitions.unknown, **start_errors, **end_errors}
         unknown = {topic: errors[topic] for topic in topics if topic in errors}
-        missing = tuple(topic for topic in topics if topic not in partitions.counts and topic not in unknown)
+        missing = tuple(topic for topic in topics if topic not in existing and topic not in unknown)
         unmatched = None if sink.pattern is None or topics else sink.pattern.pattern
         found.append(SinkLook(positions, missing, unmatched, unknown))
     return found
