@@ -1,4 +1,4 @@
-"""What needs attention at a real worker: what it reads from its topics, and what it finds on the brokers."""
+"""The attention list of a real worker: its rows from its topics and from the brokers."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_offsets_that_could_not_be_read_are_unknown_and_not_zero() -> None:
     watched.failed("no brokers yet", 3000)
     (row,) = rows(watched, 4000)
     assert (row.kind, row.since_ms) == ("unknown", 2000)
-    assert row.why == "Its topics and its lag are not known: no brokers yet (they were read never)"
+    assert row.why == "Its topics and its lag are not known: no brokers yet (they have never been read)"
     watched.looked(SinkLook({}, unknown={"t": "not allowed"}), 5000)
     (row,) = rows(watched, 6000)
     assert row.why == "The offsets of topic t could not be read: not allowed"
@@ -135,4 +135,4 @@ def test_an_old_look_is_unknown() -> None:
     assert rows(watched, STALE_MS + 1) == []
     (row,) = rows(watched, 2 * STALE_MS)
     assert (row.kind, row.since_ms) == ("unknown", STALE_MS)
-    assert "last at 1970-01-01T00:02:00Z" in row.why
+    assert "last read at 1970-01-01T00:02:00Z" in row.why

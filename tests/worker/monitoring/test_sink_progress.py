@@ -38,6 +38,7 @@ class Watched:
         self.now, self.cluster = 1_700_000_000.0, cluster
         self.hangs = threading.Event()
         """Set when the config provider ``hang`` returns."""
+        self.hanging_calls = 0
         self.progress = SinkProgress(
             {"bootstrap.servers": bootstrap},
             cluster.workers["one"].herder,
@@ -49,8 +50,11 @@ class Watched:
 
     def _resolve(self, config: Mapping[str, str]) -> dict[str, str]:
         if "${hang:it}" in config.values():
+            self.hanging_calls += 1
             self.hangs.wait()
-        return {key: value.replace("${x:port}", "1") for key, value in config.items()}
+        return {
+            key: value.replace("${x:port}", "1").replace("resolved-as-a-bracket", "(") for key, value in config.items()
+        }
 
     def _check(self, config: Mapping[str, str], prefixes: Collection[str]) -> None:
         if "consumer.override.forbidden" in config:
@@ -114,7 +118,7 @@ def test_the_cluster_and_the_group_of_the_consumers_overrides_count(watched: Wat
     ((kind, connector, why),) = watched.rows(after=200)
     assert (kind, connector) == ("unknown", "nowhere")
     assert f"the brokers at {nowhere} gave no answer" in why
-    assert "they were read never" in why
+    assert "they have never been read" in why
 
 
 def test_references_are_resolved_and_forbidden_overrides_are_not_used(watched: Watched, kafka: Kafka) -> None:
@@ -137,6 +141,33 @@ def test_a_look_that_does_not_end_holds_up_no_other(watched: Watched, monkeypatc
     until(lambda: [row.connector for row in watched.progress.rows().rows] == ["bad"], "the row of the other sink")
     watched.hangs.set()
     watched.progress.close()
+
+
+def test_a_call_of_a_config_provider_that_hangs_is_not_repeated(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sink_progress, "RESOLVE_S", 0.01)
+    watched.create("hanging", "there-is-no-such-topic", consumer__override__client__rack="${hang:it}")
+    for _ in range(3):
+        ((kind, connector, why),) = watched.rows()
+        assert (kind, connector) == ("unknown", "hanging")
+        assert "a config provider, or the policy for overrides, has not returned" in why
+    assert watched.hanging_calls == 1
+    monkeypatch.setattr(sink_progress, "RESOLVE_S", 3600.0)
+    watched.hangs.set()
+    until(lambda: [kind for kind, _, _ in watched.rows()] == ["missing-topics"], "the look once it has returned")
+
+
+def test_a_pattern_that_is_none_hides_no_other_sink(watched: Watched) -> None:
+    pattern = {"topics.regex": "resolved-as-a-bracket", "consumer.override.client.id": "${x:port}"}
+    config = {**SINK, "name": "bad-pattern", **pattern}
+    assert watched.cluster.submit("one", m.CreateConnector("bad-pattern", config)).result().status == 201
+    watched.create("other", "there-is-no-such-topic")
+    found = {connector: (kind, why) for kind, connector, why in watched.rows()}
+    kind, why = found["bad-pattern"]
+    assert kind == "unknown"
+    assert "its settings can't be used: " in why
+    assert found["other"][0] == "missing-topics"
 
 
 def test_paused_and_deleted_sinks_are_not_watched(watched: Watched) -> None:

@@ -141,8 +141,8 @@ class SinkWatch:
             since, reason = self._looked_ms or self.began_ms, "the worker has not come to it"
         else:
             return None
-        last = "never" if self._looked_ms is None else f"last at {instant(self._looked_ms)}"
-        why = f"Its topics and its lag are not known: {reason} (they were read {last})"
+        read = "have never been read" if self._looked_ms is None else f"were last read at {instant(self._looked_ms)}"
+        why = f"Its topics and its lag are not known: {reason} (they {read})"
         step = self._logs("See whether the brokers of its consumer can be reached")
         return Row("unknown", why, step, self.name, since_ms=since)
 

@@ -138,7 +138,7 @@ def _whole(watched: Watched, parts: list[Part], now_ms: int) -> Iterator[Row]:
         yield Row("unknown", why, Step("Look at the workers", "penstock workers", "workers"), name)
         return
     quoted = shlex.quote(name)
-    resume = Step("Resume it if it is not meant to rest", f"penstock resume {quoted}", "resume")
+    resume = Step("Resume it, unless it is meant to stay as it is", f"penstock resume {quoted}", "resume")
     if watched.target == PAUSED:
         yield Row("paused", "It was paused", resume, name, since_ms=watched.target_since_ms)
     elif watched.target == STOPPED:

@@ -1,4 +1,4 @@
-"""What one worker knows for ``GET /penstock/v1/attention``: the states of all connectors, which every worker has read,
+"""Answer of one worker to ``GET /penstock/v1/attention``: the states of all connectors, which every worker has read,
 and the rows that only it can know, those of the connectors that it runs.
 """
 

@@ -12,8 +12,10 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 
+from penstock.api.errors import ConnectError
 from penstock.core.attention.rows import Row
 from penstock.core.attention.sinks import SinkWatch
 from penstock.core.config.overrides import CONSUMER
@@ -41,6 +43,7 @@ RESOLVE_S = 10.0
 MIN_STILL_MS = 60_000
 COMMITS = 3
 """Intervals of commits without one after which a partition stands still."""
+_UNRESOLVED = "a config provider, or the policy for overrides, has not returned"
 _OVERRIDE = "consumer.override."
 _OF_EACH = ("group.id", "client.id")
 _SENT = "sink-record-send-total"
@@ -84,6 +87,8 @@ class SinkProgress:
         """The number of records that each task has sent to its target, and the time of its last change."""
         self._looking: set[tuple[tuple[str, str], ...]] = set()
         self._due: queue.SimpleQueue[list[_Sink]] = queue.SimpleQueue()
+        self._resolving: dict[str, tuple[Config, Future[Config]]] = {}
+        """The call for each sink that has not returned in time, and the settings that it resolves."""
         self._lookers = 0
         self._stopped = threading.Event()
 
@@ -171,23 +176,23 @@ class SinkProgress:
     # -- one look
 
     def _look_at(self, sinks: list[_Sink]) -> None:
-        usable: list[tuple[_Sink, Config]] = []
+        usable: list[tuple[_Sink, dict[str, str], LookedAt]] = []
         for sink in sinks:
             try:
-                usable.append((sink, self._resolved(sink)))
+                config = self._resolved(sink)
+                consumer = connector_consumer(self._worker, config, CLIENT)
+                usable.append((sink, consumer, _target(config, consumer["group.id"])))
             except Exception as error:
-                self._failed([sink], f"the settings of its consumer could not be resolved: {_text(error)}")
+                self._failed([sink], f"its settings can't be used: {_text(error)}")
         if not usable:
             return
         try:
-            consumers = [connector_consumer(self._worker, config, CLIENT) for _, config in usable]
-            targets = [_target(config, each["group.id"]) for (_, config), each in zip(usable, consumers, strict=True)]
-            looks = look(consumers[0], targets)
+            looks = look(usable[0][1], [target for _, _, target in usable])
         except Exception as error:
-            servers = connector_consumer(self._worker, usable[0][1], CLIENT)["bootstrap.servers"]
-            self._failed([sink for sink, _ in usable], f"the brokers at {servers} gave no answer: {_text(error)}")
+            servers = usable[0][1]["bootstrap.servers"]
+            self._failed([sink for sink, _, _ in usable], f"the brokers at {servers} gave no answer: {_text(error)}")
             return
-        for (sink, _), consumer, target, found in zip(usable, consumers, targets, looks, strict=True):
+        for (sink, consumer, target), found in zip(usable, looks, strict=True):
             if isinstance(found, str):
                 self._failed([sink], found)
                 continue
@@ -225,8 +230,23 @@ class SinkProgress:
             self._check(config, (CONSUMER,))
             return config
 
-        needs_plugins = bool(sink.client) or any("${" in value for value in sink.config.values())
-        return Threads().submit(resolved).result(RESOLVE_S) if needs_plugins else sink.config
+        if not sink.client and not any("${" in value for value in sink.config.values()):
+            return sink.config
+        known, call = self._resolving.get(sink.name, (None, None))
+        if call is None or known != sink.config:
+            call = Threads().submit(resolved)
+            self._resolving[sink.name] = sink.config, call
+        elif not call.done():  # the call of an earlier look, which may never return
+            raise ConnectError(_UNRESOLVED)
+        try:
+            return call.result(RESOLVE_S)
+        except TimeoutError:
+            if call.done():
+                raise
+            raise ConnectError(_UNRESOLVED) from None
+        finally:
+            if call.done():
+                self._resolving.pop(sink.name, None)
 
     def _failed(self, sinks: list[_Sink], reason: str) -> None:
         said = self._clean(reason)
