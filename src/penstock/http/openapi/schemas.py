@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.core.attention.rows import KINDS
 from penstock.core.model.skips import SKIP_TARGETS
 
 Json = dict[str, Any]
@@ -23,10 +24,6 @@ FIGURE_OR_NULL: Json = {"type": ["number", "null"]}
 OBJECT: Json = {"type": "object"}
 OBJECT_OR_NULL: Json = {"type": ["object", "null"]}
 LEVELS = ["OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"]
-KINDS = [
-    *("failed", "unreachable", "unknown", "stalled", "retrying", "missing-topics", "standstill"),
-    *("partition-standstill", "no-tasks", "waiting", "flapping", "dead-letters", "versions", "stopped", "paused"),
-]
 STATES = ["RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING", "DESTROYED"]
 
 
@@ -204,7 +201,11 @@ SCHEMAS: dict[str, Json] = {
         *("worker_id", "version", "busy"),
         rows=_list(
             _object(
-                kind={"enum": KINDS, "description": "From the most urgent to the least, as the rows"},
+                kind={
+                    "enum": list(KINDS),
+                    "description": "From the most urgent to the least, as the rows. "
+                    + " ".join(f"`{kind}`: {meaning}." for kind, meaning in KINDS.items()),
+                },
                 connector={**TEXT_OR_NULL, "description": "Null for a row about the whole group"},
                 tasks={**_list(NUMBER), "description": "Numbers of tasks; none for the connector itself"},
                 worker=TEXT_OR_NULL,
