@@ -12,7 +12,7 @@ from penstock.spark.versions import RELEASES, SparkRelease, names, refusal
 RESULTS = Path(__file__).parent / "results"
 """Results by version: what was run, and the outcome of each test: passed, failed, refused or skipped."""
 PAGE = Path(__file__).parents[2] / "docs" / "spark-versions.md"
-FORMATS = ("delta", "iceberg")
+FORMATS = ("delta", "iceberg", "xml")
 """Formats that not every version has."""
 
 
@@ -42,12 +42,18 @@ def label(test: str) -> str:
     """Return a test's name as words."""
     name, _, parameter = test.removeprefix("test_").partition("[")
     words = name.replace("_", " ").replace("sparksink", "SparkSink").replace("sparksource", "SparkSource")
+    words = words.replace(" java ", " Java ").replace(" kafka ", " Kafka ")
     words = words.replace("jdbcsink", "JdbcSink").replace("jdbcsource", "JdbcSource")
     return f"{words[0].upper()}{words[1:]}" + (f": {parameter.rstrip(']')}" if parameter else "")
 
 
 def row(title: str, cells: list[str]) -> str:
     return f"| {title} | {' | '.join(cells)} |"
+
+
+def java_range(spark: SparkRelease) -> str:
+    oldest, newest = spark.java[0], spark.java[-1]
+    return str(newest) if oldest == newest else f"{oldest} to {newest}"
 
 
 def page() -> str:
@@ -66,7 +72,7 @@ def page() -> str:
         row("Version that was tested", [each.get("spark", "none") for each in results]),
         row("on Java", [str(each.get("java", "")) for each in results]),
         row("on Python", [each.get("python", "") for each in results]),
-        row("Java that it runs on", [f"{each.java[0]} to {each.java[-1]}" for each in RELEASES]),
+        row("Java that it runs on", [java_range(each) for each in RELEASES]),
         row("Newest Python", [".".join(map(str, each.python)) for each in RELEASES]),
         row("Scala", [each.scala for each in RELEASES]),
         *(row(label(test), [cell(each["tests"].get(test)) for each in results]) for test in tests),
@@ -83,7 +89,7 @@ def page() -> str:
                 lines.append(f"- {format} on {each.name} is refused: {reason}")
     lines += [
         "",
-        "The jars of Spark's Kafka source are fetched for the version that is installed. Code:",
+        "Penstock fetches the jars of Spark's Kafka source with which a version was tested. Code:",
         "[`spark/versions.py`](../src/penstock/spark/versions.py), tests: "
         "[`test_every_version.py`](../tests/spark/query/test_every_version.py).",
     ]

@@ -105,7 +105,10 @@ def test_the_version_of_the_lock_file_is_supported() -> None:
 
 
 def test_a_jar_for_another_scala_is_refused() -> None:
-    check_jars(["file:/j/delta-spark_4.2_2.13-4.4.0.jar", "a:b_2.13:1.0", "plain-1.0_2.jar"], BY_NAME["4.2"])
+    check_jars(
+        ["file:/j/delta-spark_4.2_2.13-4.4.0.jar", "a:b_2.13:1.0", "plain-1.0_2.jar", "driver_2.11.4.jar"],
+        BY_NAME["4.2"],
+    )
     with pytest.raises(ConnectError) as refused:
         check_jars(["/jars/spark-sql-kafka-0-10_2.12-3.5.7.jar"], BY_NAME["4.2"])
     assert str(refused.value) == (
@@ -127,6 +130,13 @@ def test_a_format_that_is_not_installed_is_refused_with_its_coordinates() -> Non
     assert refusal("delta", None, BY_NAME["4.2"]) == (
         "Delta is not installed in Spark 4.2: add it by `spark.jars.packages=io.delta:delta-spark_4.2_2.13:4.4.0`."
     )
+
+
+def test_a_format_of_later_versions_is_refused() -> None:
+    assert refusal("xml", None, BY_NAME["3.5"]) == (
+        "Spark 3.5 has no format xml: run `pip install 'pyspark==4.2.*'`, or use another format."
+    )
+    assert refusal("xml", None, BY_NAME["4.0"]) is None
 
 
 def test_a_format_built_for_another_version_is_refused() -> None:

@@ -20,7 +20,7 @@ from penstock.embedded import ivy, maven
 from penstock.embedded.home import EmbeddedError, folder, home, progress, writing
 from penstock.embedded.java import Java, java
 
-SETS = ("kafka", "spark-kafka-4.0", "spark-kafka-4.1", "spark-kafka-4.2", "connect", "connect-4.4")
+SETS = ("kafka", "spark-kafka-3.5", "spark-kafka-4.0", "spark-kafka-4.1", "spark-kafka-4.2", "connect", "connect-4.4")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import inspect
+import logging
 import os
 import re
 import sys
@@ -23,7 +24,8 @@ from penstock.embedded.home import EmbeddedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Observation, SparkSession
+    from pyspark.errors import PySparkException
+    from pyspark.sql import Column, Observation, SparkSession
     from pyspark.sql import types as t
 
 DEFAULT = "4.2"
@@ -47,6 +49,8 @@ class SparkRelease:
     """The list in ``embedded/pinned`` of Delta's jars; None if there is no build of Delta."""
     formats: dict[str, str]
     """Coordinates on Maven Central of formats that Spark does not have itself."""
+    lacks: tuple[str, ...] = ()
+    """Formats of later versions."""
 
 
 _HADOOP_3_4 = (17, 21)
@@ -54,6 +58,19 @@ _HADOOP_3_4 = (17, 21)
 _HADOOP_3_5 = (17, 21, 25)
 
 RELEASES = (
+    SparkRelease(
+        name="3.5",
+        scala="2.12",
+        java=(17,),
+        python=(3, 11),
+        kafka="spark-kafka-3.5",
+        delta="delta-3.5",
+        formats={
+            "delta": "io.delta:delta-spark_2.12:3.3.3",
+            "iceberg": "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",
+        },
+        lacks=("xml",),
+    ),
     SparkRelease(
         name="4.0",
         scala="2.13",
@@ -119,10 +136,12 @@ _FORMAT_CLASSES = {
 }
 _BUILT_FOR = re.compile(r"(?:delta-spark|iceberg-spark-runtime)[_-](\d\.\d)_\d\.\d+-")
 """The version of Spark in the name of a format's jar."""
-_SCALA = re.compile(r"_(2\.1\d)(?=[-_.:])")
+_SCALA = re.compile(r"_(2\.1\d)(?=[-:]|\.jar$)")
 """The version of Scala in the name of a jar, or in its coordinates."""
 _CORE = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<version>\d+\.\d+[^/]*)\.jar")
 _PACKAGE = re.compile(r"__version__\b.*=\s*['\"](\d+\.\d+[^'\"]*)")
+_LISTENER_METRICS = ("3.5", "4.0", "4.1")
+"""Versions that hand on the metrics of an action some time after it has ended, by a listener."""
 _REMEDY = f"Run {_install()}"
 _REMEDY_FOR_JARS = _remedy_for_jars(DEFAULT, names("or"))
 
@@ -235,6 +254,8 @@ def refusal(format: str, jar: str | None, spark: SparkRelease) -> str | None:
 
     ``jar``: the name of the jar that has its class, or of another class; None if there is none.
     """
+    if format.casefold() in spark.lacks:
+        return f"Spark {spark.name} has no format {format.casefold()}: run {_install()}, or use another format."
     known = _FORMAT_CLASSES.get(format.casefold())
     if known is None:
         return None
@@ -285,7 +306,80 @@ def arrow_schema(columns: t.StructType, zone: str) -> pa.Schema:
     return to_arrow_schema(columns)
 
 
-def observed(figures: Observation) -> dict[str, Any] | None:
+def type_of_ddl(text: str) -> t.DataType:
+    """Return the type or the columns that a text of SQL declares. Raises Spark's errors."""
+    from pyspark.sql import types
+
+    if hasattr(types.DataType, "fromDDL"):
+        return types.DataType.fromDDL(text)
+    return vars(types)["_parse_datatype_string"](text)  # 3.5
+
+
+def try_cast(name: str, type: t.DataType) -> Column:
+    """Return a column, whose ``name`` is quoted, as another type, with nulls for values that it does not have."""
+    from pyspark.sql import functions as f
+
+    column = f.col(name)
+    if hasattr(column, "try_cast"):
+        return column.try_cast(type)
+    return f.expr(f"try_cast({name} AS {type.simpleString()})")  # 3.5
+
+
+def text_of_bytes(column: str) -> str:
+    """Return Spark's SQL of bytes as Java's strings have them: what is not UTF-8 is replaced.
+
+    Not ``make_valid_utf8``: it makes three characters of half a surrogate pair, Java one.
+    """
+    if release().name == "3.5":  # has no other `decode`, and can't tell valid texts, which would be faster
+        return f"decode({column}, 'UTF-8')"
+    text = f"CAST({column} AS STRING)"
+    return f"CASE WHEN is_valid_utf8({text}) THEN {text} ELSE decode({column}, 'UTF-8') END"
+
+
+def condition(error: PySparkException) -> str | None:
+    """Return the name of an error of Spark, such as TABLE_OR_VIEW_NOT_FOUND."""
+    named: Any = getattr(error, "getCondition", None) or error.getErrorClass  # 3.5 has the second only
+    found = named()
+    return None if found is None else str(found)
+
+
+def error_loggers() -> list[logging.Logger]:
+    """Return the loggers to which PySpark writes exceptions before it raises them; 3.5 has none.
+
+    They take arguments that no other class of loggers takes.
+    """
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:
+        return []
+    return [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+
+
+def cancel_jobs(context: Any, group: str) -> None:
+    """Cancel the jobs of a group of Java's SparkContext; from 4.0 on also those that it would start later."""
+    if release().name == "3.5":
+        context.cancelJobGroup(group)
+    else:
+        context.cancelJobGroupAndFutureJobs(group)
+
+
+def merges_with_evolution() -> bool:
+    """Return whether SQL has MERGE WITH SCHEMA EVOLUTION; on 3.5, a setting of Delta adds the columns."""
+    return release().name != "3.5"
+
+
+def java_map(jvm: Any, map: Any) -> Any:
+    """Return a map of Scala, 2.12 or 2.13, as one of Java."""
+    return jvm.scala.collection.JavaConverters.mapAsJavaMap(map)
+
+
+def observed(figures: Observation, session: SparkSession) -> dict[str, Any] | None:
     """Return the metrics of an observation, none of them an array; None if no action has made them."""
     java: Any = figures._jo
-    return figures.get if java.future().isCompleted() else None
+    if not java.future().isCompleted() and release().name in _LISTENER_METRICS:
+        from py4j.protocol import Py4JError
+
+        context: Any = session.sparkContext._jsc.sc()
+        with contextlib.suppress(Py4JError):  # after 10 s, the metrics of the action are lost
+            context.listenerBus().waitUntilEmpty()
+    return (figures.get or None) if java.future().isCompleted() else None

@@ -56,11 +56,11 @@ def spark() -> Iterator[Hosted]:
 
 def lacks(format: str) -> None:
     """Skip the test if there is no such format for this Spark, with the sentence by which Penstock refuses it."""
-    if format == "delta" and release().delta is None:
+    if format in release().lacks or (format == "delta" and release().delta is None):
         pytest.skip(str(refusal(format, None, release())))
 
 
-def test_a_hosted_task_runs_pauses_and_stops(spark: Hosted, spec: Spec) -> None:
+def test_a_hosted_task_runs_and_pauses_and_stops(spark: Hosted, spec: Spec) -> None:
     one = spec(topic="t")
     spark.run(one)
     spark.events.until(TaskRunning, id_of(one))

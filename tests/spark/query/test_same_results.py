@@ -108,7 +108,7 @@ def hosted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
             yield spark
 
 
-def test_defaults_of_a_cluster_change_none_of_the_settings_and_properties_of_the_worker_do(tmp_path: Path) -> None:
+def test_defaults_of_a_cluster_do_not_override_settings_of_results(tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text(DEFAULTS)
     given = {"spark.sql.ansi.enabled": "false"}
     code = (

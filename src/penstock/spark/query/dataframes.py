@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import types as t
 
 from penstock.api.errors import ConfigError
+from penstock.spark.versions import type_of_ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +47,7 @@ def narrowed(frame: DataFrame) -> DataFrame:
 def declared(schema: str) -> t.StructType:
     """Return the columns of the setting ``schema``. Raises ConfigError."""
     try:
-        columns = t.StructType.fromDDL(schema)
+        columns = type_of_ddl(schema)
     except Exception as error:
         raise ConfigError(
             "schema", schema, f"Spark can't read it as columns: {full_text(error).strip().splitlines()[0]}"

@@ -34,7 +34,7 @@ from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.run.task_link import ChannelHost, LastReport, LogRelay, Steering, report_end, watch_stalls
 from penstock.spark.run.task_threads import OfTask, inherit_task
 from penstock.spark.task import named, plugins, resolver
-from penstock.spark.versions import check_format, check_jars
+from penstock.spark.versions import cancel_jobs, check_format, check_jars, error_loggers
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_REPORTED_BY_TASKS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Loggers that get exceptions of PySpark before they are raised, by arguments that no other class of loggers takes."""
 _CHOSEN = {
     "spark.sql.adaptive.enabled": "false",  # streams can't
     # How often an idle query asks for new records; Spark's 10 ms keep a third of a core busy.
@@ -71,8 +69,6 @@ class Queries:
 
     def __init__(self, context: SparkContext, java_ended: Callable[[], str | None]) -> None:
         """``java_ended`` says how Spark's Java has ended; None if it has not."""
-        from pyspark.logger import PySparkLogger
-
         self._context, self._java_ended = context, java_ended
         self._lock = threading.Lock()
         self._session: SparkSession | None = None
@@ -83,7 +79,7 @@ class Queries:
         # The log lines of a query are in its worker's log, also those of threads that it starts.
         inherit_task()
         logging.getLogger("penstock").setLevel(logging.INFO)
-        for logger in (logging.getLogger("py4j.clientserver"), *map(PySparkLogger.getLogger, _REPORTED_BY_TASKS)):
+        for logger in (logging.getLogger("py4j.clientserver"), *error_loggers()):
             logger.setLevel(logging.CRITICAL)
         for handler in logging.getLogger().handlers:
             handler.setLevel(logging.WARNING)
@@ -138,11 +134,12 @@ class Queries:
     def _interrupt(self, group: str) -> None:
         try:
             java: Any = self._context._jsc.sc()
-            java.cancelJobGroupAndFutureJobs(group)
+            cancel_jobs(java, group)
             slow: float | None = time.monotonic() + SLOW_SECONDS
             while (thread := self._threads.get(group)) is not None:
                 thread.interrupt()
                 time.sleep(INTERRUPT_SECONDS)
+                cancel_jobs(java, group)  # also those that have started since, on 3.5
                 if slow is not None and time.monotonic() > slow:
                     slow = None
                     log.warning("%s has not ended %g s after it was cancelled. It is at\n%s",

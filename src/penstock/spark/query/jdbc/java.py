@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 Raised = TypeVar("Raised", bound=Exception)
 _SOURCES = Path(penstock.connectors.jdbc.__file__).parent / "java"
 _LACKS = "penstock lacks driver"
-_USED = ("spark-sql-api_*", "spark-sql_*", "spark-core_*", "spark-common-utils*", "spark-tags*", "scala-library-*")
+_USED = (
+    *("spark-sql-api_*", "spark-sql_*", "spark-catalyst_*", "spark-core_*", "spark-common-utils*", "spark-tags*"),
+    "scala-library-*",
+)
 
 
 class JdbcJava:

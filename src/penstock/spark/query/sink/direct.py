@@ -25,33 +25,28 @@ from penstock.spark.query.sink.rows.columns import VALUE
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.totals import BatchTotals
 from penstock.spark.query.sink.writer import raise_not_written
-from penstock.spark.versions import observed
+from penstock.spark.versions import observed, text_of_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _HEADERS: tuple[type[HeaderConverter], ...] = (SimpleHeaderConverter, StringConverter)
 _HAS_VALUE = f"{VALUE} IS NOT NULL"
-_TEXT = f"CAST({VALUE} AS STRING)"
-_VALUES: dict[type[Converter], str] = {
-    StringConverter: f"CASE WHEN is_valid_utf8({_TEXT}) THEN {_TEXT} ELSE decode({VALUE}, 'UTF-8') END",
-    ByteArrayConverter: VALUE,
-}
-"""Spark's expressions for values, by converter; none of these converters can fail."""
+_CONVERTERS: tuple[type[Converter], ...] = (StringConverter, ByteArrayConverter)
+"""None of these converters can fail."""
 REPLACE_MALFORMED = "spark.sql.legacy.codingErrorAction"
-"""The setting by which ``decode`` replaces bytes that are not UTF-8, as Java's strings do; otherwise it fails.
-
-Not ``make_valid_utf8``: it makes three characters of half a surrogate pair, Java one.
-"""
+"""The setting by which ``decode`` replaces bytes that are not UTF-8, as Java's strings do; otherwise it fails."""
 
 
 def direct_value(conversion: Conversion, chain: Chain) -> str | None:
     """Return a record's value in Spark's SQL, or None if its converters or transforms take Python, or can fail."""
-    if chain.steps or type(conversion.key) not in _VALUES or type(conversion.header) not in _HEADERS:
+    if chain.steps or type(conversion.key) not in _CONVERTERS or type(conversion.header) not in _HEADERS:
         return None
-    if isinstance(conversion.value, StringConverter) and conversion.value.encoding != "utf-8":
+    if type(conversion.value) is ByteArrayConverter:
+        return VALUE
+    if type(conversion.value) is not StringConverter or conversion.value.encoding != "utf-8":
         return None
-    return _VALUES.get(type(conversion.value))
+    return text_of_bytes(VALUE)
 
 
 def goes_direct(settings: SinkSettings) -> bool:
@@ -80,6 +75,7 @@ class DirectWriter:
         may_write: Callable[[], bool],
     ) -> None:
         self._value_sql, self._target, self._may_write = value_sql, target, may_write
+        self._session = session
         self._evolution = Evolution(settings, session)
         self._found = False
         """Whether a record had a value; until then the table is left alone."""
@@ -99,7 +95,7 @@ class DirectWriter:
             f.count(f.lit(1)).alias("read"),
             f.count(VALUE).alias("written"),
             f.max(f.unix_millis("timestamp")).alias("latest"),
-            f.array_join(f.collect_set("topic"), ",").alias("topics"),  # 4.0 reads no arrays from Java
+            f.array_join(f.collect_set("topic"), ",").alias("topics"),  # before 4.1, arrays are not read from Java
         )
         rows = narrowed(read.where(_HAS_VALUE).selectExpr(f"{self._value_sql} AS {VALUE}"))
         try:
@@ -110,12 +106,12 @@ class DirectWriter:
                 rows.write.format("noop").mode("overwrite").save()
         except Exception as error:
             raise_not_written(error)
-        return _totals(figures)
+        return _totals(figures, self._session)
 
 
-def _totals(figures: Observation) -> BatchTotals:
+def _totals(figures: Observation, session: SparkSession) -> BatchTotals:
     """Empty if Spark has read nothing, since the target had the batch: otherwise it has them when a write returns."""
-    found = observed(figures)
+    found = observed(figures, session)
     if found is None:
         return BatchTotals()
     counts = {"sink-record-read-total": found["read"], "sink-record-send-total": found["written"]}

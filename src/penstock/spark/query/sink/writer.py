@@ -27,6 +27,7 @@ from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, R
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.totals import BatchTotals, SumOf, TotalsOfParts
 from penstock.spark.query.sql.select import SqlSelect
+from penstock.spark.versions import condition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -185,4 +186,4 @@ def _struct(text: str) -> t.StructType:
 
 def is_away(error: BaseException) -> bool:
     """Whether the error is a lost connection to a database, which Spark reports as an error of the statement."""
-    return isinstance(error, AnalysisException) and (error.getCondition() or "").startswith("FAILED_JDBC.CONNECTION")
+    return isinstance(error, AnalysisException) and (condition(error) or "").startswith("FAILED_JDBC.CONNECTION")

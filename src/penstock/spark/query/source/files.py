@@ -29,6 +29,7 @@ from penstock.spark.query.dataframes import DriverContext, full_text
 from penstock.spark.query.sink.tables.delta import quoted
 from penstock.spark.query.source.schemas import FILE, MALFORMED, shown
 from penstock.spark.query.sql.select import SqlSelect
+from penstock.spark.versions import try_cast
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -207,7 +208,7 @@ class SourceFiles:
     def _misfits(self, record: str) -> str:
         """Return the columns that a record has no right values for, as the end of a clause; empty: not known."""
         assert self.columns is not None
-        parse = {"json": f.from_json, "csv": f.from_csv, "xml": f.from_xml}[self.settings.format]
+        parse = getattr(f, f"from_{self.settings.format}")
         columns = [each for each in self.columns if each.name != MALFORMED]
         corrupt = self.columns[MALFORMED]
         by_name = self.settings.format != "csv"
@@ -317,7 +318,7 @@ class SourceFiles:
             column = f.col(quoted(name))
             if name in kinds:
                 kind = self.columns[name].dataType
-                value = column.try_cast(kind)
+                value = try_cast(quoted(name), kind)
                 fits = value.isNotNull()
                 if isinstance(kinds[name], t.NumericType):
                     fits &= value.cast(kinds[name]) == column

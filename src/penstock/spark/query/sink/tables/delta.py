@@ -21,6 +21,7 @@ from pyspark.sql import functions as f
 from penstock.api.drift import SchemaDrift
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.sink.rows.plan import DELETED, PLACE
+from penstock.spark.versions import java_map, merges_with_evolution
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +48,7 @@ def batches_in_delta(session: SparkSession, settings: SinkSettings, connector: s
     if snapshot is None:
         return {}
     jvm: Any = session._jvm
-    transactions: Any = jvm.scala.jdk.javaapi.CollectionConverters.asJava(snapshot.transactions())
+    transactions: Any = java_map(jvm, snapshot.transactions())
     prefix = f"{connector}-"
     return {
         application.removeprefix(prefix): int(number)
@@ -111,7 +112,7 @@ def expressions_of(session: SparkSession, settings: SinkSettings) -> list[str]:
         return []
     jvm: Any = session._jvm
     metadata = snapshot.metadata()
-    properties = dict(jvm.scala.jdk.javaapi.CollectionConverters.asJava(metadata.configuration()))
+    properties = dict(java_map(jvm, metadata.configuration()))
     found = [str(text) for name, text in properties.items() if str(name).casefold().startswith(_CONSTRAINT)]
     waiting = [json.loads(str(metadata.schemaString() or "{}") or "{}")]
     while waiting:
@@ -166,6 +167,8 @@ def merge(
         # Otherwise Delta may read the changes twice, and so would count them and report dead letters twice.
         "spark.databricks.delta.merge.materializeSource": "all",
     }
+    if settings.drift is SchemaDrift.EVOLVE and not merges_with_evolution():
+        set_for_this["spark.databricks.delta.schema.autoMerge.enabled"] = "true"
     with _having(session, set_for_this):
         session.sql(
             statement(settings, keys, [name for name in changes.columns if name not in (PLACE, DELETED)], known)
@@ -178,7 +181,8 @@ def statement(settings: SinkSettings, keys: Collection[str], columns: list[str],
     given = {name.casefold() for name in columns}
     sets = [f"{quoted(name)} = s.{quoted(name)}" for name in columns]
     sets += [f"{quoted(name)} = NULL" for name in known if name.casefold() not in given]
-    evolution = "WITH SCHEMA EVOLUTION " if settings.drift is SchemaDrift.EVOLVE else ""
+    evolve = settings.drift is SchemaDrift.EVOLVE and merges_with_evolution()
+    evolution = "WITH SCHEMA EVOLUTION " if evolve else ""
     return (
         f"MERGE {evolution}INTO {table} AS t USING {CHANGES} AS s "
         f"ON {' AND '.join(f't.{quoted(name)} <=> s.{quoted(name)}' for name in keys)} "

@@ -14,6 +14,7 @@ from penstock.api.drift import DRIFT, SchemaDrift
 from penstock.api.errors import ConnectError
 from penstock.connectors.spark.sink_settings import EVOLUTION, SinkSettings
 from penstock.spark.query.sink.tables.delta import quoted
+from penstock.spark.versions import condition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,7 +89,7 @@ def columns_of_table(settings: SinkSettings, session: SparkSession) -> list[str]
         table = session.table(settings.table) if settings.table is not None else reader.load(settings.path)
         return list(table.columns) or None
     except AnalysisException as error:
-        if error.getCondition() in NO_TABLE:
+        if condition(error) in NO_TABLE:
             return None
         raise
     except Py4JJavaError as error:

@@ -10,10 +10,11 @@ import java.sql.Timestamp;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
+import java.util.Arrays;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import scala.collection.mutable.ArraySeq;
+import scala.collection.JavaConverters;
 
 /**
  * How a column of a result is read, by the names of penstock/connectors/jdbc/source/types.py. A null is looked for
@@ -233,7 +234,7 @@ enum Reading {
             if (items[k] instanceof Object[]) throw new SQLException("it has an array of arrays");
             found[k] = items[k] == null ? null : made.apply(items[k]);
         }
-        return ArraySeq.make(found);
+        return JavaConverters.asScalaBuffer(Arrays.asList(found));
     }
 
     /** MariaDB's BOOLEAN is a TINYINT(1), of which the driver makes true unless it is 0. */

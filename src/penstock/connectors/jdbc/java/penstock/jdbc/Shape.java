@@ -12,8 +12,8 @@ import java.time.DateTimeException;
 import java.util.Calendar;
 import java.util.List;
 import org.apache.spark.sql.Row;
+import scala.collection.JavaConverters;
 import scala.collection.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** A value that its column can't hold: the row is refused. */
 final class UnfitException extends RuntimeException {
@@ -85,7 +85,7 @@ public final class Shape implements Serializable {
             return;
         }
         if (kind.startsWith(ARRAY)) {
-            Object[] items = CollectionConverters.asJava((Seq<?>) value).toArray();
+            Object[] items = JavaConverters.seqAsJavaList((Seq<?>) value).toArray();
             statement.setArray(index, statement.getConnection().createArrayOf(kind.substring(ARRAY.length()), items));
             return;
         }
