@@ -66,7 +66,7 @@ def test_the_session_of_a_query_takes_few_calls_of_java(session: SparkSession, m
     monkeypatch.setattr(JavaClient, "send_command", counted)
     own = queries._new_session([])
     assert 0 < calls < 150
-    assert own.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert own.conf.get("spark.sql.adaptive.enabled") == "false"
     assert own.conf.get("spark.driver.host") == session.sparkContext.getConf().get("spark.driver.host")
 
 
