@@ -11,6 +11,7 @@ import pytest
 from penstock.core.group import membership
 from penstock.core.herder import Herder
 from penstock.core.model import actions, events, tasks
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.core.model.settings import HerderSettings
 
@@ -28,8 +29,12 @@ def test_an_event_outside_of_the_union_raises_and_is_named(event: Any) -> None:
 
 
 def test_every_request_is_a_member_of_exactly_one_union() -> None:
-    parts: list[set[Any]] = [set(get_args(each)) for each in (m.LocalRequest, m.ReadRequest, m.FlowRequest)]
-    assert set.union(*parts, {m.RollBack}) == set(get_args(m.Request)) == subclasses(m, m._Request)
+    parts: list[set[Any]] = [set(get_args(each)) for each in (local.LocalRequest, m.ReadRequest, m.FlowRequest)]
+    assert (
+        set.union(*parts, {m.RollBack})
+        == set(get_args(m.Request))
+        == subclasses(m, local.RequestBase) | subclasses(local, local.RequestBase)
+    )
     assert sum(map(len, parts)) + 1 == len(get_args(m.Request))
 
 
@@ -50,7 +55,7 @@ def test_a_request_outside_of_the_unions_is_refused() -> None:
     """The worker's own requests never reach the herder."""
     herder = Herder(HerderSettings(worker_id="w"))
     herder.handle(events.CaughtUp(), 0)
-    request = cast(m.HerderRequest, m.GetRoot())
+    request = cast(m.HerderRequest, local.GetRoot())
     answers = [each for each in herder.handle(events.Submitted(1, request), 0) if isinstance(each, actions.Answer)]
     assert isinstance(answers[0].reply, m.Reply)
     assert answers[0].reply.status == 500

@@ -19,6 +19,7 @@ import bcrypt
 import httpx
 
 from fuzz.forbidden import BROKERS, DENIED, GROUP, KEEPER, OWN_OFFSETS
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.http.server import RestServer
 from penstock.observe import LogLevels, TextLines
@@ -141,7 +142,7 @@ class GuardedCluster(RestCluster):
     def _judge(self, config: Mapping[str, str | None]) -> Any:
         return self.configurations.validate(config)
 
-    def _preview(self, request: m.Preview) -> dict[str, Any]:
+    def _preview(self, request: local.Preview) -> dict[str, Any]:
         return self._previews.answer(request)
 
 

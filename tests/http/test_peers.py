@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.core.model.records import TaskStatus
 from penstock.core.model.tasks import TaskId
@@ -142,7 +143,7 @@ class Here:
         }
         if isinstance(request, m.ListConnectors):
             return {"lines": {"status": status}}
-        if isinstance(request, m.GetLogs):
+        if isinstance(request, local.GetLogs):
             return {"lines": [{**LINE, "message": "own"}], "next": 5}
         return status
 

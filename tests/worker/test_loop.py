@@ -15,7 +15,8 @@ from penstock.api.errors import ConnectError
 from penstock.core.herder import Herder
 from penstock.core.model.actions import Action, StopTask, Validate
 from penstock.core.model.events import Completed
-from penstock.core.model.messages import ListConnectors, Reply, ValidateConfig
+from penstock.core.model.local_requests import ValidateConfig
+from penstock.core.model.messages import ListConnectors, Reply
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.tasks import TaskId
 from penstock.threads import Threads

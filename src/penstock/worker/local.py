@@ -13,6 +13,7 @@ from penstock import KAFKA_VERSION, __version__
 from penstock.api.errors import ConfigError, ConnectError
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.versions import VersionRange
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.hosts.jvm.levels import JVMS
 from penstock.observe import NUMBERS, LogLevels
@@ -68,7 +69,7 @@ class LocalAnswers:
         set_level: Callable[[str, str], list[str]],
         history: History,
         log_lines: LogLines | None = None,
-        preview: Callable[[m.Preview], dict[str, Any]],
+        preview: Callable[[local.Preview], dict[str, Any]],
         dead_letters: Callable[[DeadLetterRequest], dict[str, Any]],
     ) -> None:
         self._threads, self._plugins, self._levels = threads, plugins, levels
@@ -81,10 +82,10 @@ class LocalAnswers:
         self._history, self._log_lines, self._preview = history, log_lines, preview
         self._dead_letters = dead_letters
 
-    def answer(self, request: m.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
+    def answer(self, request: local.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
         self._threads.submit(self._answer, request, future)
 
-    def _answer(self, request: m.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
+    def _answer(self, request: local.LocalRequest, future: Future[m.Reply | m.Elsewhere]) -> None:
         try:
             future.set_result(m.Reply(200, self._body(request)))
         except m.Refused as refused:
@@ -94,38 +95,38 @@ class LocalAnswers:
         except BaseException as error:
             future.set_exception(as_exception(error))
 
-    def _body(self, request: m.LocalRequest) -> Any:
+    def _body(self, request: local.LocalRequest) -> Any:
         match request:
-            case m.GetRoot():
+            case local.GetRoot():
                 return {"version": KAFKA_VERSION, "commit": COMMIT, "kafka_cluster_id": self._cluster_id()}
-            case m.ListPlugins(connectors_only, unusable):
+            case local.ListPlugins(connectors_only, unusable):
                 return self._plugins.listing(connectors_only, unusable)
-            case m.GetPluginConfig(plugin, version):
+            case local.GetPluginConfig(plugin, version):
                 _check_range(version)
                 self._check_plugin(plugin)
                 keys = self._plugins.config(plugin, version)
                 if keys is None:
                     raise m.Refused(404, f"Unknown plugin {plugin}.")
                 return [key.to_json() for key in keys]
-            case m.ValidateConfig(plugin, config, warnings):
+            case local.ValidateConfig(plugin, config, warnings):
                 infos = self._validated(plugin, config)
                 return {**infos.to_json(), **({"penstock": {"warnings": [*infos.warnings]}} if warnings else {})}
-            case m.ListLoggers():
+            case local.ListLoggers():
                 return self._levels.all()
-            case m.GetLogger(name):
+            case local.GetLogger(name):
                 shown = self._levels.get(name)
                 if shown is None:
                     raise m.Refused(404, f"Logger {name} not found.")
                 return shown
-            case m.SetLogger(name, level):
+            case local.SetLogger(name, level):
                 return self._set_level(name, level)
-            case m.ListVersions() | m.GetVersion() | m.CompareVersions() | m.ListEvents():
+            case local.ListVersions() | local.GetVersion() | local.CompareVersions() | local.ListEvents():
                 return self._history.answer(request)
-            case m.Preview():
+            case local.Preview():
                 return self._preview(request)
-            case m.ListDeadLetters() | m.GetDeadLetter() | m.ReplayDeadLetters():
+            case local.ListDeadLetters() | local.GetDeadLetter() | local.ReplayDeadLetters():
                 return self._dead_letters(request)
-            case m.GetLogs():
+            case local.GetLogs():
                 return {"lines": [], "next": 0} if self._log_lines is None else self._log_lines.answer(request)
             case _:
                 assert_never(request)

@@ -23,7 +23,8 @@ from penstock.core.group.membership import ClusterConfigSnapshot
 from penstock.core.herder import Herder
 from penstock.core.model import actions as a
 from penstock.core.model.events import Completed, LoopEvent, ShutDown, Submitted, Tick
-from penstock.core.model.messages import Elsewhere, HerderRequest, LocalRequest, Refused, Reply
+from penstock.core.model.local_requests import LocalRequest
+from penstock.core.model.messages import Elsewhere, HerderRequest, Refused, Reply
 from penstock.core.model.records import ConfigTopicRecord, StatusTopicRecord
 from penstock.core.model.tasks import OffsetsReported, SparkFigures, TaskMetrics
 from penstock.worker.background import Background

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.core.model import messages as m
+from penstock.core.model import local_requests as local
 
 PATH = "/penstock/v1/preview"
 CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
@@ -15,7 +15,7 @@ CONFIG = {"connector.class": "FileStreamSource", "topic": "t", "file": "f"}
 def test_a_preview_is_passed_on_as_requested(api: Any, cluster: Any) -> None:
     asked = {"name": "x", "config": {**CONFIG, "name": "x"}, "limit": 7, "partition": 0, "offset": 5, "poll": True}
     assert api.post(PATH, json=asked).json() == cluster.previewed
-    assert cluster.previews == [m.Preview("x", {**CONFIG, "name": "x"}, False, 7, 0, 5, True)]
+    assert cluster.previews == [local.Preview("x", {**CONFIG, "name": "x"}, False, 7, 0, 5, True)]
 
 
 @pytest.mark.parametrize(

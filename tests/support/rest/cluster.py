@@ -12,6 +12,7 @@ from penstock.core.attention.flapping import Ends
 from penstock.core.config.validation import WorkerRules
 from penstock.core.model import actions as a
 from penstock.core.model import events as e
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.http.access.gate import RequestGate
 from penstock.http.app import make_router
@@ -50,7 +51,7 @@ class RestCluster(Cluster):
         self._answers: dict[int, Submitted] = {}
         self._metrics: dict[str, WorkerMetrics] = {}
         self.previewed: dict[str, Any] = {"kind": "source", "records": [], "error": None}
-        self.previews: list[m.Preview] = []
+        self.previews: list[local.Preview] = []
         """Requested previews; ``previewed`` is the answer."""
         self.dead_letters: dict[str, Any] = {
             "ListDeadLetters": {
@@ -96,10 +97,10 @@ class RestCluster(Cluster):
     def _submit(self, worker: str, request: m.Request) -> Submitted:
         """Handle a request as a worker's loop does, but at once."""
         answer: Submitted = Future()
-        if isinstance(request, m.GetLogs):
+        if isinstance(request, local.GetLogs):
             answer.set_result(m.Reply(200, self.log_lines[worker].answer(request)))
             return answer
-        if isinstance(request, m.LocalRequest):
+        if isinstance(request, local.LocalRequest):
             self._local.answer(request, answer)
             return answer
         self.requests += 1
@@ -188,7 +189,7 @@ class RestCluster(Cluster):
             case _:
                 super()._carry_out(worker, action)
 
-    def _preview(self, request: m.Preview) -> dict[str, Any]:
+    def _preview(self, request: local.Preview) -> dict[str, Any]:
         self.previews.append(request)
         return self.previewed
 

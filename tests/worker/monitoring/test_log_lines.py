@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from penstock.core.model.messages import GetLogs
+from penstock.core.model.local_requests import GetLogs
 from penstock.observe import redact_by, start_logging
 from penstock.worker.monitoring.log_lines import LogLines
 from support.log_levels import levels_kept

@@ -11,7 +11,8 @@ import pytest
 
 from penstock.api.batch import Batch, SourceOrigin
 from penstock.core.config.validation import WorkerRules
-from penstock.core.model.messages import Preview, Refused
+from penstock.core.model.local_requests import Preview
+from penstock.core.model.messages import Refused
 from penstock.hosts.python.wire import whole, write
 from penstock.pipeline.task import TaskSpec
 from penstock.plugins import Plugins

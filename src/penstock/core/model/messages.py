@@ -1,7 +1,7 @@
 """Requests of clients, other workers and tasks, and the replies to them: one frozen dataclass for each request.
 
 The HTTP layer parses a request into one of these and renders the ``Reply``; it knows nothing else of the control
-plane. Names of connectors are as the user gave them.
+plane. Names of connectors are as the user gave them. ``core.model.local_requests`` has those of ``LocalRequest``.
 
 | union | sender | answered by |
 |---|---|---|
@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.core.model.local_requests import LocalRequest, RequestBase
 from penstock.core.model.records import TargetStateName
 from penstock.core.model.skips import SkipTarget
 from penstock.core.model.tasks import TaskId
@@ -30,199 +31,51 @@ OffsetChanges = tuple[tuple[dict[str, Any] | None, dict[str, Any] | None], ...]
 """Pairs of a source partition and its new offset (KIP-875); None in place of the offset removes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    principal: str | None = field(default=None, kw_only=True, compare=False, repr=False)
-    """Name of the authenticated user; None if the REST interface authenticates nobody."""
-
-
-# -- answered by this worker alone
-
-
-@dataclass(frozen=True, slots=True)
-class GetRoot(_Request):
-    """Show the version of the worker and the id of its Kafka cluster."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListPlugins(_Request):
-    """List plugins; ``unusable``: also those that cannot be used, each with its problem."""
-
-    connectors_only: bool = True
-    unusable: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GetPluginConfig(_Request):
-    """List the settings of a plugin; ``version``: the version, or range of versions, that it must have (KIP-891)."""
-
-    plugin: str
-    version: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ValidateConfig(_Request):
-    """Validate a configuration; ``warnings``: whether the answer also lists the settings that have no effect."""
-
-    plugin: str
-    config: dict[str, str | None]
-    warnings: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ListLoggers(_Request):
-    """List the loggers of this worker with their levels."""
-
-
-@dataclass(frozen=True, slots=True)
-class GetLogger(_Request):
-    """Show the level of a logger on this worker."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetLogger(_Request):
-    """Set a level on this worker (KIP-495). The level is as the client wrote it: ``debug``, say."""
-
-    name: str
-    level: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListVersions(_Request):
-    """List the versions of a connector's configuration and target state."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class GetVersion(_Request):
-    """Show a version of a connector's configuration. ``number`` None: the last version."""
-
-    name: str
-    number: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CompareVersions(_Request):
-    """Compare two versions of a connector's configuration. ``before`` None: the version before ``number``."""
-
-    name: str
-    number: int
-    before: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ListEvents(_Request):
-    """List what happened to a connector and its tasks."""
-
-    name: str
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class GetLogs(_Request):
-    """Read the last log lines on this worker, of at least this level (a number), after line number ``after``."""
-
-    name: str
-    level: int
-    task: int | None
-    limit: int
-    after: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Preview(_Request):
-    """Try a configuration on real records. With ``patch`` it is a change of the connector's present configuration, as
-    in ``PatchConfig``; the other members are those of ``preview.request``.
-    """
-
-    name: str
-    config: dict[str, str | None]
-    patch: bool = False
-    limit: int = 5
-    partition: int | None = None
-    offset: int | None = None
-    poll: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ListDeadLetters(_Request):
-    """List the last records of a connector's dead letter queue."""
-
-    name: str
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class GetDeadLetter(_Request):
-    """Show a record of the dead letter queue; ``decoded``: also as the connector's steps read it."""
-
-    name: str
-    partition: int
-    offset: int
-    decoded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayDeadLetters(_Request):
-    """Send dead letters again.
-
-    ``records`` as ``TOPIC-PARTITION-OFFSET``; none means all. ``topic``: target of records that name none.
-    """
-
-    name: str
-    records: tuple[str, ...] = ()
-    topic: str | None = None
-    dry_run: bool = False
-
-
 # -- answered from the state of the cluster
 
 
 @dataclass(frozen=True, slots=True)
-class GetHealth(_Request):
+class GetHealth(RequestBase):
     """Show whether the worker is healthy (KIP-1017)."""
 
 
 @dataclass(frozen=True, slots=True)
-class ListConnectors(_Request):
+class ListConnectors(RequestBase):
     """List connectors; ``expand`` adds ``status`` or ``info`` of each (KIP-465)."""
 
     expand: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class GetConnector(_Request):
+class GetConnector(RequestBase):
     """Show a connector's configuration, tasks and type."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class GetConfig(_Request):
+class GetConfig(RequestBase):
     """Show a connector's configuration."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class GetTasks(_Request):
+class GetTasks(RequestBase):
     """Show the configurations of a connector's tasks."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class GetStatus(_Request):
+class GetStatus(RequestBase):
     """Show the states of a connector and its tasks."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class GetTaskStatus(_Request):
+class GetTaskStatus(RequestBase):
     """Show the state of a task."""
 
     name: str
@@ -230,14 +83,14 @@ class GetTaskStatus(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class GetTopics(_Request):
+class GetTopics(RequestBase):
     """Show the active topics of a connector (KIP-558)."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class ListSkips(_Request):
+class ListSkips(RequestBase):
     """List the records that a sink leaves out and has not passed yet."""
 
     name: str
@@ -247,7 +100,7 @@ class ListSkips(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class CreateConnector(_Request):
+class CreateConnector(RequestBase):
     """Create a connector. ``initial_state``: STARTED, PAUSED or STOPPED, None if not given (KIP-980)."""
 
     name: str
@@ -257,7 +110,7 @@ class CreateConnector(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class PutConfig(_Request):
+class PutConfig(RequestBase):
     """Create a connector, or replace its configuration."""
 
     name: str
@@ -265,7 +118,7 @@ class PutConfig(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class PatchConfig(_Request):
+class PatchConfig(RequestBase):
     """Change settings of a connector; None removes a setting (KIP-477)."""
 
     name: str
@@ -273,7 +126,7 @@ class PatchConfig(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class RollBack(_Request):
+class RollBack(RequestBase):
     """Put an earlier version of the configuration into effect. ``number`` None: the last version whose configuration
     differs from the present one.
     """
@@ -283,14 +136,14 @@ class RollBack(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteConnector(_Request):
+class DeleteConnector(RequestBase):
     """Delete a connector."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class SetTargetState(_Request):
+class SetTargetState(RequestBase):
     """Pause (PAUSED) or resume (STARTED) a connector."""
 
     name: str
@@ -298,14 +151,14 @@ class SetTargetState(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class StopConnector(_Request):
+class StopConnector(RequestBase):
     """Stop a connector and take back its tasks (KIP-875)."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class RestartConnector(_Request):
+class RestartConnector(RequestBase):
     """Restart a connector, with its tasks if they are included, or only failed instances (KIP-745)."""
 
     name: str
@@ -314,7 +167,7 @@ class RestartConnector(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class RestartTask(_Request):
+class RestartTask(RequestBase):
     """Restart a task, by the worker that runs it."""
 
     name: str
@@ -322,14 +175,14 @@ class RestartTask(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class ResetTopics(_Request):
+class ResetTopics(RequestBase):
     """Empty the set of a connector's active topics (KIP-558)."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class SkipRecords(_Request):
+class SkipRecords(RequestBase):
     """Let a sink leave out records of a partition.
 
     ``spans``: first and last offsets. ``to`` None: to the dead letter queue. ``restart``: whether the tasks, which
@@ -345,21 +198,21 @@ class SkipRecords(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class CancelSkips(_Request):
+class CancelSkips(RequestBase):
     """Forget the skips of a connector that have not taken effect. Tasks that know them follow them to their end."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class GetOffsets(_Request):
+class GetOffsets(RequestBase):
     """Show a connector's offsets (KIP-875). Not a ``ReadRequest``, because it reads Kafka, which may take time."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class AlterOffsets(_Request):
+class AlterOffsets(RequestBase):
     """Alter offsets of a stopped connector (KIP-875): pairs of partition and offset, as given in JSON."""
 
     name: str
@@ -367,14 +220,14 @@ class AlterOffsets(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class ResetOffsets(_Request):
+class ResetOffsets(RequestBase):
     """Reset all offsets of a stopped connector (KIP-875)."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class SetClusterLogger(_Request):
+class SetClusterLogger(RequestBase):
     """Set a level on every worker (KIP-976). The level is as the client wrote it: ``debug``, say."""
 
     name: str
@@ -394,14 +247,14 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckSignature(_Request):
+class CheckSignature(RequestBase):
     """Check the signature of a ``PutTaskConfigs`` with this body; sent before the body is parsed."""
 
     signature: Signature
 
 
 @dataclass(frozen=True, slots=True)
-class PutTaskConfigs(_Request):
+class PutTaskConfigs(RequestBase):
     """Write the task configurations that a connector has generated; from the worker that runs it to the leader."""
 
     name: str
@@ -410,7 +263,7 @@ class PutTaskConfigs(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class FenceTasks(_Request):
+class FenceTasks(RequestBase):
     """Fence a connector's old tasks; from a worker that is about to start new ones to the leader (KIP-618)."""
 
     name: str
@@ -418,7 +271,7 @@ class FenceTasks(_Request):
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmTask(_Request):
+class ConfirmTask(RequestBase):
     """Check that this run of a task, which is ready to begin its work, is still wanted (``Confirmation``)."""
 
     id: TaskId
@@ -426,26 +279,6 @@ class ConfirmTask(_Request):
 
 
 # -- the closed unions
-
-LocalRequest = (
-    GetRoot
-    | ListPlugins
-    | GetPluginConfig
-    | ValidateConfig
-    | ListLoggers
-    | GetLogger
-    | SetLogger
-    | ListVersions
-    | GetVersion
-    | CompareVersions
-    | ListEvents
-    | GetLogs
-    | Preview
-    | ListDeadLetters
-    | GetDeadLetter
-    | ReplayDeadLetters
-)
-"""Requests about this worker alone, or that it answers without the state of the cluster."""
 
 ReadRequest = (
     GetHealth | ListConnectors | GetConnector | GetConfig | GetTasks | GetStatus | GetTaskStatus | GetTopics | ListSkips

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.core.config.secrets import restored
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.http.access import audit
 from penstock.http.access.authentication.basic_auth import BasicAuth
@@ -39,26 +40,58 @@ DEMANDS: Mapping[type[m.Request], str] = {
     **dict.fromkeys(
         (m.GetConnector, m.GetConfig, m.GetTasks, m.GetStatus, m.GetTaskStatus, m.GetTopics, m.ListSkips), VIEW
     ),
-    **dict.fromkeys((m.GetOffsets, m.ListVersions, m.GetVersion, m.CompareVersions, m.ListEvents, m.GetLogs), VIEW),
-    **dict.fromkeys((m.RollBack, m.Preview), CONFIGURE),
+    **dict.fromkeys(
+        (
+            m.GetOffsets,
+            local.ListVersions,
+            local.GetVersion,
+            local.CompareVersions,
+            local.ListEvents,
+            local.GetLogs,
+        ),
+        VIEW,
+    ),
+    **dict.fromkeys((m.RollBack, local.Preview), CONFIGURE),
     **dict.fromkeys((m.SetTargetState, m.StopConnector, m.RestartConnector, m.RestartTask, m.ResetTopics), OPERATE),
-    **dict.fromkeys((m.CreateConnector, m.PutConfig, m.PatchConfig, m.DeleteConnector, m.ValidateConfig), CONFIGURE),
+    **dict.fromkeys(
+        (m.CreateConnector, m.PutConfig, m.PatchConfig, m.DeleteConnector, local.ValidateConfig), CONFIGURE
+    ),
     **dict.fromkeys((m.AlterOffsets, m.ResetOffsets), OFFSETS),
-    **dict.fromkeys((m.ListDeadLetters, m.GetDeadLetter, m.ReplayDeadLetters), DEAD_LETTERS),
+    **dict.fromkeys((local.ListDeadLetters, local.GetDeadLetter, local.ReplayDeadLetters), DEAD_LETTERS),
     **dict.fromkeys((m.SkipRecords, m.CancelSkips), SKIP),
-    **dict.fromkeys((m.ListLoggers, m.GetLogger, m.SetLogger, m.SetClusterLogger), ADMIN),
+    **dict.fromkeys((local.ListLoggers, local.GetLogger, local.SetLogger, m.SetClusterLogger), ADMIN),
 }
-OF_ALL = (m.GetRoot, m.GetHealth, m.ListPlugins, m.GetPluginConfig, m.ListConnectors)
+OF_ALL = (
+    local.GetRoot,
+    m.GetHealth,
+    local.ListPlugins,
+    local.GetPluginConfig,
+    m.ListConnectors,
+)
 """Allowed to everybody who has any role; lists are filtered."""
 OF_WORKERS = (m.PutTaskConfigs, m.FenceTasks, m.CheckSignature)
 """Signed by another worker; the worker checks the signature."""
-OF_HISTORY = (m.ListVersions, m.GetVersion, m.CompareVersions, m.ListEvents, m.GetLogs)
+OF_HISTORY = (
+    local.ListVersions,
+    local.GetVersion,
+    local.CompareVersions,
+    local.ListEvents,
+    local.GetLogs,
+)
 READS = (
-    *(*OF_ALL, *OF_HISTORY, m.ReadRequest, m.GetOffsets, m.ListLoggers, m.GetLogger, m.ValidateConfig),
-    *(m.CheckSignature, m.ListDeadLetters),
+    *(
+        *OF_ALL,
+        *OF_HISTORY,
+        m.ReadRequest,
+        m.GetOffsets,
+        local.ListLoggers,
+        local.GetLogger,
+        local.ValidateConfig,
+    ),
+    *(m.CheckSignature, local.ListDeadLetters),
 )
 """Requests that the audit log does not record. All others are changes, or show the contents of records."""
-OF_LEVELS = (m.SetLogger, m.SetClusterLogger)
+OF_LEVELS = (local.SetLogger, m.SetClusterLogger)
 WITH_CONFIG = (m.CreateConnector, m.PutConfig, m.PatchConfig, m.RollBack, m.DeleteConnector)
 
 AUTHORIZATION = "penstock.authorization.file"
@@ -200,9 +233,11 @@ async def _body(request: m.Request, ask: Ask) -> Any:
 def demand(request: m.Request) -> tuple[str, str | None]:
     """Return the action that a request needs, and its connector; None if it does not concern one connector."""
     action = VIEW if isinstance(request, OF_ALL) else DEMANDS.get(type(request), ADMIN)
-    if isinstance(request, m.ValidateConfig):
+    if isinstance(request, local.ValidateConfig):
         return action, request.config.get("name")
-    return action, None if action == ADMIN or isinstance(request, m.GetPluginConfig) else getattr(request, "name", None)
+    return action, None if action == ADMIN or isinstance(request, local.GetPluginConfig) else getattr(
+        request, "name", None
+    )
 
 
 def _refusal(principal: Principal, action: str, connector: str | None) -> str:

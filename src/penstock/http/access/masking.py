@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.config.secrets import MASK, is_secret, masked
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.http.access.authentication.principals import Principal
 from penstock.http.access.roles import Roles
@@ -20,23 +21,30 @@ Passwords = Callable[[Mapping[str, Any]], Collection[str]]
 """Returns the names of settings of a configuration that its plugins define as passwords; may block."""
 VIEW, VIEW_CONFIG = "view", "view-config"
 UNMASKED: Mapping[type[m.Request], str] = {
-    m.GetPluginConfig: "definitions of settings, which are the same for every connector",
+    local.GetPluginConfig: "definitions of settings, which are the same for every connector",
     m.GetStatus: "states and traces; the worker removes secrets from traces before it stores them",
     m.GetTaskStatus: "as GetStatus",
     m.RestartConnector: "the status, as GetStatus",
-    m.ListEvents: "states and traces, as GetStatus",
-    m.GetLogs: "lines of the log, from which the worker removes secrets when it writes them",
+    local.ListEvents: "states and traces, as GetStatus",
+    local.GetLogs: "lines of the log, from which the worker removes secrets when it writes them",
     m.GetOffsets: "positions, which are sent back unchanged to alter them",
     m.SkipRecords: "positions of records",
     m.ListSkips: "as SkipRecords",
-    m.Preview: "records; the worker removes secrets from errors",
-    m.ListDeadLetters: "records and errors that connectors have met",
-    m.GetDeadLetter: "as ListDeadLetters",
-    m.ReplayDeadLetters: "positions of records",
+    local.Preview: "records; the worker removes secrets from errors",
+    local.ListDeadLetters: "records and errors that connectors have met",
+    local.GetDeadLetter: "as ListDeadLetters",
+    local.ReplayDeadLetters: "positions of records",
 }
 """The requests whose replies are shown unmasked to those who may make them, and what their replies consist of."""
 WHOLE = (
-    *(m.ListConnectors, m.GetConnector, m.GetConfig, m.GetVersion, m.ListVersions, m.ValidateConfig),
+    *(
+        m.ListConnectors,
+        m.GetConnector,
+        m.GetConfig,
+        local.GetVersion,
+        local.ListVersions,
+        local.ValidateConfig,
+    ),
     *(m.CreateConnector, m.PutConfig, m.PatchConfig, m.RollBack),
 )
 """Requests whose replies have configurations with their classes, by which passwords are known without a look-up."""
@@ -62,7 +70,7 @@ class ReplyMask:
         """Return the request whose reply ``reply`` needs to know the connector's plugins; None if it needs none."""
         if connector is None or isinstance(request, WHOLE):
             return None
-        return m.ListVersions(connector) if isinstance(request, m.CompareVersions) else m.GetConfig(connector)
+        return local.ListVersions(connector) if isinstance(request, local.CompareVersions) else m.GetConfig(connector)
 
     def reply(self, request: m.Request, connector: str | None, body: Any, found: Any = None) -> Any:
         """Return a reply's body as the principal may see it. ``found`` is the body of the reply to ``lookup``.
@@ -75,12 +83,12 @@ class ReplyMask:
             case m.ListConnectors():
                 seen = [name for name in body if self.roles.allow(self.principal, VIEW, name)]
                 return seen if isinstance(body, list) else {name: self._listed(name, body[name]) for name in seen}
-            case m.ValidateConfig() if isinstance(body, dict):
+            case local.ValidateConfig() if isinstance(body, dict):
                 others = {name: value for name, value in body.items() if name != "configs"}
                 return {**self._masked(others, connector), "configs": _validated(body.get("configs", []))}
-            case m.ListVersions():
+            case local.ListVersions():
                 return self._masked(body, connector, self._of_history(body))
-            case m.CompareVersions():
+            case local.CompareVersions():
                 return self._masked(body, connector, self._of_history(found))
         return self._masked(body, connector, self.passwords(found) if found else ())
 

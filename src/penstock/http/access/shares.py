@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 
 OF_PLUGINS = "plugins"
@@ -20,9 +21,18 @@ OF_PROCESSES = "processes"
 OF_TOPICS = "topics"
 """Requests that read or write topics with clients of their own."""
 KINDS: Mapping[type[m.Request], str] = {
-    **dict.fromkeys((m.ValidateConfig, m.GetPluginConfig, m.ListPlugins, m.CompareVersions, m.RollBack), OF_PLUGINS),
-    m.Preview: OF_PROCESSES,
-    **dict.fromkeys((m.GetDeadLetter, m.ListDeadLetters, m.ReplayDeadLetters), OF_TOPICS),
+    **dict.fromkeys(
+        (
+            local.ValidateConfig,
+            local.GetPluginConfig,
+            local.ListPlugins,
+            local.CompareVersions,
+            m.RollBack,
+        ),
+        OF_PLUGINS,
+    ),
+    local.Preview: OF_PROCESSES,
+    **dict.fromkeys((local.GetDeadLetter, local.ListDeadLetters, local.ReplayDeadLetters), OF_TOPICS),
 }
 AT_ONCE: Mapping[str, int] = {OF_PLUGINS: 16, OF_PROCESSES: 2, OF_TOPICS: 4}
 """Requests of a client that are carried out at a time."""
@@ -41,7 +51,7 @@ class Shares:
         Raises Refused (429) where the client has none left and does not wait.
         """
         kind = KINDS.get(type(request))
-        if isinstance(request, m.GetDeadLetter) and request.decoded:
+        if isinstance(request, local.GetDeadLetter) and request.decoded:
             kind = OF_PROCESSES
         if kind is None:
             yield

@@ -17,6 +17,7 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.http.access.authentication.principals import client_of
 from penstock.http.forwarding import Peers
@@ -29,17 +30,17 @@ MAX_EVENTS = 500
 
 def add_routes(router: Router, ask: Ask) -> None:
     async def versions(call: Call) -> m.Reply | Response:
-        return await ask(call, m.ListVersions(call.name))
+        return await ask(call, local.ListVersions(call.name))
 
     async def version(call: Call) -> m.Reply | Response:
-        return await ask(call, m.GetVersion(call.name, call.number("version")))
+        return await ask(call, local.GetVersion(call.name, call.number("version")))
 
     async def compare(call: Call) -> m.Reply | Response:
-        return await ask(call, m.CompareVersions(call.name, call.number("version"), number_in_query(call, "from")))
+        return await ask(call, local.CompareVersions(call.name, call.number("version"), number_in_query(call, "from")))
 
     async def events(call: Call) -> m.Reply | Response:
         limit = number_in_query(call, "limit")
-        return await ask(call, m.ListEvents(call.name, MAX_EVENTS if limit is None else min(limit, MAX_EVENTS)))
+        return await ask(call, local.ListEvents(call.name, MAX_EVENTS if limit is None else min(limit, MAX_EVENTS)))
 
     async def roll_back(call: Call) -> m.Reply | Response:
         if await call.request.body():
@@ -92,7 +93,7 @@ class _Reading:
     call: Call
     ask: Ask
     peers: Peers | None
-    wanted: m.GetLogs
+    wanted: local.GetLogs
     after: dict[str, int] = field(default_factory=dict)
 
     async def read(self, status: Mapping[str, Any], here: bool = False) -> dict[str, Any]:
@@ -130,9 +131,9 @@ class _Reading:
                 return {"lines": known, "next": min(abs(following), MAX_NUMBER)}
         return None
 
-    def _message(self, place: str) -> m.GetLogs:
+    def _message(self, place: str) -> local.GetLogs:
         wanted = self.wanted
-        return m.GetLogs(wanted.name, wanted.level, wanted.task, wanted.limit, self.after.get(place, wanted.after))
+        return local.GetLogs(wanted.name, wanted.level, wanted.task, wanted.limit, self.after.get(place, wanted.after))
 
 
 def _workers(status: Mapping[str, Any], own: str) -> list[str]:
@@ -238,12 +239,12 @@ class FollowedLog(StreamingResponse):
             self._followers.remove(self._client)
 
 
-def _wanted(call: Call) -> m.GetLogs:
+def _wanted(call: Call) -> local.GetLogs:
     level = call.query("level", "ALL").upper()
     if level not in NUMBERS:
         raise m.Refused(400, f"The query parameter level must be one of {', '.join(NUMBERS)}, not {level}")
     limit = number_in_query(call, "limit")
-    return m.GetLogs(
+    return local.GetLogs(
         call.name,
         NUMBERS[level],
         number_in_query(call, "task"),

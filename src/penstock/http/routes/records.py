@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.http import bodies
 from penstock.http.router import Ask, Call, Router, not_found
@@ -23,13 +24,15 @@ REPLAY = ("records", "topic", "dry_run")
 def add_dead_letter_routes(router: Router, ask: Ask) -> None:
     async def listed(call: Call) -> m.Reply | Response:
         limit = number_in_query(call, "limit")
-        return await ask(call, m.ListDeadLetters(call.name, LETTERS if limit is None else min(limit, MAX_LETTERS)))
+        return await ask(call, local.ListDeadLetters(call.name, LETTERS if limit is None else min(limit, MAX_LETTERS)))
 
     async def one(call: Call) -> m.Reply | Response:
         offset = call.parts["offset"]
         if not offset.isascii() or not offset.isdecimal() or len(offset) > 18 or call.number("partition") < 0:
             raise not_found()
-        return await ask(call, m.GetDeadLetter(call.name, call.number("partition"), int(offset), call.flag("decoded")))
+        return await ask(
+            call, local.GetDeadLetter(call.name, call.number("partition"), int(offset), call.flag("decoded"))
+        )
 
     async def replay(call: Call) -> m.Reply | Response:
         return await ask(call, _replay(call.name, await bodies.document(call.request)))
@@ -39,7 +42,7 @@ def add_dead_letter_routes(router: Router, ask: Ask) -> None:
     router.add("GET", f"{ONE}/dead-letters/{{partition}}/{{offset}}", one)
 
 
-def _replay(name: str, document: Any) -> m.ReplayDeadLetters:
+def _replay(name: str, document: Any) -> local.ReplayDeadLetters:
     """Raises Refused (400)."""
     given = bodies.members(document, "A replay", *REPLAY)
     records, topic, dry_run = given.get("records"), given.get("topic"), given.get("dry_run", False)
@@ -51,7 +54,7 @@ def _replay(name: str, document: Any) -> m.ReplayDeadLetters:
         raise m.Refused(400, "'topic' must be the name of a topic")
     if not isinstance(dry_run, bool):
         raise m.Refused(400, "'dry_run' must be true or false")
-    return m.ReplayDeadLetters(name, tuple(records or ()), topic, dry_run)
+    return local.ReplayDeadLetters(name, tuple(records or ()), topic, dry_run)
 
 
 def _is_text(value: Any) -> bool:
@@ -69,7 +72,7 @@ def add_preview_route(router: Router, ask: Ask) -> None:
     router.add("POST", "/penstock/v1/preview", preview)
 
 
-def preview_request(document: Any) -> m.Preview:
+def preview_request(document: Any) -> local.Preview:
     """Raises Refused (400)."""
     given = bodies.members(document, "A preview", *PREVIEW)
     name = given.get("name")
@@ -85,7 +88,7 @@ def preview_request(document: Any) -> m.Preview:
     if config.get("name") not in (None, name):
         raise m.Refused(400, f"The configuration is of connector {config['name']}, the preview of {name}")
     limit = _number(given, "limit", 1, MAX_PREVIEWED)
-    return m.Preview(
+    return local.Preview(
         name,
         config,
         patch,

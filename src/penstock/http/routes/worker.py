@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from starlette.responses import Response
 
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.http import bodies
 from penstock.http.access.gate import VIEW, RequestGate
@@ -29,7 +30,7 @@ def add_routes(router: Router, ask: Ask, ask_soon: Ask, metrics: Metrics | None,
     """Add ``/``, ``/health`` and ``/metrics``. ``ask_soon`` waits for the shorter time that ``/health`` allows."""
 
     async def root(call: Call) -> m.Reply | Response:
-        return await ask(call, m.GetRoot())
+        return await ask(call, local.GetRoot())
 
     async def health(call: Call) -> m.Reply | Response:
         try:
@@ -59,15 +60,15 @@ def _add_metrics(router: Router, metrics: Metrics, gate: RequestGate) -> None:
 
 def add_plugin_routes(router: Router, ask: Ask) -> None:
     async def plugins(call: Call) -> m.Reply | Response:
-        return await ask(call, m.ListPlugins(call.flag("connectorsOnly", default=True), call.flag("penstock")))
+        return await ask(call, local.ListPlugins(call.flag("connectorsOnly", default=True), call.flag("penstock")))
 
     async def plugin_config(call: Call) -> m.Reply | Response:
         versions = call.request.query_params.getlist("version")
-        return await ask(call, m.GetPluginConfig(call.parts["plugin"], versions[0] if versions else None))
+        return await ask(call, local.GetPluginConfig(call.parts["plugin"], versions[0] if versions else None))
 
     async def validate(call: Call) -> m.Reply | Response:
         config = bodies.config(await bodies.document(call.request), "The configuration")
-        return await ask(call, m.ValidateConfig(call.parts["plugin"], config, call.flag("penstock")))
+        return await ask(call, local.ValidateConfig(call.parts["plugin"], config, call.flag("penstock")))
 
     router.add("GET", "/connector-plugins", plugins)
     router.add("GET", "/connector-plugins/{plugin}/config", plugin_config)
@@ -76,10 +77,10 @@ def add_plugin_routes(router: Router, ask: Ask) -> None:
 
 def add_logger_routes(router: Router, ask: Ask) -> None:
     async def all_loggers(call: Call) -> m.Reply | Response:
-        return await ask(call, m.ListLoggers())
+        return await ask(call, local.ListLoggers())
 
     async def one_logger(call: Call) -> m.Reply | Response:
-        return await ask(call, m.GetLogger(call.parts["logger"]))
+        return await ask(call, local.GetLogger(call.parts["logger"]))
 
     async def set_level(call: Call) -> m.Reply | Response:
         body = bodies.config(await bodies.document(call.request), "The request")
@@ -93,7 +94,7 @@ def add_logger_routes(router: Router, ask: Ask) -> None:
         name = call.parts["logger"]
         if call.query("scope").lower() == "cluster":
             return await ask(call, m.SetClusterLogger(name, level))
-        return await ask(call, m.SetLogger(name, level))
+        return await ask(call, local.SetLogger(name, level))
 
     router.add("GET", "/admin/loggers", all_loggers)
     router.add("GET", "/admin/loggers/{logger}", one_logger)

@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.config.overrides import CONSUMER, PRODUCER
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.kafka.admin import NoAnswerError, sentence
 from penstock.kafka.client_settings import connector_consumer, connector_producer
@@ -30,7 +31,7 @@ MAX_REPLAYED = 20 * AT_ONCE
 PATIENCE_S = 15.0
 
 
-DeadLetterRequest = m.ListDeadLetters | m.GetDeadLetter | m.ReplayDeadLetters
+DeadLetterRequest = local.ListDeadLetters | local.GetDeadLetter | local.ReplayDeadLetters
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,11 @@ class DeadLetters:
     def answer(self, request: DeadLetterRequest) -> dict[str, Any]:
         """Return the body of the reply. Blocks while Kafka is read. Raises Refused, ConnectError."""
         match request:
-            case m.ListDeadLetters(name, limit):
+            case local.ListDeadLetters(name, limit):
                 return self._list(name, limit)
-            case m.GetDeadLetter(name, partition, offset, decoded):
+            case local.GetDeadLetter(name, partition, offset, decoded):
                 return self._get(name, partition, offset, decoded)
-            case m.ReplayDeadLetters(name, records, topic, dry_run):
+            case local.ReplayDeadLetters(name, records, topic, dry_run):
                 return self._replay(name, records, topic, dry_run)
             case _:
                 assert_never(request)

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from typing import Any, Self
 
 from penstock.core.attention.flapping import End
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.core.model.events import LoopEvent
 from penstock.core.status.losses import STARTED_AGAIN
@@ -25,8 +26,8 @@ from penstock.settings import WorkerSettings
 log = logging.getLogger(__name__)
 
 RETENTION = "penstock.history.retention.ms"
-HistoryRequest = m.ListVersions | m.GetVersion | m.CompareVersions | m.ListEvents
-Submit = Callable[[m.LocalRequest | m.HerderRequest], Future[m.Reply | m.Elsewhere]]
+HistoryRequest = local.ListVersions | local.GetVersion | local.CompareVersions | local.ListEvents
+Submit = Callable[[local.LocalRequest | m.HerderRequest], Future[m.Reply | m.Elsewhere]]
 NO_HISTORY = f"This worker keeps no history: {SETTING} is empty"
 
 
@@ -124,18 +125,18 @@ class History:
             raise m.Refused(404, NO_HISTORY)
         with self._lock:
             match request:
-                case m.ListVersions(name):
+                case local.ListVersions(name):
                     versions = self._versions(name)
                     pairs = zip([None, *versions], versions, strict=False)
                     listed = [_with_difference(before, version) for before, version in pairs]
                     return {"connector": name, "kept": self._kept(), "versions": listed[::-1]}
-                case m.GetVersion(name, number):
+                case local.GetVersion(name, number):
                     version = self._version(name, number)
                     config = None if version.config is None else dict(version.config)
                     return {"connector": name, **version.summary(), "config": config}
-                case m.CompareVersions(name, number, before):
+                case local.CompareVersions(name, number, before):
                     return self._comparison(name, number, before)
-                case m.ListEvents(name, limit):
+                case local.ListEvents(name, limit):
                     events = self._recorder.books.events(name)
                     shown = [event.to_json() for event in events[len(events) - min(limit, len(events)) :]]
                     return {"connector": name, "kept": self._kept(), "events": shown[::-1]}

@@ -15,7 +15,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from penstock.core.config.internal_topics import InternalTopicError
 from penstock.core.model.events import ConnectorFailed, LoopEvent
-from penstock.core.model.messages import GetLogs
+from penstock.core.model.local_requests import GetLogs
 from penstock.core.model.tasks import TaskFailed
 from penstock.http.access import audit
 from penstock.http.access.audit import LOGGER

@@ -15,7 +15,8 @@ from penstock.api.query import QueryConnector
 from penstock.core.config.infos import ConfigInfos
 from penstock.core.config.internal_topics import InternalTopics
 from penstock.core.config.secrets import restored
-from penstock.core.model.messages import Preview, Refused
+from penstock.core.model.local_requests import Preview
+from penstock.core.model.messages import Refused
 from penstock.kafka.letters.queue import Letter
 from penstock.pipeline.task import TaskSpec
 from penstock.plugins import Plugins

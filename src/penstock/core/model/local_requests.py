@@ -1,0 +1,176 @@
+"""Requests about one worker alone, or that it answers without the state of the cluster, and the base of all requests.
+
+``core.model.messages`` has the requests that the herder answers, and the union of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBase:
+    """Base of all requests."""
+
+    principal: str | None = field(default=None, kw_only=True, compare=False, repr=False)
+    """Name of the authenticated user; None if the REST interface authenticates nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class GetRoot(RequestBase):
+    """Show the version of the worker and the id of its Kafka cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPlugins(RequestBase):
+    """List plugins; ``unusable``: also those that cannot be used, each with its problem."""
+
+    connectors_only: bool = True
+    unusable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GetPluginConfig(RequestBase):
+    """List the settings of a plugin; ``version``: the version, or range of versions, that it must have (KIP-891)."""
+
+    plugin: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateConfig(RequestBase):
+    """Validate a configuration; ``warnings``: whether the answer also lists the settings that have no effect."""
+
+    plugin: str
+    config: dict[str, str | None]
+    warnings: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListLoggers(RequestBase):
+    """List the loggers of this worker with their levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class GetLogger(RequestBase):
+    """Show the level of a logger on this worker."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetLogger(RequestBase):
+    """Set a level on this worker (KIP-495). The level is as the client wrote it: ``debug``, say."""
+
+    name: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListVersions(RequestBase):
+    """List the versions of a connector's configuration and target state."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetVersion(RequestBase):
+    """Show a version of a connector's configuration. ``number`` None: the last version."""
+
+    name: str
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompareVersions(RequestBase):
+    """Compare two versions of a connector's configuration. ``before`` None: the version before ``number``."""
+
+    name: str
+    number: int
+    before: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListEvents(RequestBase):
+    """List what happened to a connector and its tasks."""
+
+    name: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class GetLogs(RequestBase):
+    """Read the last log lines on this worker, of at least this level (a number), after line number ``after``."""
+
+    name: str
+    level: int
+    task: int | None
+    limit: int
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Preview(RequestBase):
+    """Try a configuration on real records. With ``patch`` it is a change of the connector's present configuration, as
+    in ``PatchConfig``; the other members are those of ``preview.request``.
+    """
+
+    name: str
+    config: dict[str, str | None]
+    patch: bool = False
+    limit: int = 5
+    partition: int | None = None
+    offset: int | None = None
+    poll: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListDeadLetters(RequestBase):
+    """List the last records of a connector's dead letter queue."""
+
+    name: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class GetDeadLetter(RequestBase):
+    """Show a record of the dead letter queue; ``decoded``: also as the connector's steps read it."""
+
+    name: str
+    partition: int
+    offset: int
+    decoded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayDeadLetters(RequestBase):
+    """Send dead letters again.
+
+    ``records`` as ``TOPIC-PARTITION-OFFSET``; none means all. ``topic``: target of records that name none.
+    """
+
+    name: str
+    records: tuple[str, ...] = ()
+    topic: str | None = None
+    dry_run: bool = False
+
+
+LocalRequest = (
+    GetRoot
+    | ListPlugins
+    | GetPluginConfig
+    | ValidateConfig
+    | ListLoggers
+    | GetLogger
+    | SetLogger
+    | ListVersions
+    | GetVersion
+    | CompareVersions
+    | ListEvents
+    | GetLogs
+    | Preview
+    | ListDeadLetters
+    | GetDeadLetter
+    | ReplayDeadLetters
+)
+"""Requests about this worker alone, or that it answers without the state of the cluster."""
