@@ -20,9 +20,10 @@ from soak import databases, kept
 from soak.beats import Runs
 from soak.churn import Wanted, beats_amiss
 from soak.feeder import Feeder
-from soak.origins import CHANGED, Origins, Shared, jumps, restart_where_it_stopped
+from soak.origins import Origins, jumps
 from soak.progress import ProgressWatch
 from soak.resources import MOST, Life, Resources, Sample, described, growth
+from soak.sites import CHANGED, Shared, restart_where_it_stopped
 from soak.tally import Tally, amiss
 from soak.values import KeptCounts, judged
 from support.worker_process import WorkerProcess
