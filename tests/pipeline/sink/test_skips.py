@@ -103,8 +103,11 @@ def test_a_skip_behind_the_committed_offset_is_over_at_once(kafka: Kafka, bootst
     with TaskRun(recording(), bootstrap, {"topics": topic}) as first:
         eventually(lambda: kafka.committed(f"connect-{first.connector}") == {(topic, 0): 2})
     skip = Skip(topic, 0, 0, 0)
-    with TaskRun(recording(), bootstrap, {"topics": topic}, NEVER, first.connector, skips=(skip,)) as run:
+    task = recording()
+    with TaskRun(task, bootstrap, {"topics": topic}, NEVER, first.connector, skips=(skip,)) as run:
         eventually(lambda: run.host.skipped == [skip])
+        assert values(task) == []
+        assert kafka.committed(f"connect-{run.connector}") == {(topic, 0): 2}
 
 
 def test_a_skip_to_a_queue_that_is_not_configured_any_more_fails_the_task(

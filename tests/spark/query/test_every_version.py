@@ -182,8 +182,9 @@ def test_sparksource_refuses_values_that_do_not_fit(spark: Hosted, kafka: Kafka,
     more = {"option.rowTag": "row"} if format == "xml" else {}
     with Source(spark, kafka, tmp_path, format=format, schema="id INT", **more) as source:
         (source.folder / f"one.{format}").write_text(texts[format])
-        source.start(until=TaskEnded)
-        source.running = False
+        source.start()
+        assert f"one.{format}" in (trace := source.failure())
+        assert "does not fit the schema" in trace
 
 
 def test_sparksource_reads_columns_of_folders(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
