@@ -363,8 +363,15 @@ def test_a_record_that_fails_is_skipped(worker: WorkerProcess, kafka: Kafka, ope
     worker.put(name, connector__class=SINK, topics=topic, file=str(file), **plain)
     until(lambda: "FAILED" in worker.states(name), f"{name} failed")
 
+    pending = f"/penstock/v1/connectors/{name}/skips"
+    skip = {"topic": topic, "partition": 0, "offsets": [1], "to": "discard", "restart": False}
+    assert worker.http.post(pending, json=skip).status_code == 202
     page = open_page(at(worker, f"connector/{name}"))
-    place = f"{topic}-0@1"
+    place, heading = f"{topic}-0@1", page.get_by_role("heading", name="Records to be skipped")
+    expect(heading).to_be_visible()
+    page.get_by_role("button", name="Forget the skips").click()
+    expect(heading).to_have_count(0)
+    assert worker.get(pending)["skips"] == []
     page.get_by_role("button", name=f"Skip {place} to the dead letter queue").click()
     page.get_by_role("dialog").get_by_role("button", name="Skip", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("has no dead letter queue")
@@ -373,8 +380,10 @@ def test_a_record_that_fails_is_skipped(worker: WorkerProcess, kafka: Kafka, ope
     page.get_by_role("dialog").get_by_role("button", name="Skip", exact=True).click()
     expect(page.locator(".failure")).to_have_count(0)
     until(lambda: file.exists() and file.read_text().splitlines() == ["1", "3"], "the other records")
+    until(lambda: not worker.get(pending)["skips"], "the end of the skip")
+    expect(heading).to_have_count(0)
     page.get_by_role("link", name="History").click()
-    expect(page.get_by_text(f"skip of {place}, discarded")).to_be_visible()
+    expect(page.get_by_text(f"skip of {place}, discarded")).to_have_count(2)
     worker.http.delete(f"/connectors/{name}")
 
 

@@ -22,7 +22,8 @@ export async function overview(root, shown) {
   const skips = h("div");
   root.append(causes, skips, h("h2", {}, "Tasks"), tasks, figures, where, times, h("h2", {}, "Topics used"), topics);
   shown.watch((status) => {
-    if (drawCauses(causes, shown, status) && status.type === "sink") pendingSkips(skips, shown).catch(() => skips.replaceChildren());
+    const changed = drawCauses(causes, shown, status);
+    if (status.type === "sink" && (changed || skips.hasChildNodes())) pendingSkips(skips, shown);
     drawTasks(tasks, shown, status);
     const health = status.penstock?.tasks ?? [];
     figures.replaceChildren(...[

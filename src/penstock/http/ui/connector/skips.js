@@ -32,9 +32,19 @@ export function skipping(shown, status, trace) {
     h("li", {}, h("code", {}, place), " ", skip(place, record, "dead-letters"), " ", skip(place, record, "discard"))));
 }
 
-/** Shows the skips that have not taken effect, with a button to forget them. */
+/** Shows the skips that have not taken effect, with a button to forget them, or why they could not be read. */
 export async function pendingSkips(root, shown) {
-  const { skips } = await get(penstockPath(shown.name, "/skips"));
+  let skips = [];
+  try {
+    ({ skips } = await get(penstockPath(shown.name, "/skips")));
+  } catch (error) {
+    root.dataset.skips = "";
+    root.replaceChildren(h("p", {}, `The records to be skipped could not be read: ${error.message}`));
+    return;
+  }
+  // A list that has not changed stays, and with it the focus on its button.
+  if (root.dataset.skips === JSON.stringify(skips)) return;
+  root.dataset.skips = JSON.stringify(skips);
   const cancel = button("Forget them", async () => {
     await ask("DELETE", penstockPath(shown.name, "/skips"));
     notice("Forgotten; tasks that know of them forget them when they start again");
