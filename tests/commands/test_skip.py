@@ -108,7 +108,9 @@ def test_a_record_goes_to_the_queue_and_is_recorded_in_the_audit_log(
     )
     done = skip(*sink.place())
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith(f"Connector {sink.name} skips {sink.topic}-0 at offset 1 to its dead letter queue.\n")
+    assert done.stdout.startswith(
+        f"Connector {sink.name} skips {sink.topic}-0 at offset 1 and sends it to its dead letter queue.\n"
+    )
     failed, skipped = kafka.read_all(queue)
     assert failed.value == skipped.value == b"{broken"
     message = dict(skipped.headers)["__connect.errors.exception.message"]

@@ -55,7 +55,10 @@ def skip(
             if topic is not None or partition is not None or offset:
                 raise typer.BadParameter("--cancel forgets all skips of the connector; it takes no record.")
             worker.cancel_skips(connector)
-            say(f"Connector {connector} skips no records any more, once its tasks have been restarted.")
+            say(
+                f"Connector {connector} has no more records to skip. Tasks that know of some still leave them out "
+                "until they are restarted."
+            )
             return
         if topic is None and partition is None and not offset:
             _list(worker, connector, output)
@@ -66,8 +69,8 @@ def skip(
         stored = worker.skip(connector, asked if to is None else {**asked, "to": to})
         for each in stored["skips"]:
             discarded = each["to"] == "discard"
-            what = f"and discards {_it([each])}" if discarded else "to its dead letter queue"
-            say(f"Connector {connector} skips {_named(each)} {what}.")
+            what = f"discards {_it([each])}" if discarded else f"sends {_it([each])} to its dead letter queue"
+            say(f"Connector {connector} skips {_named(each)} and {what}.")
         if not restart:
             say(f"Its tasks leave them out once they are restarted: penstock restart {connector} --include-tasks")
         elif wait and not _passed(worker, connector, stored["skips"], wait):
@@ -97,18 +100,23 @@ def _named(skip: dict[str, Any]) -> str:
     return f"{skip['topic']}-{skip['partition']} at offset{'s' * (skip['first'] != skip['last'])} {_offsets(skip)}"
 
 
+def _pending(worker: Client, connector: str, skips: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    known = worker.skips(connector)
+    return [each for each in skips if each in known]
+
+
 def _passed(worker: Client, connector: str, skips: list[dict[str, Any]], wait: float) -> bool:
     """Wait until the connector is past these records; say what has become of them."""
     from penstock.declarative.outcome import await_restarts
 
     began = time.monotonic()
     left = skips
-    while left := [each for each in left if each in worker.skips(connector)]:
+    while left := _pending(worker, connector, left):
         if worker.status(connector)["connector"]["state"] in ("PAUSED", "STOPPED"):
             say(f"Connector {connector} is not running: the skip takes effect when it is resumed.")
             return True
         for _, well, sentence in await_restarts(worker, [connector], max(began + wait - time.monotonic(), 0.0)):
-            if not well and any(each in worker.skips(connector) for each in left):
+            if not well and _pending(worker, connector, left):
                 complain(f"The records have not been skipped: {sentence}.")
                 return False
         if time.monotonic() - began >= wait:

@@ -55,7 +55,7 @@ def test_records_that_are_left_out_without_a_queue() -> None:
     refused.report(0, 0, 2000, name="payroll")
     (row,) = refused.rows()
     assert row.why.startswith("2,000 records were left out within the last hour")
-    assert "there is no dead letter queue" in row.why
+    assert "they are in no dead letter queue" in row.why
 
 
 def test_a_deleted_connector_is_forgotten() -> None:

@@ -46,7 +46,7 @@ class PendingSkips:
         ``unknown`` makes the error that starts the task again, when the ID of a topic is not known.
         """
         self.skips = list(skips)
-        """Those that apply, as far as is known."""
+        """The skips that apply, as far as is known."""
         self._pending = set(self.skips)
         self._topic_ids, self._over, self._unknown = topic_ids, over, unknown
 

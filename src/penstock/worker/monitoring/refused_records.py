@@ -84,8 +84,9 @@ def _row(name: str, intervals: list[tuple[int, _Interval]]) -> Row:
         command = f"penstock dlq list {quoted}"
         step = Step("See why they were refused; send them again once the cause is removed", command, "dead-letters")
     else:
-        why = f"{_records(skipped)} left out within the last hour, the last at {when}; there is no dead letter queue"
-        step = Step("Set a dead letter queue, or errors.tolerance=none", f"penstock logs {quoted}", "logs")
+        why = f"{_records(skipped)} left out within the last hour, the last at {when}; they are in no dead letter queue"
+        text = "See why: errors.tolerance=all leaves out records that fail, and users discard some by skips"
+        step = Step(text, f"penstock logs {quoted}", "logs")
     tasks = tuple(sorted({task for task, _ in intervals}))
     return Row("dead-letters", why, step, name, tasks, since_ms=int(min(each.began for _, each in intervals) * 1000))
 

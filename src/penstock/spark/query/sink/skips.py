@@ -52,7 +52,7 @@ class SkippedRows:
         self._done: set[Place] = set()
         """The records that this run has left out: a batch may be attempted again."""
         self._uncounted: set[Place] = set()
-        """Those of them whose offsets are not committed yet."""
+        """The left-out records whose offsets are not committed yet."""
 
     def without(self, records: DataFrame, span: Span) -> DataFrame:
         """Return the records of a batch without those to leave out, whose dead letters have arrived.
