@@ -20,7 +20,7 @@ def spec() -> Callable[..., TaskSpec]:
 @pytest.fixture(scope="session")
 def hosted() -> Iterator[Hosted]:
     """A running Spark, shared: take tasks of your own, and leave it running."""
-    hosted = Hosted(HostSettings(graceful=60.0))
+    hosted = Hosted(HostSettings(graceful=60.0, rebalance_timeout=180.0))
     hosted.start()
     try:
         hosted.events.until(SparkReady)
