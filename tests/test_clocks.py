@@ -39,6 +39,7 @@ USES = {
     "wire/lines.py": "the time of a line of the log",
     "worker/loop.py": "read once, then counted on by a clock that nobody sets",
     "worker/monitoring/attention.py": "shown by REST",
+    "worker/monitoring/credentials.py": "the validity of certificates",
     "worker/monitoring/history.py": "times of events",
     "worker/monitoring/lineage/sender.py": "times of events",
     "worker/monitoring/log_lines.py": "read once: where the numbers of lines begin",
@@ -46,6 +47,7 @@ USES = {
     "worker/monitoring/sink_progress.py": "shown by REST",
     "worker/monitoring/task_health.py": "shown by REST",
     "worker/monitoring/otlp_metrics.py": "times of metrics",
+    "worker/monitoring/trends.py": "read once, then counted on by a clock that nobody sets",
 }
 
 

@@ -37,3 +37,45 @@ def test_a_sink_without_its_topic_and_a_pause(bootstrap: str, kafka: Kafka, tmp_
         until(lambda: kinds() == ["paused"], "the row about the pause")
         (row,) = rows()
         assert (row["connector"], row["since"] is not None) == ("lines", True)
+
+
+def test_a_password_that_has_changed_and_kinds_that_are_muted(bootstrap: str, kafka: Kafka, tmp_path: Path) -> None:
+    topic, secrets = f"lines-{uuid.uuid4().hex}", tmp_path / "secrets.properties"
+    kafka.create(NewTopic(topic, 1, 1))
+    secrets.write_text("password=one\n")
+    providers = {
+        "config.providers": "file",
+        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    }
+    with WorkerProcess(bootstrap, tmp_path, **providers) as worker:
+
+        def rows() -> list[dict[str, Any]]:
+            found: list[dict[str, Any]] = worker.get("/penstock/v1/attention")["rows"]
+            return found
+
+        config = {
+            "topics": topic,
+            "file": str(tmp_path / "out.txt"),
+            "sasl.password": f"${{file:{secrets}:password}}",
+            "connector.class": "FileStreamSink",
+        }
+        worker.put("lines", **config)
+        worker.running("lines")
+        assert rows() == []
+        secrets.write_text("password=two\n")
+        until(lambda: [row["kind"] for row in rows()] == ["outdated"], "the row about the password")
+        (row,) = rows()
+        assert row["why"].startswith("The files of sasl.password have changed")
+        assert row["next"]["command"] == "penstock restart lines --include-tasks"
+        worker.http.post("/connectors/lines/restart?includeTasks=true")
+        until(lambda: rows() == [], "the end of the row")
+
+        refused = worker.http.put("/connectors/lines/config", json={**config, "penstock.attention.muted": "failed"})
+        assert refused.status_code == 400
+        assert "penstock.attention.muted" in refused.json()["message"]
+        worker.put("lines", **config, **{"penstock.attention.muted": "paused, stopped"})
+        worker.http.put("/connectors/lines/pause")
+        until(lambda: worker.get("/connectors/lines/status")["connector"]["state"] == "PAUSED", "the pause")
+        assert rows() == []
+        worker.put("lines", **config)
+        until(lambda: [row["kind"] for row in rows()] == ["paused"], "the row about the pause")

@@ -222,6 +222,12 @@ class ConfigTransformer:
 
         return {key: value and replaced(value, value_of) for key, value in config.items()}
 
+    def of_files(self) -> ConfigTransformer:
+        """Return a transformer that replaces only references to Kafka's own providers of local files, which answer at
+        once.
+        """
+        return ConfigTransformer({n: each for n, each in self._providers.items() if isinstance(each, _PathProvider)})
+
     def close(self) -> None:
         for provider in self._providers.values():
             provider.close()

@@ -21,6 +21,7 @@ from penstock.core.config.overrides import PRODUCER
 from penstock.core.herder import Herder
 from penstock.core.model.events import LoopEvent
 from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
+from penstock.core.model.state import STARTED
 from penstock.http.access.authentication.forwarded import KEY as FORWARDING_KEY
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context
@@ -62,6 +63,7 @@ from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
 from penstock.worker.monitoring.attention import Attention
+from penstock.worker.monitoring.credentials import Credentials
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.lineage.runs import LineageConnector as Connected
@@ -73,6 +75,7 @@ from penstock.worker.monitoring.refused_records import RefusedRecords
 from penstock.worker.monitoring.sink_progress import SinkProgress
 from penstock.worker.monitoring.task_health import TaskHealth, restart_policy
 from penstock.worker.monitoring.telemetry import Known, Telemetry
+from penstock.worker.monitoring.trends import Trends
 from penstock.worker.offsets import OffsetsAccess
 from penstock.worker.skips import SkipExamination
 from penstock.worker.specs import Specs, WorkerFacts
@@ -113,7 +116,14 @@ class Worker:
         rules = worker_rules(settings, self._plugins, permissions)
         self._reloads = Reloads(self.submit)
         self._configurations = Configurations(
-            settings, self._plugins, self._providers, self._redaction, permissions, rules, self._reloads
+            settings,
+            self._plugins,
+            self._providers,
+            self._redaction,
+            permissions,
+            rules,
+            self._reloads,
+            lambda *given: self._credentials.starts(*given),
         )
         try:
             self._server = RestServer(
@@ -142,6 +152,10 @@ class Worker:
             self._herder.work.is_stalled, is_known=lambda connector: connector in self._herder.state.connectors
         )
         self._refused = RefusedRecords(lambda connector: connector in self._herder.state.connectors)
+        self._trends = Trends(self._is_to_run)
+        self._credentials = Credentials(
+            self.id, config, self._providers.of_files().transform, lambda: list(self._herder.work.connectors)
+        )
         self._sink_progress = SinkProgress(
             config,
             self._herder,
@@ -152,7 +166,8 @@ class Worker:
         )
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
-        self._attention = Attention(self._herder, self._sink_progress.rows, self._refused.rows, self._history.ends)
+        more = (self._refused.rows, self._trends.rows, self._credentials.rows)
+        self._attention = Attention(self._herder, self._sink_progress.rows, more, self._history.ends)
         self._prometheus = PrometheusText(self._metrics.values)
         known = Known(self.id, self._prometheus.families, self._connector, self._configurations.resolve)
         self._telemetry = Telemetry.of(settings, known)
@@ -379,6 +394,10 @@ class Worker:
             lambda done: fence(worker, resolved, tasks, lambda _, error: done(error), timeout), f"fence tasks of {name}"
         )
 
+    def _is_to_run(self, connector: str) -> bool:
+        state = self._herder.state
+        return connector in state.connectors and state.target_state(connector) == STARTED
+
     def _observe(self, event: LoopEvent) -> None:
         audit_refusals(event)
         self._topic_updates.observe(event)
@@ -387,6 +406,7 @@ class Worker:
         self._history.observe(event)
         self._sink_progress.observe(event)
         self._refused.observe(event)
+        self._trends.observe(event)
         self._telemetry.observe(event)
         self._reloads.observe(event)
 

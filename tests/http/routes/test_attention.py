@@ -13,6 +13,7 @@ import pytest
 
 from penstock.core.attention.flapping import End
 from penstock.core.attention.rows import KINDS, Row, Step
+from penstock.core.config.attention import MUTABLE
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
 from penstock.http.access.gate import authentication, gate
@@ -138,3 +139,8 @@ def test_the_answer_has_the_form_of_the_openapi_document(api: Any, cluster: Rest
     row = schema["properties"]["rows"]["items"]
     assert [each.keys() for each in shown["rows"]] == [row["properties"].keys()]
     assert list(KINDS) == row["properties"]["kind"]["enum"]
+
+
+def test_the_kinds_that_can_be_muted_are_kinds() -> None:
+    assert set(MUTABLE) < set(KINDS)
+    assert not {"failed", "unreachable", "unknown", "retrying", "stalled"} & set(MUTABLE)

@@ -132,7 +132,7 @@ class RestCluster(Cluster):
         attention = Attention(
             self.workers[worker].herder,
             lambda: self.own_rows.get(worker, OwnRows()),
-            tuple,
+            (),
             lambda since_ms: self.ends,
             lambda: self.now / 1000,
             self.versions.get(worker, "1"),

@@ -20,10 +20,14 @@ KINDS = {
     "missing-topics": "Topics that a sink subscribes to do not exist",
     "standstill": "A sink's group has lag, and its committed offsets do not move",
     "partition-standstill": "Some partitions of a sink have lag and do not move, while others do or have none",
+    "silent": "A source has polled no records for much longer than usual",
+    "behind": "More and more records wait for the connector's tasks",
     "no-tasks": "A running connector has no tasks",
     "waiting": "The connector or tasks of it have not started",
     "flapping": "A connector or task runs, but has failed or was lost several times within the last hour",
     "dead-letters": "Records could not be processed within the last hour",
+    "expiring": "A certificate has expired or expires soon",
+    "outdated": "A file with a certificate or password has changed since it was read",
     "versions": "Workers of the group have different versions",
     "stopped": "The connector has been stopped",
     "paused": "The connector has been paused",
@@ -31,8 +35,9 @@ KINDS = {
 """Kinds of rows and their meanings, from the most urgent to the least."""
 _RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
 _CAUSES = ("failed", "unreachable", "stalled", "retrying", "no-tasks", "waiting")
-"""Kinds that explain a standstill, which then has no row of its own."""
+"""Kinds that explain a standstill, a silence or a backlog, which then has no row of its own."""
 _STANDSTILLS = ("standstill", "partition-standstill")
+_SYMPTOMS = (*_STANDSTILLS, "silent", "behind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +77,9 @@ class Row:
 def ordered(rows: Iterable[Row], is_busy: Callable[[str], bool] = lambda connector: False) -> list[Row]:
     """Return the rows to show, the most urgent and oldest first.
 
-    Rows of tasks with the same problem become one. A standstill is left out if another row of the connector explains
-    it; that of a whole group also if ``is_busy`` says that the connector's tasks take records: it commits at times of
-    its own.
+    Rows of tasks with the same problem become one. A standstill, a silence or a backlog is left out if another row of
+    the connector explains it; the standstill of a whole group also if ``is_busy`` says that the connector's tasks take
+    records: it commits at times of its own.
     """
     found: dict[tuple[Any, ...], Row] = {}
     for row in rows:
@@ -85,9 +90,11 @@ def ordered(rows: Iterable[Row], is_busy: Callable[[str], bool] = lambda connect
     shown = [
         row
         for row in found.values()
-        if row.kind not in _STANDSTILLS
-        or (row.connector not in explained and (row.kind != "standstill" or not is_busy(row.connector or "")))
+        if not (row.kind in _SYMPTOMS and row.connector in explained)
+        and not (row.kind == "standstill" and is_busy(row.connector or ""))
     ]
+    still = {row.connector for row in shown if row.kind in _STANDSTILLS}
+    shown = [row for row in shown if row.kind != "behind" or row.connector not in still]
     return sorted(shown, key=lambda row: (_RANKS[row.kind], row.since_ms or 0, row.connector or "", row.tasks))
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from penstock.api.config import ConfigDef, ConfigKey, ConfigValue, to_text
 from penstock.api.connector import Connector
+from penstock.core.config.attention import ATTENTION_SETTINGS
 from penstock.core.config.catalog import CONNECTORS, Kind
 from penstock.core.config.connector import CHAIN_SETTINGS, CONNECTOR_SETTINGS, ERROR_SETTINGS, LABEL_SETTINGS
 from penstock.core.config.converter import CONVERTER_SETTINGS
@@ -27,6 +28,7 @@ RUNTIME_SETTINGS: tuple[RuntimeSetting, ...] = (
     *ERROR_SETTINGS,
     *RESTART_SETTINGS,
     *PROCESS_SETTINGS,
+    *ATTENTION_SETTINGS,
     *LABEL_SETTINGS,
     *SOURCE_SETTINGS,
     *SINK_SETTINGS,

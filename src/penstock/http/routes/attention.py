@@ -18,7 +18,7 @@ from penstock.http.router import Call, Router
 from penstock.threads import in_thread
 
 PATH = "/penstock/v1/attention"
-CHANGES = ("restart-failed", "resume")
+CHANGES = ("restart-failed", "restart", "resume")
 """Actions of rows that need ``operate``."""
 
 

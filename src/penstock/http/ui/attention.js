@@ -7,7 +7,8 @@ import { ask, connectorPath, get } from "./rest.js";
 const KINDS = {
   failed: "Failed", unreachable: "Unreachable", unknown: "Unknown", stalled: "Stalled", retrying: "Retrying",
   "missing-topics": "Missing topics", standstill: "Lag stands still", "partition-standstill": "A partition stands still",
-  "no-tasks": "No tasks", waiting: "Waiting", flapping: "Flapping", "dead-letters": "Refused records", versions: "Versions differ", stopped: "Stopped", paused: "Paused",
+  silent: "Silent", behind: "Falling behind", "no-tasks": "No tasks", waiting: "Waiting", flapping: "Flapping", "dead-letters": "Refused records",
+  expiring: "Certificate expires", outdated: "Credentials have changed", versions: "Versions differ", stopped: "Stopped", paused: "Paused",
 };
 const GRAVE = ["failed", "unreachable"], CALM = ["paused", "stopped"];
 const FIRST_ROWS = 10;
@@ -15,6 +16,7 @@ const FIRST_ROWS = 10;
 /** What a row's button does: its text, the request, and what is said afterwards. */
 const VERBS = {
   "restart-failed": ["Restart failed", "POST", "/restart?includeTasks=true&onlyFailed=true", "Restarting what has failed of"],
+  restart: ["Restart", "POST", "/restart?includeTasks=true", "Restarting"],
   resume: ["Resume", "PUT", "/resume", "Resuming"],
 };
 const VIEWS = { logs: "Logs", configuration: "Configuration", overview: "Overview", history: "History", "dead-letters": "Dead letters" };
@@ -76,7 +78,7 @@ export function attention(root, signal) {
   return refresh;
 }
 
-const key = (each) => `${each.kind} ${each.connector} ${each.tasks} ${each.next.action}`;
+const key = (each) => `${each.kind} ${each.connector} ${each.tasks} ${each.next.action} ${each.kind === "expiring" ? each.why : ""}`;
 const link = (each, section, text) => h("a", {
   href: `#/connector/${encodeURIComponent(each.connector)}/${section}`, "data-key": `${section} ${key(each)}`,
 }, text);

@@ -5,7 +5,7 @@ and the rows that only it can know, those of the connectors that it runs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from penstock import __version__
 from penstock.core.attention.flapping import WINDOW_MS, Ends, flapping_rows
 from penstock.core.attention.rows import Row, Step, ordered, parse
 from penstock.core.attention.states import Part, Watched, state_rows
+from penstock.core.config.attention import muted_in
 from penstock.core.herder import Herder
 from penstock.core.model.records import ConnectorStatus, TaskStatus
 from penstock.core.model.state import ConfiguredConnector
@@ -27,20 +28,20 @@ class OwnRows:
 
 
 class Attention:
-    """Called from any thread: what it reads is copied at once. ``own`` gives the rows of the sinks run here,
-    ``refused`` those of tasks here that have refused records, ``ends`` the failures and losses since a time.
+    """Called from any thread: what it reads is copied at once. ``own`` gives the rows of the sinks run here, each of
+    ``more`` other rows that only this worker knows, ``ends`` the failures and losses since a time.
     """
 
     def __init__(
         self,
         herder: Herder,
         own: Callable[[], OwnRows] = OwnRows,
-        refused: Callable[[], Iterable[Row]] = tuple,
+        more: Sequence[Callable[[], Iterable[Row]]] = (),
         ends: Callable[[int], Ends] = lambda since_ms: {},
         clock: Callable[[], float] = time.time,
         version: str = __version__,
     ) -> None:
-        self._herder, self._own, self._refused, self._ends = herder, own, refused, ends
+        self._herder, self._own, self._more, self._ends = herder, own, more, ends
         self._clock, self._version = clock, version
         self._silent: dict[str, int] = {}
         """Times since which workers have not answered, by their ids."""
@@ -51,7 +52,7 @@ class Attention:
         return {
             "worker_id": self._herder.settings.worker_id,
             "version": self._version,
-            "rows": [row.to_json() for row in (*own.rows, *self._refused())],
+            "rows": [row.to_json() for row in (*own.rows, *(row for rows in self._more for row in rows()))],
             "busy": sorted(own.busy),
         }
 
@@ -73,7 +74,11 @@ class Attention:
             *(row for each in known for row in each.rows),
             *_versions({worker: each.version for worker, each in found.items() if each is not None}),
         ]
-        return [row.to_json() for row in ordered(rows, busy.__contains__)]
+        return [row.to_json() for row in ordered(rows, busy.__contains__) if not self._is_muted(row)]
+
+    def _is_muted(self, row: Row) -> bool:
+        known = self._herder.state.connectors.get(row.connector or "")
+        return known is not None and row.kind in muted_in(known.config)
 
     def _is_member(self) -> bool:
         return self._herder.membership.assignment is not None
