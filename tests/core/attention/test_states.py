@@ -53,6 +53,21 @@ def test_a_permanent_error_asks_for_another_configuration() -> None:
     assert (row.tasks, row.step.action) == ((), "configuration")
 
 
+def test_a_failed_row_names_the_record_to_skip() -> None:
+    failed = "org.apache.kafka.connect.errors.ConnectException: no\nCaused by: a.B: topic x, partition 1, offset 1\n"
+    note = '\tIn a put of 1 record: topic orders.eu, partition 2, offset 17, key "topic y, partition 3, offset \\"4"\n'
+    (row,) = rows(watched(running(), running(0, failed + note, "FAILED")))
+    assert row.step.command == "penstock skip orders --topic orders.eu --partition 2 --offset 17"
+    stage = "\tIn stage VALUE_CONVERTER, class a.B, topic t, partition 0, offset 5\n"
+    (row,) = rows(watched(running(), running(0, failed + stage, "FAILED")))
+    assert row.step.command == "penstock skip orders --topic t --partition 0 --offset 5"
+    several = "\tIn a put of 2 records: topic t, partition 0, offset 5; topic t, partition 1, offset 6\n"
+    source = "\tIn stage VALUE_CONVERTER, class a.B, topic t, source partition {}, source offset {}\n"
+    for other in (several, source):
+        (row,) = rows(watched(running(), running(0, failed + other, "FAILED")))
+        assert row.step.command == "penstock restart orders --include-tasks --only-failed"
+
+
 def test_a_retrying_task_shows_cause_and_time_of_the_first_failure() -> None:
     trace = "Retrying automatically since 2023-11-14T20:00:00Z:\na.B: busy\nCaused by: c.D: no route to host\n"
     (row,) = rows(watched(running(), running(0, trace)))

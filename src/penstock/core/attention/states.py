@@ -20,6 +20,11 @@ _RETRYING = re.compile(rf"Retrying automatically since ({_TIME}):\s*")
 _QUERY_RETRYING = re.compile(rf"\. Retrying[^,]*, since ({_TIME}), next at ({_TIME})\s*\Z")
 """End of the sentence of a query that retries (``spark.query.sink.retries``)."""
 _STALLED = "is stalled"
+_NOTE = re.compile(r"^\tIn (?:a put of |stage ).*$", re.MULTILINE)
+"""Lines of a trace that name records (``pipeline.trace``)."""
+_KEY = re.compile(r'key "(?:[^"\\]|\\.)*"')
+"""Key of a record in such a line: a text of its producer."""
+_NAMED = re.compile(r"\btopic ([\w.-]+), partition (\d{1,10}), offset (\d{1,18})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,13 @@ def _failed(name: str, part: Part) -> Row:
             f"penstock logs {shlex.quote(name)}",
             "configuration",
         )
+    elif len(records := _named_records(part.trace or "")) == 1:
+        topic, partition, offset = records.pop()
+        step = Step(
+            "Correct what refuses the record, then restart what has failed; or skip the record",
+            f"penstock skip {shlex.quote(name)} --topic {topic} --partition {partition} --offset {offset}",
+            "overview",
+        )
     else:
         quoted = shlex.quote(name)
         step = Step(
@@ -101,6 +113,12 @@ def _failed(name: str, part: Part) -> Row:
             "restart-failed",
         )
     return _of(name, part, "failed", cause, step)
+
+
+def _named_records(trace: str) -> set[tuple[str, str, str]]:
+    """Return topic, partition and offset of each single record of a sink that the notes in a trace name."""
+    notes = (_KEY.sub("", line) for line in _NOTE.findall(trace))
+    return {place for note in notes for place in _NAMED.findall(note)}
 
 
 def _troubled(name: str, part: Part) -> Row:
