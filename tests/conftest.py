@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("tests")
+
+# jsonschema, which several tests and their libraries import, would build 38 grammars for formats of IRIs: four seconds
+# in each process. `test_sbom.py` checks IRIs, in a process of its own.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 # Set for every Spark that the tests start, directly or not.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())

@@ -83,6 +83,8 @@ class NeedsStart(Counting):
 
 def contract_of(task: type[SourceTask], **attributes: object) -> SourceContract:
     class Contract(SourceContract):
+        quiet_seconds = 0.05
+
         def task_class(self) -> type[SourceTask]:
             return task
 

@@ -14,6 +14,8 @@ from penstock.connectors.file_source import FileStreamSourceTask
 
 
 class TestFileSource(SourceContract):
+    quiet_seconds = 0.05  # a poll returns all lines of the file
+
     @pytest.fixture(autouse=True)
     def _file(self, tmp_path: Path) -> None:
         self.file = tmp_path / "in"

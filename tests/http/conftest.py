@@ -87,8 +87,10 @@ def serve() -> Iterator[Serve]:
         return server
 
     yield start
-    for server in started:
-        server.stop(5)
+    # All at once: a server that ends waits for connections over TLS that another one keeps.
+    with ThreadPoolExecutor() as threads:
+        for stopped in [threads.submit(server.stop, 5) for server in started]:
+            stopped.result()
 
 
 @pytest.fixture

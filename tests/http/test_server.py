@@ -242,7 +242,7 @@ def test_a_leader_that_answers_without_an_end(status: int) -> None:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Leader) as server:
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_address[1]}/"
         outcome = call(CallLeader("PUT", url, ("connectors", "c", "fence"), None, b"k" * 32, "HmacSHA256", token=1))
         server.shutdown()

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaException, Producer
 from penstock.core.attention.sinks import Position, SinkLook
 from penstock.embedded.ports import free_port
 from penstock.java.regex import compile_regex
+from penstock.kafka.offsets import sink_looks
 from penstock.kafka.offsets.sink_looks import LookedAt, look, places_with_records
 from support.kafka.client import Kafka
 
@@ -65,7 +66,8 @@ def test_markers_of_a_transaction_are_told_from_records(bootstrap: str, kafka: K
     producer.abort_transaction()
 
 
-def test_brokers_that_are_not_there_raise() -> None:
+def test_brokers_that_are_not_there_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_looks, "LIMIT_S", 0.5)
     consumer = {"bootstrap.servers": f"127.0.0.1:{free_port()}"}
     with pytest.raises(KafkaException):
         look(consumer, [LookedAt("g", ("t",))])

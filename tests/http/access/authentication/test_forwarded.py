@@ -304,7 +304,7 @@ def test_credentials_do_not_follow_a_redirect(serve: Serve, put: Any) -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as other:
-        Thread(target=other.serve_forever, daemon=True).start()
+        Thread(target=other.serve_forever, args=(0.02,), daemon=True).start()
         follower = serve({}, m.Elsewhere(f"http://127.0.0.1:{other.server_address[1]}/"))
         answer = put(follower, None, Authorization="Basic eDp5")
         other.shutdown()

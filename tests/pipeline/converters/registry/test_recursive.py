@@ -21,6 +21,7 @@ from penstock.hosts.jvm.codec.schema_table import SchemaTable
 from penstock.hosts.python import wire
 from penstock.pipeline.converters import AvroConverter, JsonSchemaConverter, ProtobufConverter
 from penstock.pipeline.converters.json_converter import JsonConverter
+from penstock.pipeline.converters.registry.mapping.schemas import PartCount
 from penstock.pipeline.telemetry import topic_schemas
 from penstock.pipeline.transforms import CastValue, FlattenValue, ReplaceFieldValue, SetSchemaMetadataValue
 from penstock.preview import shown
@@ -297,10 +298,11 @@ DOUBLING = {
 
 
 @pytest.mark.parametrize("kind", DOUBLING)
-def test_a_schema_of_types_that_double_is_refused_soon(registry, kind):
+def test_a_schema_of_types_that_double_is_refused_soon(registry, kind, monkeypatch):
+    monkeypatch.setattr(PartCount, "MAX_PARTS", 1_000)
     topic = f"doubling{kind}"
     number = registry.register(f"{topic}-value", {"schema": DOUBLING[kind], "schemaType": kind})["id"]
-    with pytest.raises(DataError, match="more than 100000 parts"):
+    with pytest.raises(DataError, match="more than 1000 parts"):
         converter(registry, kind).to_connect(topic, (), b"\0" + int(number).to_bytes(4, "big") + b"\0\0")
 
 

@@ -271,7 +271,7 @@ def test_no_function_of_xml_fetches_what_a_document_names(session: SparkSession,
 
     (tmp_path / "secret").write_text("do not show")
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         there = f"http://127.0.0.1:{server.server_port}"
         documents = [
             f'<!DOCTYPE a SYSTEM "{there}/a.dtd"><a>1</a>',
