@@ -52,8 +52,8 @@ def _spark() -> list[str]:
         ("BOOLEAN", "booleans"),
         (
             "STRING",
-            "texts, bytes in UTF-8; decimals, dates and times as texts; other values as JSON, in which infinity and "
-            "NaN are null",
+            "texts, bytes in UTF-8; decimals, dates and times as texts; other values as JSON, which has no infinity "
+            "and no NaN: these are refused",
         ),
         ("BINARY", "bytes, and texts in Base64"),
         ("DATE", "dates; numbers of days since 1970; timestamps at midnight in UTC"),
@@ -78,7 +78,7 @@ def _spark() -> list[str]:
         "### SparkSink",
         _table(("field", "column", "values"), written),
         "The columns `_key` and `_headers` are texts, in which bytes that are no UTF-8 are replaced. A value without a "
-        "schema that is a map or a list is JSON text in the column `value`, in which infinity and NaN are null; others "
+        "schema that is a map or a list is JSON text in the column `value`; infinity and NaN in it are refused. Others "
         "are:",
         _table(("value in Python", "column"), bare),
         "With the setting `schema`, columns have the types that it names. A value is made to fit where that leaves it "
@@ -120,14 +120,14 @@ def _singer() -> list[str]:
     written += [("`STRUCT`, `MAP`", "`type: object`"), ("`ARRAY`", "`type: array`")]
     return [
         "## Singer",
-        "Integers are those of 64 bits; others are refused. A `number` written without a point that a 64-bit float "
-        "does not have exactly is refused; one with a point, an exponent, or beyond 64 bits is read as the nearest "
-        "64-bit float. See [Singer](../how-to/singer.md).",
+        "Integers are those of 64 bits; others are refused. A `number` is read as the nearest 64-bit float if that has "
+        "all its digits: 0.1 and 0.10000000000000001 are accepted, 0.100000000000000001 and 9007199254740993 are "
+        "refused. JSON text keeps all digits. See [Singer](../how-to/singer.md).",
         "### Taps",
         _table(("JSON Schema", "field"), read),
         "### Targets",
         _table(("field", "JSON Schema"), written),
-        "NaN and infinity, which JSON does not have, are null for targets.",
+        "NaN and infinity, which JSON does not have, are errors of their record.",
     ]
 
 

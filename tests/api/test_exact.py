@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.api.exact import double, milliseconds, moment, time_of_day
+from penstock.api.exact import double, float_or_decimal, has_infinite, milliseconds, moment, time_of_day
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,29 @@ def test_nanoseconds_and_zones_of_a_time_are_refused(text: str) -> None:
 def test_a_time_that_is_no_whole_milliseconds_is_refused(time: dt.time) -> None:
     with pytest.raises(ValueError, match="01:"):
         milliseconds(time)
+
+
+@pytest.mark.parametrize("value", [math.nan, [math.inf], {"a": [None, (1, -math.inf)]}])
+def test_infinity_is_found_where_json_would_have_it(value: object) -> None:
+    assert has_infinite(value)
+    assert not has_infinite({"a": [None, "nan", 1.5]})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.1", 0.1),
+        ("0.10000000000000001", 0.1),
+        ("0.1000000000000000055511151231257827", 0.1),
+        ("0.100000000000000000000", 0.1),
+        ("0.100000000000000001", Decimal("0.100000000000000001")),
+        ("12345678901234.567", Decimal("12345678901234.567")),
+        ("1e-400", Decimal("1E-400")),
+        ("1e400", Decimal("1E400")),
+        ("1.5e300", 1.5e300),
+    ],
+)
+def test_a_number_in_json_keeps_its_digits(text: str, expected: object) -> None:
+    found = float_or_decimal(text)
+    assert found == expected
+    assert type(found) is type(expected)

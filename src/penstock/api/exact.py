@@ -6,8 +6,10 @@ All raise ValueError, or OverflowError, for a value that the result can't hold.
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from decimal import Decimal
+from typing import Any
 
 _NANOSECONDS = re.compile(r"[.,]\d{6}\d*[1-9]")
 """Digits of a second behind those that Python's times have."""
@@ -58,3 +60,24 @@ def double(number: float | Decimal) -> float:
     if not same:
         raise ValueError(number)
     return found
+
+
+def has_infinite(value: Any) -> bool:
+    """Return whether NaN or infinity, which JSON does not have, is a float or in a dict or a list."""
+    match value:
+        case float():
+            return not math.isfinite(value)
+        case dict():
+            return any(map(has_infinite, value.values()))
+        case list() | tuple():
+            return any(map(has_infinite, value))
+    return False
+
+
+def float_or_decimal(text: str) -> float | Decimal:
+    """Return a float if it is printed with as many digits as the text has them, or else a decimal number."""
+    found, number = float(text), Decimal(text)
+    if math.isinf(found):
+        return number
+    printed = f"{Decimal(found):.{len(number.as_tuple().digits) - 1}e}"
+    return found if number in (Decimal(repr(found)), Decimal(printed)) else number

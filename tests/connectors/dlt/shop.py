@@ -50,5 +50,12 @@ def things(secret: str = dlt.secrets.value):
     ]
 
 
+@dlt.resource
+def measures(nested=False):
+    yield [{"n": 1.5}, {"n": float("nan")}, {"n": float("-inf")}]
+    if nested:
+        yield {"n": 1.5, "more": [float("inf")]}
+
+
 def plain():
     return [1]

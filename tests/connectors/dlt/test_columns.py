@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -57,9 +58,16 @@ def test_dlt_types_have_schemas(column: dict[str, Any], written: Any, schema: s.
     assert found.convert(written) == (Decimal(written) if value is None else value)
 
 
+def test_floats_that_json_does_not_have_are_read_from_texts() -> None:
+    convert = column_of("c", {"data_type": "double"}).convert
+    assert [convert(text) for text in ("inf", "-inf")] == [float("inf"), float("-inf")]
+    assert math.isnan(convert("nan"))
+
+
 @pytest.mark.parametrize(
     ("column", "written", "sentence"),
     [
+        ({"data_type": "double"}, "1.5", "a value of type str is no number"),
         ({"data_type": "bigint"}, 1 << 63, "no integer of 64 bits"),
         ({"data_type": "date"}, "soon", "a value of type str is no date"),
         ({"data_type": "timestamp"}, "0001-01-01T00:00:00+01:00", "is no timestamp"),

@@ -156,6 +156,13 @@ def test_tables_by_row_variants_and_secrets() -> None:
     ]
 
 
+def test_floats_that_json_does_not_have_arrive_or_are_refused() -> None:
+    with started(config(source=f"{SHOP}:measures", nested=True)) as task:
+        assert [str(row.value["n"]) for row in read(task, 3)] == ["1.5", "nan", "-inf"]
+        with pytest.raises(ConnectError, match="Column more of measures has NaN or infinity in a value that becomes"):
+            until(task.poll, "the failure", PATIENCE)
+
+
 def test_records_before_a_failure_of_the_source_are_sent() -> None:
     with started(config("orders", to=3, words="no such shop")) as task:
         assert len(read(task, 3)) == 3

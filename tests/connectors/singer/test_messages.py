@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -124,6 +125,26 @@ def test_json_schemas_become_connect_schemas(given: Any, schema: s.Schema, value
 def test_malformed_messages_are_refused(given: list[dict[str, Any]], error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         messages(*given)
+
+
+NUMBERS = schema(id={"type": "integer"}, n={"type": "number"}, any={})
+
+
+@pytest.mark.parametrize("text", ["0.100000000000000001", "12345678901234.567", "18446744073709551617", "1e-400"])
+def test_a_number_with_more_digits_than_a_float_is_refused(text: str) -> None:
+    found = messages(NUMBERS)
+    with pytest.raises(DataError, match=r"n: a value of type .* has more digits than a 64-bit float"):
+        found.add(f'{{"type":"RECORD","stream":"t","record":{{"id":1,"n":{text}}}}}'.encode())
+    found.add(f'{{"type":"RECORD","stream":"t","record":{{"id":1,"any":[{text}]}}}}'.encode())
+    (row,) = found.rows
+    assert json.loads(row.value["any"], parse_float=Decimal, parse_int=Decimal) == [Decimal(text)]
+
+
+@pytest.mark.parametrize(("text", "number"), [("0.10000000000000001", 0.1), ("18446744073709551616", 2.0**64)])
+def test_a_number_with_the_digits_of_a_float_is_that_float(text: str, number: float) -> None:
+    found = messages(NUMBERS)
+    found.add(f'{{"type":"RECORD","stream":"t","record":{{"id":12345678901234567.0,"n":{text}}}}}'.encode())
+    assert (found.rows[0].value["id"], found.rows[0].value["n"]) == (12345678901234567, number)
 
 
 def test_a_line_that_is_no_json_is_not_shown() -> None:

@@ -94,6 +94,14 @@ def test_fields_of_values_become_key_properties() -> None:
         (Streams("t", "none", ()), "text", {"value_schema": s.STRING}, "has to be a struct, or a map without a schema"),
         (Streams("t", "none", ()), [1], {}, "A record of topic t can't be written: its value has to be a struct"),
         (Streams("t", "none", ()), {"n": 1 << 70}, {}, "it can't be written as JSON: Integer exceeds 64-bit range"),
+        (
+            Streams("t", "none", ()),
+            {"n": None, "x": {"y": [float("nan")]}},
+            {},
+            "it can't be written as JSON, which has no NaN",
+        ),
+        (Streams("t", "none", ()), {"n": float("-inf")}, {}, "it can't be written as JSON, which has no NaN"),
+        (Streams("t", "none", ()), {"n": Decimal("NaN")}, {}, "it can't be written as JSON"),
         (Streams("t", "record_key", ()), {"n": 1}, {}, "it has no key, which `pk.mode=record_key` needs"),
         (Streams("t", "record_key", ()), {"n": 1}, {"keys": [5]}, "`pk.fields` has to have one name, which it gets"),
         (Streams("t", "record_key", ["a"]), {"n": 1}, {"keys": [{"b": 1}]}, "its key has no a, which is among"),
@@ -112,7 +120,7 @@ def test_records_without_usable_keys_are_refused(
     ("schema", "value", "described", "written"),
     [
         (s.INT8, 5, {"type": ["integer"]}, "5"),
-        (s.FLOAT64, float("nan"), {"type": ["null", "number"]}, "null"),
+        (s.FLOAT64, 1.5, {"type": ["number"]}, "1.5"),
         (s.OPTIONAL_BOOLEAN, True, {"type": ["null", "boolean"]}, "true"),
         (s.STRING.with_(doc="its name"), "é", {"type": ["string"], "description": "its name"}, '"é"'),
         (s.BYTES, b"ab", {"type": ["string"], "contentEncoding": "base64"}, '"YWI="'),

@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
-import orjson
-
 from penstock.api import schema as s
 from penstock.api.errors import DataError
 from penstock.api.exact import moment, time_of_day
 from penstock.connectors.singer.messages import SingerStream
-from penstock.connectors.singer.schemas import Mapped, key_struct, mapped, record_struct
+from penstock.connectors.singer.schemas import Mapped, json_text, key_struct, mapped, record_struct
 
 SCALE = 9
 """dlt's own for decimals of columns that say nothing of it."""
+NOT_FINITE = ("nan", "inf", "-inf")
+"""Texts in JSON for floats that it does not have."""
 _EXACT = Context(prec=400)
 
 
@@ -81,17 +81,19 @@ def _bytes(text: str) -> bytes:
         raise ValueError from error
 
 
-def _json(value: Any) -> str:
-    return orjson.dumps(value).decode()
+def _double(value: Any) -> Any:
+    """Convert a number, or the text of one that JSON does not have."""
+    return float(value) if value in NOT_FINITE else _finite.convert(value)
 
 
 _number = _text(Decimal, "decimal")
+_finite = mapped({"type": "number"})
 TYPES: Mapping[str, Mapped] = {
     "text": mapped({"type": "string"}),
     "bigint": mapped({"type": "integer"}),
-    "double": mapped({"type": "number"}),
+    "double": Mapped(_finite.schema, _double),
     "bool": mapped({"type": "boolean"}),
-    "json": Mapped(s.STRING, _json),
+    "json": Mapped(s.STRING, json_text),
     "binary": Mapped(s.BYTES, _text(_bytes, "Base64")),
     "timestamp": Mapped(s.TIMESTAMP, _text(_moment, "timestamp, to the microsecond")),
     "date": Mapped(s.DATE, _text(dt.date.fromisoformat, "date")),

@@ -16,6 +16,7 @@ import argparse
 import importlib
 import importlib.util
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -226,6 +227,10 @@ class ColumnTypes:
                 except (ValueError, TypeError):
                     name = f"{name}__v_{own}"
                     self._inferred.setdefault(name, own)
+            if isinstance(value, float) and not math.isfinite(value):
+                value = str(value)
+            elif _has_infinite(value):
+                sys.exit(f"Column {name} of {self._table['name']} has NaN or infinity in a value that becomes JSON")
             found[name] = value
         return found
 
@@ -240,6 +245,17 @@ class ColumnTypes:
                 columns[name] = {"data_type": kind, **kept}
         keys = [name for name, column in declared.items() if column.get("primary_key") and name in columns]
         return {"type": "SCHEMA", "stream": self._table["name"], "columns": columns, "key_properties": keys}
+
+
+def _has_infinite(value: Any) -> bool:
+    match value:
+        case float():
+            return not math.isfinite(value)
+        case dict():
+            return any(map(_has_infinite, value.values()))
+        case list() | tuple():
+            return any(map(_has_infinite, value))
+    return False
 
 
 def _rows(item: Any) -> Iterator[Any]:

@@ -11,6 +11,7 @@ import orjson
 
 from penstock.api import schema as s
 from penstock.api.errors import DataError
+from penstock.api.exact import has_infinite
 
 ANYTHING: Mapping[str, Any] = {}
 _OPTIONS = orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
@@ -20,11 +21,9 @@ LOGICAL: Mapping[str, Mapping[str, Any]] = {
     s.TIME_NAME: {"type": "string", "format": "time"},
     s.TIMESTAMP_NAME: {"type": "string", "format": "date-time"},
 }
-_FLOATS = (s.Type.FLOAT32, s.Type.FLOAT64)
-"""Nullable, as JSON has no NaN and no infinity: they become null."""
 PRIMITIVES: Mapping[s.SchemaType, Mapping[str, Any]] = {
     **{each: {"type": "integer"} for each in (s.Type.INT8, s.Type.INT16, s.Type.INT32, s.Type.INT64)},
-    **{each: {"type": "number"} for each in _FLOATS},
+    **{each: {"type": "number"} for each in (s.Type.FLOAT32, s.Type.FLOAT64)},
     s.Type.BOOLEAN: {"type": "boolean"},
     s.Type.STRING: {"type": "string"},
     s.Type.BYTES: {"type": "string", "contentEncoding": "base64"},
@@ -44,7 +43,7 @@ def json_schema(schema: s.Schema) -> dict[str, Any]:
             found = {"type": "object", "additionalProperties": _of_part(schema.value_schema)}
         case primitive:
             found = dict(LOGICAL.get(schema.name or "") or PRIMITIVES[primitive])
-    null = ["null"] if schema.optional or schema.type in _FLOATS else []
+    null = ["null"] if schema.optional else []
     return {**found, "type": [*null, found["type"]], **({"description": schema.doc} if schema.doc else {})}
 
 
@@ -55,17 +54,18 @@ def _of_part(schema: s.Schema | None) -> dict[str, Any]:
 def to_json(value: Any) -> bytes:
     """Convert a value. Raises DataError for one that JSON can't have."""
     try:
-        return orjson.dumps(value, _other, _OPTIONS)
+        text = orjson.dumps(value, _other, _OPTIONS)
     except TypeError as error:
         raise DataError(f"it can't be written as JSON: {error}") from None
+    if b"null" in text and has_infinite(value):
+        raise DataError("it can't be written as JSON, which has no NaN and no infinity")
+    return text
 
 
 def _other(value: Any) -> Any:
     match value:
         case Decimal() if value.is_finite():
             return orjson.Fragment(format(value, "f"))
-        case Decimal():
-            return None
         case bytes() | bytearray() | memoryview():
             return base64.b64encode(value).decode()
     raise TypeError(f"a value of type {type(value).__name__}")

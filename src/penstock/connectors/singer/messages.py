@@ -6,17 +6,22 @@ once Kafka has acknowledged that record and all before it; records in between ha
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
 
 from penstock.api.errors import ConnectError, DataError
+from penstock.api.exact import float_or_decimal
 from penstock.api.schema import Schema
 from penstock.connectors.singer.schemas import Mapped, key_of, record_of
 
 log = logging.getLogger(__name__)
+_LONG_NUMBER = re.compile(rb"\d[\d.]{15}|[eE][+-]?\d{3}")
+"""Part of each number that a 64-bit float or a 64-bit integer may not have; texts may have it too."""
 
 
 class Row(NamedTuple):
@@ -42,6 +47,14 @@ def stream_of(message: Mapping[str, Any]) -> SingerStream:
     return SingerStream(value, key_of(stream, properties, keys) if keys else None)
 
 
+def parsed(line: bytes) -> Any:
+    """Parse JSON. A number whose digits a 64-bit float does not have is a Decimal, an integer an int of any size."""
+    found = orjson.loads(line)
+    if _LONG_NUMBER.search(line) is None:
+        return found
+    return json.loads(line.decode(), parse_float=float_or_decimal)
+
+
 class Messages:
     """Messages of a tap: ``rows`` that were read, and ``states`` behind each of them; the last may get a later one."""
 
@@ -61,7 +74,7 @@ class Messages:
         if not line.strip():
             return
         try:
-            message = orjson.loads(line)
+            message = parsed(line)
         except orjson.JSONDecodeError as error:
             raise ConnectError(f"The {self._writer} has written a line that is no message: {error}") from None
         kind = message.get("type") if isinstance(message, dict) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -107,8 +108,29 @@ def _array(items: Mapped) -> Mapped:
     return Mapped(s.array(items.schema, optional=True), convert)
 
 
-def _json(value: Any) -> str:
-    return orjson.dumps(value).decode()
+def json_text(value: Any) -> str:
+    """Return a value as JSON, with all digits of its numbers."""
+    try:
+        return orjson.dumps(value, _digits).decode()
+    except TypeError:
+        return orjson.dumps(_spelled(value)).decode()  # integers of more than 64 bits
+
+
+def _digits(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return orjson.Fragment(str(value))
+    raise TypeError
+
+
+def _spelled(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _spelled(each) for key, each in value.items()}
+        case list():
+            return [_spelled(each) for each in value]
+        case int() | Decimal() if not isinstance(value, bool):
+            return orjson.Fragment(str(value))
+    return value
 
 
 def _string(value: Any) -> str:
@@ -118,7 +140,7 @@ def _string(value: Any) -> str:
 
 
 def _integer(value: Any) -> int:
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float | Decimal) and value == value // 1:
         value = int(value)
     if type(value) is int and value in _INT64:
         return value
@@ -126,7 +148,7 @@ def _integer(value: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    if type(value) not in (int, float):
+    if type(value) not in (int, float, Decimal):
         raise DataError(f"{_shown(value)} is no number")
     try:
         return double(value)
@@ -145,7 +167,7 @@ def _shown(value: Any) -> str:
     return f"a value of type {type(value).__name__}"
 
 
-_JSON = Mapped(s.OPTIONAL_STRING, _json)
+_JSON = Mapped(s.OPTIONAL_STRING, json_text)
 PRIMITIVES = {
     "string": Mapped(s.OPTIONAL_STRING, _string),
     "integer": Mapped(s.OPTIONAL_INT64, _integer),

@@ -115,6 +115,9 @@ def test_values_mean_the_same_whatever_columns_are_beside_them(kind, values, exp
         (t.DecimalType(10, 2), Decimal("0.001")),
         (t.DecimalType(4, 2), 100),
         (t.StringType(), b"\xff"),
+        (t.StringType(), [math.nan]),
+        (t.StringType(), {"a": [1, -math.inf]}),
+        (t.StringType(), math.inf),
         (t.DateType(), NOON),
         (t.TimestampType(), "2026-11-26T12:00:00.123456789Z"),
         (t.ByteType(), 128),
@@ -134,6 +137,24 @@ def test_a_value_that_a_column_would_change_does_not_fit_it(kind, value):
     assert made.to_pylist() == [{"x": None}]
     (failure,) = failures
     assert str(failure.error) == f"{value!r} does not fit column value.x of type {kind.simpleString()}"
+
+
+@pytest.mark.parametrize("extra", ["", "_key"])
+def test_infinity_in_a_text_of_json_is_an_error_of_its_record_alone(extra):
+    failures = []
+    errors = ErrorHandler(
+        ErrorSettings(tolerate=True), Metrics(lambda _: None, ()), lambda _: False, (failures.append,)
+    )
+    odd, even = {"x": math.inf}, {"x": 1}
+    batch = Batch.of(
+        ["t", "t"], [even, even] if extra else [odd, even], keys=[odd, even] if extra else None, origin=ORIGIN
+    )
+    columns = t.StructType([t.StructField("value", t.StringType())])
+    made = RowMaker(RowPlan(columns.json(), extras=(extra,) if extra else ())).rows(batch, errors)
+    assert made is not None
+    assert made.to_pylist() == [{"value": '{"x":1}', **({"_key": '{"x":1}'} if extra else {})}]
+    (failure,) = failures
+    assert "JSON has no NaN and no infinity" in str(failure.error)
 
 
 @pytest.mark.parametrize(("kind", "value"), [(t.FloatType(), 1e-50), (t.DoubleType(), 2**53 + 1)], ids=str)

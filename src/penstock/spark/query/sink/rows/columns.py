@@ -20,7 +20,7 @@ from pyspark.sql import types as t
 from penstock.api import schema as s
 from penstock.api.drift import check_case
 from penstock.api.errors import ConfigError, DataError
-from penstock.api.exact import double, milliseconds, moment
+from penstock.api.exact import double, has_infinite, milliseconds, moment
 
 VALUE = "value"
 
@@ -268,7 +268,7 @@ def _whole_of(bits: int) -> Fit:
 
 def _text(value: Any) -> str | None:
     """Convert as ``text_of``, but refuse bytes that are no UTF-8."""
-    return value.decode() if isinstance(value, bytes) else text_of(value)
+    return value.decode() if isinstance(value, bytes) else _text_of(value)
 
 
 def _float(value: Any) -> float | None:
@@ -329,8 +329,15 @@ def _day(value: Any) -> dt.date:
 
 def text_of(value: Any) -> str | None:
     """Text as it is, bytes as UTF-8, decimals, dates and times as JSON has them but without quotes, everything else as
-    JSON.
+    JSON. Raises DataError for what JSON does not have.
     """
+    try:
+        return _text_of(value)
+    except ValueError as error:
+        raise DataError(f"The value becomes a text of JSON: {error}") from error
+
+
+def _text_of(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -339,7 +346,10 @@ def text_of(value: Any) -> str | None:
         return str(value)
     if isinstance(value, (dt.date, dt.time)):
         return value.isoformat()
-    return orjson.dumps(value, default=_jsonable, option=orjson.OPT_NON_STR_KEYS).decode()
+    text = orjson.dumps(value, _jsonable, orjson.OPT_NON_STR_KEYS)
+    if b"null" in text and has_infinite(value):
+        raise ValueError("JSON has no NaN and no infinity")
+    return text.decode()
 
 
 def _jsonable(value: Any) -> Any:

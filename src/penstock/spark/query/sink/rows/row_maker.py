@@ -103,13 +103,12 @@ class RowMaker:
                     return None
                 self._check(batch)
         try:
-            values = self._array(batch)
+            columns = self._all(batch)
         except (*_UNFIT, DataError):
             batch = errors.run([self._step], batch)
             if not len(batch):
                 return None
-            values = self._array(batch)
-        columns = values.flatten() + [extra(name, batch, self._extras.field(name).type) for name in self._plan.extras]
+            columns = self._all(batch)
         if self._plan.keyed:
             columns += change(batch)
         return pa.RecordBatch.from_arrays(columns, names=self._names)
@@ -136,8 +135,13 @@ class RowMaker:
         return batch
 
     def _try(self, batch: Batch) -> Batch:
-        self._array(batch)
+        self._all(batch)
         return batch
+
+    def _all(self, batch: Batch) -> list[pa.Array]:
+        """Return the columns of the values, and of what else rows have of their records."""
+        extras = (extra(name, batch, self._extras.field(name).type) for name in self._plan.extras)
+        return [*self._array(batch).flatten(), *extras]
 
     def _array(self, batch: Batch) -> pa.StructArray:
         made = self._made(batch)
