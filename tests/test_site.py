@@ -19,6 +19,7 @@ from penstock.commands._reference import SettingReference
 from penstock.connectors.dlt import columns as dlt_columns
 from penstock.connectors.jdbc.dialects import DIALECTS
 from penstock.connectors.jdbc.source.mappings import types_of
+from penstock.connectors.postgres.values.mappings import LEFT_OUT, MAPPINGS
 from penstock.connectors.singer import schemas as singer_schemas
 from penstock.http.openapi.document import OPERATIONS
 from penstock.pipeline.converters.registry.mapping.type_table import FORMATS
@@ -143,6 +144,14 @@ def test_every_type_of_a_database_is_in_the_reference(site: Path) -> None:
     names = {type.name for dialect in DIALECTS for type in types_of(dialect.name)}
     assert [name for name in names if name not in shown] == []
     assert shown.count("Not tested") == 2
+
+
+def test_every_type_of_postgres_source_is_in_the_reference(site: Path) -> None:
+    shown = text(site / "reference" / "types" / "index.html")
+    assert [each.name for each in MAPPINGS if each.name not in shown] == []
+    assert [name for name in LEFT_OUT if name.upper() not in shown] == []
+    assert "VariableScaleDecimal (STRUCT)" in shown
+    assert "microseconds of 64 bits; a month has 30.4375 days" in shown
 
 
 def test_every_type_of_a_table_is_in_the_reference(site: Path) -> None:

@@ -27,7 +27,7 @@ def on_files(files: Files, config: Any) -> Files:
     )
     made["messages"] = _beside("messages").page()
     made["calls"] = _beside("calls").page()
-    of_types = ("database_types", "registry_types", "table_types")
+    of_types = ("database_types", "postgres_types", "registry_types", "table_types")
     made["types"] = _beside("types").page(*(_beside(name).sections() for name in of_types))
     pages = {f"reference/{name}.md": text for name, text in made.items()}
     pages["index.md"] = _readme()

@@ -38,7 +38,7 @@ SINGLES = st.floats(width=32, allow_nan=False)
 
 
 def unsigned_zero(numbers: SearchStrategy[float]) -> SearchStrategy[float]:
-    """Draw 0.0 for -0.0, as which MariaDB stores it."""
+    """Draw 0.0 for -0.0, as which MariaDB and SQLite store it."""
     return numbers.map(lambda number: number + 0.0)
 
 

@@ -21,7 +21,9 @@ from soak.report import Outcome
 
 TESTS = (
     "tests/pipeline/converters/registry/test_type_table.py",
+    "tests/connectors/postgres/test_type_values.py",
     "tests/spark/query/jdbc/test_jdbc_types.py",
+    "tests/spark/query/sink/tables/test_format_values.py",
 )
 KEPT, SEED, ENDS = "PENSTOCK_TEST_VALUES_KEPT", "PENSTOCK_TEST_VALUES_SEED", "PENSTOCK_TEST_VALUES_ENDS"
 """Environment variables of the tests: the file of counts, the seed, and the end time in seconds of ``time.time``."""

@@ -108,7 +108,7 @@ class TableEvents:
 
     @classmethod
     def of(cls, types: Types, settings: PostgresSettings, table: PostgresTable) -> TableEvents:
-        found = (column_type(types, settings, column, place) for place, column in enumerate(table.columns))
+        found = (column_type(types, settings, table.name, column, place) for place, column in enumerate(table.columns))
         return cls(settings, table, [each for each in found if each is not None])
 
     def left_out(self) -> list[str]:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.api.errors import DataError
+from penstock.connectors.postgres.settings import PostgresSettings
 from penstock.connectors.postgres.values import texts
-from penstock.connectors.postgres.values.times import span_type, time_type
+from penstock.connectors.postgres.values.mappings import mapping
 
 EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001
+GIVEN = {"database.hostname": "h", "database.user": "u", "database.dbname": "d", "topic.prefix": "p"}
+
+
+def read(name: str, text: str, modifier: int = -1, **settings: str) -> Any:
+    found = PostgresSettings.of({**GIVEN, **{key.replace("_", "."): value for key, value in settings.items()}})
+    chosen = mapping(name, modifier, found)
+    assert chosen is not None
+    return chosen.of(modifier, found).read(text)
 
 
 @given(st.dates())
@@ -55,8 +65,8 @@ def test_infinite_times_are_refused(text: str) -> None:
 )
 def test_intervals_are_parsed_into_parts(text: str, parts: tuple[int, int, int], micros: int, iso: str) -> None:
     assert texts.interval(text) == parts
-    assert span_type("numeric")[1](text) == micros
-    assert span_type("string")[1](text) == iso
+    assert read("interval", text, interval_handling_mode="numeric") == micros
+    assert read("interval", text, interval_handling_mode="string") == iso
 
 
 def test_array_texts_are_parsed() -> None:
@@ -93,9 +103,32 @@ def test_bit_strings_become_bytes() -> None:
     ],
 )
 def test_times_of_day_are_parsed(name: str, mode: str, modifier: int, text: str, value: object) -> None:
-    assert time_type(name, mode, modifier)[1](text) == value
+    assert read(name, text, modifier, time_precision_mode=mode) == value
 
 
 def test_a_year_that_no_text_has() -> None:
     with pytest.raises(DataError, match="not in the years 1 to 9999"):
-        time_type("timestamptz", "adaptive", -1)[1]("0001-01-01 00:00:00+00 BC")
+        read("timestamptz", "0001-01-01 00:00:00+00 BC")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "mode"),
+    [("time", "24:00:00", "connect"), ("timetz", "24:00:00+00", "adaptive"), ("timetz", "24:00:00+02", "adaptive")],
+)
+def test_the_end_of_a_day_does_not_become_its_beginning(name: str, text: str, mode: str) -> None:
+    with pytest.raises(DataError, match="is the end of a day"):
+        read(name, text, time_precision_mode=mode)
+    assert read("time", "24:00:00") == 86_400_000_000
+    assert read("time", "24:00:00", time_precision_mode="isostring") == "24:00:00Z"
+
+
+@pytest.mark.parametrize("mode", ["numeric", "string"])
+def test_an_infinite_interval_is_refused(mode: str) -> None:
+    with pytest.raises(DataError, match="is not an interval"):
+        read("interval", "infinity", interval_handling_mode=mode)
+
+
+def test_an_interval_beyond_64_bits_of_microseconds_is_refused() -> None:
+    with pytest.raises(DataError, match=r"set interval\.handling\.mode to string"):
+        read("interval", "178000000 years")
+    assert read("interval", "178000000 years", interval_handling_mode="string") == "P178000000Y0M0DT0H0M0S"

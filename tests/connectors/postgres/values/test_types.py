@@ -9,12 +9,14 @@ import pytest
 
 from penstock.api.errors import DataError
 from penstock.api.schema import SchemaType
-from penstock.connectors.postgres.catalog import PgType, PostgresColumn
+from penstock.connectors.postgres.catalog import PgType, PostgresColumn, RelationName
 from penstock.connectors.postgres.pgoutput import UNCHANGED
 from penstock.connectors.postgres.settings import PostgresSettings
-from penstock.connectors.postgres.values.types import ColumnType, ValueType, column_type, value_type
+from penstock.connectors.postgres.values.types import ColumnType, column_type, value_type
+from penstock.connectors.postgres.values.value_type import ValueType
 
 GIVEN = {"database.hostname": "h", "database.user": "u", "database.dbname": "d", "topic.prefix": "p"}
+TABLE = RelationName("public", "t")
 
 
 def plain(name: str) -> PgType:
@@ -133,7 +135,7 @@ def test_an_array_of_arrays_of_texts_has_their_texts() -> None:
 def column(name: str, optional: bool, default: str | None = None, oid: int | None = None) -> ColumnType:
     number = NAMES.index(name) if oid is None else oid
     found = column_type(
-        TYPES.__getitem__, PostgresSettings.of(GIVEN), PostgresColumn("c", number, -1, optional, default, -1), 0
+        TYPES.__getitem__, PostgresSettings.of(GIVEN), TABLE, PostgresColumn("c", number, -1, optional, default, -1), 0
     )
     assert found is not None
     return found
@@ -166,6 +168,17 @@ def test_defaults_that_schemas_do_not_have(name: str, default: str, absent: Any)
 
 def test_a_default_that_is_no_decimal_number() -> None:
     assert column("price", optional=True, default="NaN", oid=103).schema.default is None
+
+
+def test_a_value_that_no_record_can_hold_is_refused_with_the_name_of_its_column() -> None:
+    with pytest.raises(DataError, match=r"^Column `c` of table public\.t: infinity is not a time"):
+        column("date", optional=True).value("infinity")
+
+
+def test_money_with_more_digits_than_the_setting_says_is_refused() -> None:
+    with pytest.raises(DataError, match=r"more than 0 digits after the point; raise money\.fraction\.digits"):
+        read("money", "$1.50", money_fraction_digits="0")
+    assert read("money", "$2.00", money_fraction_digits="0") == Decimal(2)
 
 
 def test_unsent_values_get_a_placeholder() -> None:

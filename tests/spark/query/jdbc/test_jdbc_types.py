@@ -159,7 +159,7 @@ SQLITE = [
     Case("INTEGER", whole(64), lambda number: number),
     Case("SMALLINT", whole(32), lambda number: number),
     Case("BOOLEAN", st.booleans(), int),
-    Case("REAL", DOUBLES, lambda number: number),
+    Case("REAL", unsigned_zero(DOUBLES), lambda number: number),
     Case("TEXT", TEXT),
     Case("BLOB", BYTES, lambda data: data),
     Case("DATE", DATES, iso),

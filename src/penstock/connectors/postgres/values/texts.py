@@ -69,6 +69,8 @@ def interval(text: str) -> tuple[int, int, int]:
                 number_of_days += int(number)
     found = _SPAN_TIME.search(text)
     if found is None:
+        if not _SPAN_PARTS.search(text):
+            raise DataError(f"{text} is not an interval that a record can hold")
         return months, number_of_days, 0
     sign, hours, minutes, seconds, fraction = found.groups()
     us = (int(hours) * 3600 + int(minutes) * 60 + int(seconds)) * 1_000_000 + int((fraction or "").ljust(6, "0"))
