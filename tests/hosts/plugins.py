@@ -28,6 +28,12 @@ JDBC = Archive(
     title="Debezium's JDBC sink (58 MB)",
 )
 
+OLDER_DEBEZIUM = Archive(
+    "408b00c073b27ddaa7af34684f60fcf5bbf6605de68a8662ec9462f2a88880d2",
+    *("io.debezium", "debezium-connector-postgres", "3.6.1.Final", "plugin"),
+    title="Debezium's source for PostgreSQL, the release before (5 MB)",
+)
+
 
 def hadoop() -> list[Path]:
     """Return PySpark's jars of Hadoop, which Iceberg's Hadoop catalogue needs."""
@@ -42,6 +48,7 @@ REAL: dict[str, Callable[[], list[Path]]] = {
     "connect-file": lambda: listed(HERE / "jars" / "connect-file.jars"),
     "connect-mirror": lambda: listed(HERE / "jars" / "connect-mirror.jars"),
     "debezium-postgres": lambda: sorted(unpacked(DEBEZIUM).rglob("*.jar")),
+    "debezium-postgres-3.6": lambda: sorted(unpacked(OLDER_DEBEZIUM).rglob("*.jar")),
     "debezium-jdbc": lambda: sorted(unpacked(JDBC).rglob("*.jar")),
     "iceberg": lambda: listed(HERE / "jars" / "iceberg.jars") + hadoop(),
     "mongo": lambda: listed(HERE / "jars" / "mongo.jars"),

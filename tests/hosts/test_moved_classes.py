@@ -14,7 +14,7 @@ from hosts.plugins import plugin_path
 from penstock.api.batch import Batch
 from penstock.embedded.home import EmbeddedError
 from penstock.embedded.jars import jars
-from penstock.hosts.jvm.build import KAFKA, SOURCES, jar_set
+from penstock.hosts.jvm.build import JAR_SETS, KAFKA, SOURCES, jar_set, kafka_version
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
 from penstock.hosts.jvm.tasks.steps import JavaTransformation
@@ -143,13 +143,14 @@ def test_jars_built_for_an_older_kafka_are_found_on_a_newer_one(
     assert versions(plugin_path(tmp_path, plugin), NEWER)
 
 
-def test_a_connector_built_for_an_older_kafka_moves_records_on_a_newer_one(
-    kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path
+@pytest.mark.parametrize("host", sorted(JAR_SETS))
+def test_a_connector_built_for_kafka_4_3_moves_records_on_hosts_of_both(
+    newer_kafka: list[Path], host: str, kafka: Kafka, bootstrap: str, topic: str, tmp_path: Path
 ) -> None:
     path = plugin_path(tmp_path / "plugins", "connect-file")
-    assert set(versions(path, NEWER).values()) == {"4.4.0"}  # its version is that of the host's AppInfoParser
+    assert set(versions(path, host).values()) == {kafka_version(host)}  # as the host's AppInfoParser says
     (tmp_path / "in").write_text("one\ntwo\n")
-    with run(bootstrap, path, {**FILE_SOURCE, "file": str(tmp_path / "in"), "topic": topic}, NEWER):
+    with run(bootstrap, path, {**FILE_SOURCE, "file": str(tmp_path / "in"), "topic": topic}, host):
         eventually(lambda: len(kafka.values(topic)) == 2)
     assert kafka.values(topic) == [b"one", b"two"]
 
