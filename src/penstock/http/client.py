@@ -269,6 +269,11 @@ class Client:
     def cancel_skips(self, name: str) -> None:
         self._penstock("DELETE", name, "skips")
 
+    def planned_offsets(self, name: str, to: str, topics: Sequence[str] = ()) -> dict[str, Any]:
+        """Return where a sink would begin after a reset; ``to``: ``earliest``, ``latest`` or a time."""
+        body = {"to": to, **({"topics": [*topics]} if topics else {})}
+        return self.request("POST", "penstock", "v1", "connectors", name, "offsets", "plan", body=body)
+
     def logs(self, name: str, query: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the last log ``lines`` of it and its tasks; None if the worker is Java's."""
         try:

@@ -76,6 +76,7 @@ from penstock.worker.monitoring.sink_progress import SinkProgress
 from penstock.worker.monitoring.task_health import TaskHealth, restart_policy
 from penstock.worker.monitoring.telemetry import Known, Telemetry
 from penstock.worker.monitoring.trends import Trends
+from penstock.worker.offset_plans import OffsetPlans
 from penstock.worker.offsets import OffsetsAccess
 from penstock.worker.skips import SkipExamination
 from penstock.worker.specs import Specs, WorkerFacts
@@ -323,6 +324,9 @@ class Worker:
                 previews.decoded,
                 configurations.check_overrides,
                 self._topics.internal,
+            ).answer,
+            offset_plans=OffsetPlans(
+                config, self._config_of, self._plugins.kind, configurations.check_overrides
             ).answer,
         )
         return Parts(

@@ -89,6 +89,7 @@ class RestCluster(Cluster):
             history=self.history,
             preview=self._preview,
             dead_letters=lambda request: self.dead_letters[type(request).__name__],
+            offset_plans=lambda request: self.dead_letters[type(request).__name__],
         )
 
     def submit(self, worker: str, request: m.Request) -> Submitted:

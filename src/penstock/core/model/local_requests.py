@@ -155,6 +155,18 @@ class ReplayDeadLetters(RequestBase):
     dry_run: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PlanOffsets(RequestBase):
+    """Show the offsets at which a sink would begin after a reset, and what it would read again or skip.
+
+    ``to``: ``earliest``, ``latest``, or a time in milliseconds. ``topics``: the topics to reset; none means all.
+    """
+
+    name: str
+    to: str | int
+    topics: tuple[str, ...] = ()
+
+
 LocalRequest = (
     GetRoot
     | ListPlugins
@@ -172,5 +184,6 @@ LocalRequest = (
     | ListDeadLetters
     | GetDeadLetter
     | ReplayDeadLetters
+    | PlanOffsets
 )
 """Requests about this worker alone, or that it answers without the state of the cluster."""

@@ -56,7 +56,7 @@ DEMANDS: Mapping[type[m.Request], str] = {
     **dict.fromkeys(
         (m.CreateConnector, m.PutConfig, m.PatchConfig, m.DeleteConnector, local.ValidateConfig), CONFIGURE
     ),
-    **dict.fromkeys((m.AlterOffsets, m.ResetOffsets), OFFSETS),
+    **dict.fromkeys((m.AlterOffsets, m.ResetOffsets, local.PlanOffsets), OFFSETS),
     **dict.fromkeys((local.ListDeadLetters, local.GetDeadLetter, local.ReplayDeadLetters), DEAD_LETTERS),
     **dict.fromkeys((m.SkipRecords, m.CancelSkips), SKIP),
     **dict.fromkeys((local.ListLoggers, local.GetLogger, local.SetLogger, m.SetClusterLogger), ADMIN),
@@ -88,7 +88,7 @@ READS = (
         local.GetLogger,
         local.ValidateConfig,
     ),
-    *(m.CheckSignature, local.ListDeadLetters),
+    *(m.CheckSignature, local.ListDeadLetters, local.PlanOffsets),
 )
 """Requests that the audit log does not record. All others are changes, or show the contents of records."""
 OF_LEVELS = (local.SetLogger, m.SetClusterLogger)

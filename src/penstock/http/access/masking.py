@@ -28,6 +28,7 @@ UNMASKED: Mapping[type[m.Request], str] = {
     local.ListEvents: "states and traces, as GetStatus",
     local.GetLogs: "lines of the log, from which the worker removes secrets when it writes them",
     m.GetOffsets: "positions, which are sent back unchanged to alter them",
+    local.PlanOffsets: "as GetOffsets",
     m.SkipRecords: "positions of records",
     m.ListSkips: "as SkipRecords",
     local.Preview: "records; the worker removes secrets from errors",

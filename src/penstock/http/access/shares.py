@@ -32,7 +32,9 @@ KINDS: Mapping[type[m.Request], str] = {
         OF_PLUGINS,
     ),
     local.Preview: OF_PROCESSES,
-    **dict.fromkeys((local.GetDeadLetter, local.ListDeadLetters, local.ReplayDeadLetters), OF_TOPICS),
+    **dict.fromkeys(
+        (local.GetDeadLetter, local.ListDeadLetters, local.ReplayDeadLetters, local.PlanOffsets), OF_TOPICS
+    ),
 }
 AT_ONCE: Mapping[str, int] = {OF_PLUGINS: 16, OF_PROCESSES: 2, OF_TOPICS: 4}
 """Requests of a client that are carried out at a time."""

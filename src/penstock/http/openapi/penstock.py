@@ -109,6 +109,11 @@ OPERATIONS: Json = {
         answer(200, "OK", ref("Replayed")),
         body=body(ref("ReplayRequest"), {"records": ["dead-0-42"], "dry_run": True}),
     ),
+    f"POST {ONE}/offsets/plan": operation(
+        "Show where a sink would begin after a reset of its offsets, and what it would read again or skip",
+        answer(200, "OK; `PATCH /connectors/{name}/offsets` accepts the `offsets`", ref("OffsetPlan")),
+        body=body(ref("OffsetPlanRequest"), {"to": "2026-11-30T08:00:00Z", "topics": ["orders"]}),
+    ),
     f"GET {ONE}/skips": operation(
         "The records that a sink leaves out on request and has not passed yet", answer(200, "OK", ref("Skips"))
     ),

@@ -167,6 +167,25 @@ SCHEMAS: dict[str, Json] = {
         missing={**_list(TEXT), "description": "Records that are missing, another connector's, or already replayed"},
         complete={"type": "boolean", "description": "Whether no records are left, except missing ones"},
     ),
+    "OffsetPlanRequest": _object(
+        "topics",
+        to={"type": "string", "description": "`earliest`, `latest`, or a time in the form of ISO 8601, UTC by default"},
+        topics={**_list({"type": "string", "minLength": 1, "maxLength": 249}), "description": "By default all"},
+    ),
+    "OffsetPlan": _object(
+        connector=TEXT,
+        again={**NUMBER, "description": "Number of offsets that are read again"},
+        skipped={**NUMBER, "description": "Number of offsets that are skipped"},
+        offsets=_list(
+            _object(
+                partition={"type": "object"},
+                offset={"type": "object"},
+                committed={"type": ["integer", "null"], "description": "The committed offset; null if there is none"},
+                again=NUMBER,
+                skipped=NUMBER,
+            )
+        ),
+    ),
     "Skips": _object(connector=TEXT, skips=_list(_SKIP)),
     "Skipped": _object(connector=TEXT, skips=_list(_SKIP), restarted={"type": "boolean"}),
     "SkipRequest": _object(

@@ -10,6 +10,7 @@ import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Self
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicCollection
 from confluent_kafka import KafkaError as BrokerError
@@ -19,6 +20,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from kafka import errors as group_errors
 from penstock.api.sink import TopicPartition
 from penstock.core.attention.sinks import Partition, Position, SinkLook
+from penstock.core.config.sink import TOPICS, TOPICS_REGEX, topics_of
+from penstock.java.regex import compile_regex
 from penstock.java.regex.pattern import JavaPattern
 from penstock.kafka.admin import answer, code_of, is_unreached, sentence
 from penstock.kafka.background import Deadline
@@ -40,6 +43,13 @@ class LookedAt:
     group: str
     topics: tuple[str, ...]
     pattern: JavaPattern | None = None
+
+    @classmethod
+    def of(cls, config: Mapping[str, str], group: str) -> Self:
+        """Return the sink with this configuration. Raises PatternError."""
+        topics = tuple(topics_of(config.get(TOPICS)))
+        regex = config.get(TOPICS_REGEX, "").strip()
+        return cls(group, topics, compile_regex(regex) if regex and not topics else None)
 
 
 @dataclass(frozen=True, slots=True)

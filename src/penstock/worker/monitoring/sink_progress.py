@@ -19,12 +19,11 @@ from penstock.api.errors import ConnectError
 from penstock.core.attention.rows import Row
 from penstock.core.attention.sinks import SinkWatch
 from penstock.core.config.overrides import CONSUMER
-from penstock.core.config.sink import TOPICS, TOPICS_REGEX, topics_of
+from penstock.core.config.sink import TOPICS, TOPICS_REGEX
 from penstock.core.herder import Herder
 from penstock.core.model.events import LoopEvent
 from penstock.core.model.state import STARTED
 from penstock.core.model.tasks import TaskId, TaskMetrics
-from penstock.java.regex import compile_regex
 from penstock.kafka.admin import sentence
 from penstock.kafka.client_settings import connector_consumer
 from penstock.kafka.offsets.sink_looks import CLIENT, LookedAt, look, places_with_records
@@ -181,7 +180,7 @@ class SinkProgress:
             try:
                 config = self._resolved(sink)
                 consumer = connector_consumer(self._worker, config, CLIENT)
-                usable.append((sink, consumer, _target(config, consumer["group.id"])))
+                usable.append((sink, consumer, LookedAt.of(config, consumer["group.id"])))
             except Exception as error:
                 self._failed([sink], f"its settings can't be used: {_text(error)}")
         if not usable:
@@ -261,12 +260,6 @@ class SinkProgress:
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
-
-
-def _target(config: Config, group: str) -> LookedAt:
-    topics = tuple(topics_of(config.get(TOPICS)))
-    regex = config.get(TOPICS_REGEX, "").strip()
-    return LookedAt(group, topics, compile_regex(regex) if regex and not topics else None)
 
 
 def _text(error: BaseException) -> str:
