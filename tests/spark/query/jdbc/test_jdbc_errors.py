@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,7 @@ POSTGRES = {
     "domain": ("{0} (id INT, name short);", "bad ones", "violates check constraint", "23514", ""),
     "exclusion": ("{0} (id INT, name TEXT, EXCLUDE (name WITH =));", "n0", "exclusion constraint", "23P01", ""),
     "enum": ("{0} (id INT, name mood);", "bad", "invalid input value for enum", "22P02", ""),
+    "cast": ("{0} (id INT, name json);", "bad", "invalid input syntax for type json", "22P02", ""),
 }
 READY = (
     "CREATE TABLE known (name TEXT PRIMARY KEY); INSERT INTO known VALUES ('n0'), ('n2');"
@@ -66,6 +69,11 @@ def ready(postgres: Postgres) -> Postgres:
 
 def given(bad: str | None) -> list[tuple[int, list[Any]]]:
     return [(0, [0, "n0"]), (0, [1, bad]), (0, [2, "n2"])]
+
+
+def numbers(bad: str) -> list[tuple[int, list[Any]]]:
+    """Return rows like those of ``given``, whose good ones are numbers."""
+    return [(0, [0, "1"]), (0, [1, bad]), (0, [2, "1"])]
 
 
 def refusal(report: list[str], table: str) -> RefusedRow:
@@ -86,7 +94,8 @@ def test_a_row_is_refused_alone_by_postgresql(java: Any, entry: Any, ready: Post
     types = {"id": "int4", "name": "text"} if copied else None
     with Safe("127.0.0.1") as safe:
         bench = Bench(java, entry, ready.url, safe)
-        found = refusal(bench.write(given(bad), shapes=[RowShape(table, (KEY, TEXT))], types=types), table)
+        rows = numbers(bad) if case == "cast" else given(bad)
+        found = refusal(bench.write(rows, shapes=[RowShape(table, (KEY, TEXT))], types=types), table)
     assert message in found.text
     assert (found.state, found.column) == (state, column)
     assert ready.rows(f"SELECT id FROM {table} ORDER BY 1") == [["0"], ["2"]]
@@ -100,6 +109,13 @@ MARIADB = {
     "long": ("id INT, name VARCHAR(9)", "far too long", "Data too long for column 'name'", "name"),
     "cast": ("id INT, name DECIMAL(9, 2)", "bad", "Incorrect decimal value", "name"),
     "day": ("id INT, name DATE", "2026-02-30", "Incorrect date value", "name"),
+    # Of a TEXT, 768 bytes are in the row itself, whose size is limited.
+    "row": (
+        f"id INT, name TEXT, {', '.join(f'n{i} TEXT AS (name) PERSISTENT' for i in range(12))}",
+        "x" * 2000,
+        "Row size too large",
+        "",
+    ),
     "trigger": ("id INT, name VARCHAR(9)", "bad", "no bad ones", ""),
     "trigger_42": ("id INT, name VARCHAR(9)", "bad", "no bad ones", ""),
 }
@@ -109,7 +125,8 @@ MARIADB = {
 def test_a_row_is_refused_alone_by_mariadb(java: Any, entry: Any, mariadb: MariaDb, case: str) -> None:
     columns, bad, message, column = MARIADB[case]
     table = f"refuses_{case}"
-    mariadb.execute(f"CREATE TABLE {table} ({columns})")
+    options = " ROW_FORMAT=COMPACT" if case == "row" else ""
+    mariadb.execute(f"SET innodb_strict_mode = 0; CREATE TABLE {table} ({columns}){options}")
     if case.startswith("trigger"):
         state = "42000" if case.endswith("42") else "45000"
         mariadb.execute(
@@ -131,6 +148,7 @@ SQLITE = {
     "missing": ("id INT, name TEXT NOT NULL", None, "NOT NULL constraint failed: rows.name", "name"),
     "check": ("id INT, name TEXT CHECK (name <> 'bad')", "bad", "CHECK constraint failed", ""),
     "unique": ("id INT, name TEXT UNIQUE", "n0", "UNIQUE constraint failed: rows.name", "name"),
+    "cast": ("id INT, name INTEGER) STRICT; --", "bad", "cannot store TEXT value in INTEGER column", "name"),
     "strict": ("id INT, name INTEGER CHECK (typeof(name) = 'text' AND name <> 'bad')", "bad", "CHECK", ""),
     "trigger": ("id INT, name TEXT", "bad", "no bad ones", ""),
 }
@@ -148,7 +166,8 @@ def test_a_row_is_refused_alone_by_sqlite(java: Any, entry: Any, tmp_path: Path,
             if case == "trigger"
             else "SELECT 1"
         )
-        found = refusal(bench.write(given(bad), shapes=[RowShape("rows", (KEY, TEXT))]), "rows")
+        rows = numbers("bad") if case == "cast" else given(bad)
+        found = refusal(bench.write(rows, shapes=[RowShape("rows", (KEY, TEXT))]), "rows")
         assert message in found.text
         assert found.column == column
         assert [row[0] for row in bench.rows("rows")] == ["0", "2"]
@@ -281,10 +300,24 @@ def test_the_error_that_was_retried_is_the_cause_when_a_task_gives_up(
         assert "Py4JJavaError" not in trace
 
 
+@pytest.mark.parametrize("database", ["postgresql", "mariadb", "sqlite"])
 def test_a_refused_row_is_a_dead_letter_with_table_column_and_message(
-    spark: Hosted, kafka: Kafka, mariadb: MariaDb
+    spark: Hosted, kafka: Kafka, request: pytest.FixtureRequest, tmp_path: Path, database: str
 ) -> None:
-    mariadb.execute("CREATE TABLE moods (id INT, name ENUM('n1', 'n3'))")
+    create = "CREATE TABLE moods (id INT, name {})"
+    match database:
+        case "postgresql":
+            server = request.getfixturevalue("postgres")
+            server.execute(create.format("VARCHAR(2) NOT NULL"))
+            url, bad, state, message = server.url, None, "23502", "violates not-null constraint"
+        case "mariadb":
+            server = request.getfixturevalue("mariadb")
+            server.execute(create.format("ENUM('n1', 'n3')"))
+            url, bad, state, message = server.url, "n2", "01000", "Data truncated for column 'name'"
+        case _:
+            with closing(sqlite3.connect(tmp_path / "db")) as file:
+                file.execute(create.format("TEXT UNIQUE"))
+            url, bad, state, message = f"jdbc:sqlite:{tmp_path}/db", "n1", "", "UNIQUE constraint failed: moods.name"
     letters = kafka.create_topic()
     settings = {
         "table.name.format": "moods",
@@ -293,16 +326,20 @@ def test_a_refused_row_is_a_dead_letter_with_table_column_and_message(
         "errors.deadletterqueue.topic.replication.factor": "1",
         "errors.deadletterqueue.context.headers.enable": "true",
     }
-    with JdbcSink(spark, kafka, mariadb.url, **settings) as one:
-        one.add([ID, NAME], *({"id": i, "name": f"n{i}"} for i in (1, 2, 3)))
+    with JdbcSink(spark, kafka, url, **settings) as one:
+        one.add([ID, NAME], *({"id": i, "name": name} for i, name in ((1, "n1"), (2, bad), (3, "n3"))))
         one.start()
         one.written(3)
-    assert mariadb.rows("SELECT id, name FROM moods ORDER BY id") == [["1", "n1"], ["3", "n3"]]
+    if database == "sqlite":
+        with closing(sqlite3.connect(tmp_path / "db")) as file:
+            assert file.execute("SELECT id, name FROM moods ORDER BY id").fetchall() == [(1, "n1"), (3, "n3")]
+    else:
+        assert server.rows("SELECT id, name FROM moods ORDER BY id") == [["1", "n1"], ["3", "n3"]]
     (letter,) = kafka.read_all(letters)
     headers = {name: (value or b"").decode() for name, value in letter.headers}
     prefix = "__connect.errors."
     assert headers[f"{prefix}table"] == "moods"
     assert headers[f"{prefix}column"] == "name"
-    assert headers[f"{prefix}sqlstate"] == "01000"
-    assert "Data truncated for column 'name'" in headers[f"{prefix}exception.message"]
+    assert headers.get(f"{prefix}sqlstate", "") == state
+    assert message in headers[f"{prefix}exception.message"]
     assert headers[f"{prefix}offset"] == "1"

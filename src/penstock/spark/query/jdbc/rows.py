@@ -85,6 +85,7 @@ class TableRows:
 _COLUMNS = (
     re.compile(r"[Cc]olumn (?:`[^`]*`\.)*[`'\"]([^`'\"]+)[`'\"]"),  # MySQL's, MariaDB's, PostgreSQL's, Derby's
     re.compile(r"constraint failed: [^.\s()]+\.([^,\s()]+)"),  # SQLite's
+    re.compile(r"cannot store [A-Z]+ value in [A-Z]+ column [^.\s()]+\.([^,\s()]+)"),  # SQLite's, of STRICT tables
 )
 """Patterns of the names of columns in databases' messages."""
 
