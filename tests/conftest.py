@@ -35,8 +35,8 @@ settings.register_profile(
 )
 settings.load_profile("tests")
 
-# jsonschema, which several tests and their libraries import, would build 38 grammars for formats of IRIs: four seconds
-# in each process. `test_sbom.py` checks IRIs, in a process of its own.
+# jsonschema, which several tests and their libraries import, would build 38 grammars for the formats of IRIs: four
+# seconds in each process, and no test needs them.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 # Set for every Spark that the tests start, directly or not.
