@@ -172,35 +172,53 @@ def test_no_process_is_left_of_a_worker_that_was_stopped(bootstrap: str, kafka: 
         assert sorted(taken.read_text().split()) == ["four", "one", "three", "two"]
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("group.id", 'Missing required configuration "group.id" which has no default value.'),
-        ("listeners=http://nowhere.invalid:1", "nowhere.invalid"),
-        ("offset.flush.interval.ms=soon", "Invalid value soon for configuration offset.flush.interval.ms"),
-        ("config.storage.topic=", "Invalid value  for configuration config.storage.topic: String must be non-empty"),
-        (
-            "key.converter=nope.Conv",
-            "configuration key.converter: Class nope.Conv could not be found.",
-        ),
-        ("bootstrap.servers=nonsense", "Invalid url in bootstrap.servers: nonsense; expected host:port"),
-        (
-            "value.converter=org.apache.kafka.connect.json.JsonConvertor",
-            "could not be found. Did you mean 'org.apache.kafka.connect.json.JsonConverter'?",
-        ),
-    ],
-    ids=["missing", "listener", "number", "empty", "converter", "address", "misspelt"],
-)
-def test_settings_that_cannot_be_followed_are_one_sentence(
-    bootstrap: str, tmp_path: Path, line: str, sentence: str
-) -> None:
-    settings = WorkerProcess(bootstrap, tmp_path).settings
-    key, _, value = line.partition("=")
-    settings = {**settings, key: value} if "=" in line else {k: v for k, v in settings.items() if k != key}
-    properties = tmp_path / "w.properties"
+REFUSED = {
+    "group.id": 'Missing required configuration "group.id" which has no default value.',
+    "listeners=http://nowhere.invalid:1": "nowhere.invalid",
+    "offset.flush.interval.ms=soon": "Invalid value soon for configuration offset.flush.interval.ms",
+    "config.storage.topic=": "Invalid value  for configuration config.storage.topic: String must be non-empty",
+    "key.converter=nope.Conv": "configuration key.converter: Class nope.Conv could not be found.",
+    "bootstrap.servers=nonsense": "Invalid url in bootstrap.servers: nonsense; expected host:port",
+    "value.converter=org.apache.kafka.connect.json.JsonConvertor": (
+        "could not be found. Did you mean 'org.apache.kafka.connect.json.JsonConverter'?"
+    ),
+}
+RUN_EACH = """
+import json, pathlib, sys
+from penstock.worker.process import StartError, run
+
+for each in sys.argv[1:]:
+    try:
+        run(pathlib.Path(each))
+    except StartError as error:
+        print(json.dumps([error.exit_status, str(error)]))
+"""
+
+
+def changed(bootstrap: str, folder: Path, line: str) -> Path:
+    """Write the properties of a worker with another line, or without a key, and return the file."""
+    settings = WorkerProcess(bootstrap, folder).settings
+    key, equals, value = line.partition("=")
+    settings = {**settings, key: value} if equals else {k: v for k, v in settings.items() if k != key}
+    properties = folder / f"{key}.properties"
     properties.write_text("".join(f"{k}={v}\n" for k, v in settings.items()))
+    return properties
+
+
+def test_settings_that_cannot_be_followed_are_one_sentence(bootstrap: str, tmp_path: Path) -> None:
+    files = [changed(bootstrap, tmp_path, line) for line in REFUSED]
+    command = [sys.executable, "-c", RUN_EACH, *map(str, files)]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    said = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [status for status, _ in said] == [2] * len(REFUSED)
+    assert [sentence for sentence, (_, text) in zip(REFUSED.values(), said, strict=True) if sentence not in text] == []
+
+
+def test_a_worker_that_cannot_start_prints_the_sentence_and_no_trace(bootstrap: str, tmp_path: Path) -> None:
+    line, sentence = list(REFUSED.items())[-1]
+    properties = changed(bootstrap, tmp_path, line)
     command = [sys.executable, "-m", "penstock.cli", "worker", "distributed", str(properties)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert sentence in ended.stderr
     assert "Traceback" not in ended.stderr
