@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.spark import daemon, task_exit
-from penstock.spark.settings import PLUGIN_PATH
+from penstock.spark.daemon import PLUGIN_PATH
 
 pytestmark = pytest.mark.slow
 

@@ -39,13 +39,29 @@ NEEDED = (
 PACKAGES = ("penstock.api", "penstock.kafka", "penstock.pipeline", "penstock.connectors")
 
 
+PLUGIN_PATH = "PENSTOCK_PLUGIN_PATH"
+"""Set in the environment: the worker's ``plugin.path``, whose plugins are imported before tasks are forked."""
 ALONE = "PENSTOCK_FORK_WITHOUT_PLUGINS"
 """Set in the environment: plugins are left to the tasks."""
 FORK_WITH = "PENSTOCK_FORK_WITH"
 """Set in the environment: more modules to import, separated by commas."""
 
+DRIVERS_PYTHON = "PENSTOCK_DRIVERS_PYTHON"
+"""Set in the environment: the minor version of the driver's Python, which is that of all executors."""
+OTHER_PYTHON = "This executor has another Python than the driver:"
+"""Beginning of the last line of a process that ends for this reason."""
+
 _CLASS = re.compile(r"^ *\d+ +(?P<size>\d+) +\d+ +\d+ +(?P<free>\d+)$", re.MULTILINE)
 """A line of CPython's table of its small blocks: class, size, pools, blocks in use, blocks available."""
+
+
+def refuse_other_python() -> None:
+    """End if this Python has another minor version than the driver's: neither could read the other's objects, and
+    modules that are compiled would fail first, with errors that don't name the reason.
+    """
+    own = "{}.{}".format(*sys.version_info)
+    if os.environ.get(DRIVERS_PYTHON, own) != own:
+        sys.exit(f"{OTHER_PYTHON} {own} ({sys.executable} on {socket.gethostname()})")
 
 
 def prefer_installed_pyspark() -> None:
@@ -112,7 +128,6 @@ def import_plugins() -> None:
     """Import the worker's plugins, unless one of them starts a thread on import: then start again without them."""
     if ALONE in os.environ:
         return
-    from penstock.spark.settings import PLUGIN_PATH
     from penstock.spark.task import plugins
 
     with printing_elsewhere():
@@ -245,6 +260,7 @@ def threads() -> int:
 
 
 def main() -> None:
+    refuse_other_python()
     gc.disable()  # what is imported stays, and looking through it again and again takes a tenth of the time
     # Threads of a linear algebra library, should a plugin import one, would not survive the fork.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -26,6 +26,7 @@ from penstock.hosts.jvm.build import KAFKA
 from penstock.hosts.jvm.shipped import is_shipping, pack
 from penstock.spark import cluster, remote
 from penstock.spark.command_line import command_line
+from penstock.spark.daemon import DRIVERS_PYTHON, PLUGIN_PATH
 from penstock.spark.parent import popen
 from penstock.spark.same_results import SAME_RESULTS
 
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
 
 log = logging.getLogger(__name__)
-
-PLUGIN_PATH = "PENSTOCK_PLUGIN_PATH"
-"""The variable that tells the process from which tasks are forked what to import for them."""
 
 LEASE = 10_000
 QUERIES = "penstock.query."
@@ -251,6 +249,7 @@ class HostSettings:
                 conf = _PROTECTED | conf
         elif "spark.authenticate.secret" in conf:
             conf = _PROTECTED | conf
+        conf.setdefault(f"spark.executorEnv.{DRIVERS_PYTHON}", "{}.{}".format(*sys.version_info))
         conf.setdefault(f"spark.executorEnv.{PLUGIN_PATH}", ",".join(self.plugin_path))
         if allowed := os.environ.get(ENVIRONMENT):  # for JVMs that tasks start on other machines
             conf.setdefault(f"spark.executorEnv.{ENVIRONMENT}", allowed)

@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+import penstock
 from penstock.hosts.errors import HostLost
 from penstock.hosts.jvm.shipped import is_shipping, unpack
 from penstock.hosts.python import process
@@ -157,9 +158,17 @@ def with_shipped_jars(spec: TaskSpec) -> TaskSpec:
     return replace(spec, plugin_path=found) if found else spec
 
 
-def probe(_rows: Iterable[Any]) -> Iterator[str]:
-    """Return the host name, which shows that Penstock is installed there."""
-    return iter([socket.gethostname()])
+def probe(_rows: Iterable[Any]) -> Iterator[dict[str, str]]:
+    """Return the versions that this process has; that it runs at all shows that Penstock is installed there."""
+    import pyspark
+
+    versions = {"penstock": penstock.__version__, "spark": pyspark.__version__}
+    return iter([{"host": socket.gethostname(), "python": sys.executable, **versions}])
+
+
+def echo(batches: Iterator[Any]) -> Iterator[Any]:
+    """Return Arrow's batches as they are."""
+    yield from batches
 
 
 def _run(

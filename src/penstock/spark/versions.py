@@ -49,6 +49,8 @@ class SparkRelease:
     """The list in ``embedded/pinned`` of Delta's jars; None if there is no build of Delta."""
     formats: dict[str, str]
     """Coordinates on Maven Central of formats that Spark does not have itself."""
+    rdd: int
+    """Java's ``serialVersionUID`` of its RDD, by which errors between two versions name it."""
     lacks: tuple[str, ...] = ()
     """Formats of later versions."""
 
@@ -65,6 +67,7 @@ RELEASES = (
         python=(3, 11),
         kafka="spark-kafka-3.5",
         delta="delta-3.5",
+        rdd=3_516_924_559_342_767_982,
         formats={
             "delta": "io.delta:delta-spark_2.12:3.3.3",
             "iceberg": "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",
@@ -78,6 +81,7 @@ RELEASES = (
         python=(3, 13),
         kafka="spark-kafka-4.0",
         delta="delta-4.0",
+        rdd=5_134_829_821_827_150_124,
         formats={
             "delta": "io.delta:delta-spark_4.0_2.13:4.4.0",
             "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",
@@ -90,6 +94,7 @@ RELEASES = (
         python=(3, 14),
         kafka="spark-kafka-4.1",
         delta="delta-4.1",
+        rdd=-2_646_589_594_477_856_326,
         formats={
             "delta": "io.delta:delta-spark_4.1_2.13:4.4.0",
             "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
@@ -102,6 +107,7 @@ RELEASES = (
         python=(3, 14),
         kafka="spark-kafka-4.2",
         delta="delta-4.2",
+        rdd=2_156_047_220_611_086_279,
         formats={"delta": "io.delta:delta-spark_4.2_2.13:4.4.0"},
     ),
     SparkRelease(
@@ -111,6 +117,7 @@ RELEASES = (
         python=(3, 14),
         kafka="spark-kafka-4.2",  # the connector of 4.3.0 is not on Maven Central; that of 4.2.0 runs
         delta=None,
+        rdd=-4_085_600_194_369_607_938,
         formats={},
     ),
 )
@@ -140,6 +147,15 @@ _SCALA = re.compile(r"_(2\.1\d)(?=[-:]|\.jar$)")
 """The version of Scala in the name of a jar, or in its coordinates."""
 _CORE = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<version>\d+\.\d+[^/]*)\.jar")
 _PACKAGE = re.compile(r"__version__\b.*=\s*['\"](\d+\.\d+[^'\"]*)")
+_OTHER_CLASS = re.compile(
+    r"InvalidClassException: (?P<name>org\.apache\.spark\.[\w.$]+); local class incompatible: "
+    r"stream classdesc serialVersionUID = -?\d+, local class serialVersionUID = (?P<uid>-?\d+)"
+)
+RDD = "org.apache.spark.rdd.RDD"
+CONTACT = "org.apache.spark.rpc.netty.RpcEndpointVerifier$CheckExistence"
+"""The class of the first message that is sent to a master."""
+_CONTACTS = {"2.12": 7_789_290_765_573_734_431, "2.13": 5_378_738_997_755_484_868}
+"""Its ``serialVersionUID`` by Spark's version of Scala."""
 _LISTENER_METRICS = ("3.5", "4.0", "4.1")
 """Versions that hand on the metrics of an action some time after it has ended, by a listener."""
 _REMEDY = f"Run {_install()}"
@@ -231,6 +247,23 @@ def _package() -> Path:
 
 def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
+
+
+def other_spark(error: str) -> str | None:
+    """Return which Spark is on the other side of an error of Java, as a noun phrase; None if it is no such error.
+
+    Java does not read an object of a class whose ``serialVersionUID`` differs, and the error has both.
+    """
+    found = _OTHER_CLASS.search(error)
+    if found is None:
+        return None
+    uid = int(found["uid"])
+    if found["name"] == CONTACT:
+        scala = next((scala for scala, known in _CONTACTS.items() if known == uid), None)
+        of_scala = [each.name for each in RELEASES if each.scala == scala]
+        return f"a Spark with Scala {scala}, such as {' or '.join(of_scala)}" if scala else "another Spark"
+    minor = next((each.name for each in RELEASES if found["name"] == RDD and each.rdd == uid), None)
+    return f"Spark {minor}" if minor else "another Spark"
 
 
 def check_jars(jars: Iterable[str], spark: SparkRelease | None = None) -> None:

@@ -27,6 +27,7 @@ from penstock.core.config.secrets import without_secrets
 from penstock.scratch import Scratch
 from penstock.spark import task
 from penstock.spark.channel import LIMIT
+from penstock.spark.driver.check import check_executors, explained, is_local, refusal_of_master
 from penstock.spark.driver.class_data import make_when_quiet, with_archive
 from penstock.spark.driver.spark_java import StageCounts, java_figures, reduce_log_levels
 from penstock.spark.messages.driver import (
@@ -51,7 +52,7 @@ from penstock.spark.messages.driver import (
 )
 from penstock.spark.parent import signal_from_parent
 from penstock.spark.query.host import Queries, says_stopped
-from penstock.spark.settings import slots, start
+from penstock.spark.settings import start
 from penstock.spark.versions import release
 from penstock.wire.framing import FrameDecoder, frame
 from penstock.wire.messages import MessageError
@@ -105,7 +106,8 @@ class Driver:
             self._begin(files.begin(first.conf), first.warm_up)
         except BaseException as error:
             log.exception("Spark did not start")
-            self.end(f"Spark did not start: {_sentence(error).rstrip('.')}.{_advice(error, files.roots)}")
+            reason = self._refusal(first.conf) or _sentence(error)
+            self.end(f"Spark did not start: {reason.rstrip('.')}.{_advice(error, files.roots)}")
         while True:
             command = self._commands.get()
             self._wanted.set()
@@ -166,32 +168,35 @@ class Driver:
         self.counts = StageCounts(self.sc) if conf["spark.ui.enabled"] == "true" else None
         self.queries = Queries(self.sc, self._end_of_java)
         self.one = self.sc.parallelize([0], 1)
-        if conf["spark.master"].startswith("local["):
-            if warm_up:
-                threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
-        elif problem := self._probe(slots(conf)):
-            raise RuntimeError(
-                f"the executors of {conf['spark.master']} can't run Penstock with {conf['spark.pyspark.python']}: "
-                f"use an image that has it, or `spark.archives` with a packed environment and `spark.pyspark.python` "
-                f"in it ({problem})"
-            )
+        self._conf = conf
+        if not warm_up:
+            self.queries.check(conf)
+        elif is_local(conf):
+            threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
+        else:
+            check_executors(self.sc, conf)
         self._send(SparkStarted())
         if warm_up:
             threading.Thread(target=make_when_quiet, args=(conf,), name="class data", daemon=True).start()
 
+    def _refusal(self, conf: Mapping[str, str]) -> str | None:
+        """Return why a cluster has not accepted this application, if it says that."""
+        if self._jvm is None:
+            return None
+        try:
+            return refusal_of_master(self.sc, conf)
+        except Exception:  # the reason why Spark did not start is known better
+            log.exception("The master can't be asked")
+            return None
+
     def _warm_up(self) -> None:
         """The process that tasks are forked from takes a second to start, and Java's first jobs are slow: begin now."""
-        for _ in range(WARMING):
-            if self._probe(1) is not None or self._wanted.is_set():
-                return
-
-    def _probe(self, executors: int) -> str | None:
-        try:
-            self.sc.setJobGroup("penstock", "Penstock: is it installed on the executors?")
-            self.sc.parallelize(range(executors), executors).mapPartitions(task.probe).collect()
-        except Exception as error:
-            return _sentence(error)
-        return None
+        with suppress(Exception):  # tasks will fail with it
+            self.sc.setJobGroup("penstock", "Penstock: warming up")
+            for _ in range(WARMING):
+                self.one.mapPartitions(task.probe).collect()
+                if self._wanted.is_set():
+                    return
 
     def _job(self, command: SubmitTask) -> None:
         """One hosted task, for as long as it runs."""
@@ -207,7 +212,7 @@ class Driver:
             of_java = getattr(problem, "java_exception", None) is not None
             if (not of_java or says_stopped(problem)) and self._java_is_gone():
                 return
-            error = _sentence(problem)
+            error = explained(str(problem), self._conf) or _sentence(problem)
         finally:
             with self._jobs_over:
                 self._jobs.discard(command.group)

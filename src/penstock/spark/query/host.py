@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -72,6 +72,8 @@ class Queries:
         self._context, self._java_ended = context, java_ended
         self._lock = threading.Lock()
         self._session: SparkSession | None = None
+        self._jars = set[str]()
+        """Jars that the session has."""
         self._steers: dict[str, Steering] = {}
         self._threads: dict[str, Any] = {}
         """Java's threads, in which the calls of a query's thread run."""
@@ -83,6 +85,13 @@ class Queries:
             logger.setLevel(logging.CRITICAL)
         for handler in logging.getLogger().handlers:
             handler.setLevel(logging.WARNING)
+
+    def check(self, conf: Mapping[str, str]) -> None:
+        """Check that queries can run in this application. Raises UnfitError, and Spark's errors."""
+        from penstock.spark.driver.check import check_queries
+
+        with self._lock:
+            check_queries(self._shared_session(), conf)
 
     def run(self, group: str, submission: TaskSubmission) -> str | None:
         """Run a query task from its admission to its end; return the first line of its failure, or why it was not
@@ -235,14 +244,17 @@ class Queries:
 
     def _new_session(self, jars: Iterable[str]) -> SparkSession:
         """Make a session for a task, with views and settings of its own."""
+        given = self._context._conf
+        check_jars(",".join(given.get(key) or "" for key in ("spark.jars", "spark.jars.packages")).split(","))
         with self._lock:
-            if self._session is None:
-                self._session = self._begin(jars)
-            session = self._session.newSession()
+            shared = self._shared_session()
+            for jar in set(jars) - self._jars:
+                shared.sql(f"ADD JAR '{jar}'")
+                self._jars.add(jar)
+            session = shared.newSession()
         # Otherwise Spark replaces ${env:NAME} and ${system:NAME} in SQL and names of connectors.
         session.conf.set("spark.sql.variable.substitute", "false")
-        # A copy of it, by `getConf`, would take hundreds of calls of Java, which take seconds when many queries start.
-        given = self._context._conf
+        # A copy of `given`, by `getConf`, would take hundreds of calls of Java: seconds when many queries start.
         for name, value in _CHOSEN.items():
             if not given.contains(name):
                 session.conf.set(name, value)
@@ -255,17 +267,14 @@ class Queries:
         )
         return session
 
-    def _begin(self, jars: Iterable[str]) -> SparkSession:
+    def _shared_session(self) -> SparkSession:
+        """Return the session whose jars all sessions have. Called with the lock held."""
         from pyspark.sql import SparkSession
 
-        conf = self._context._conf
-        given = [conf.get(key) or "" for key in ("spark.jars", "spark.jars.packages")]
-        check_jars(",".join(given).split(","))
-        prepare(self._context)
-        session = SparkSession(self._context)
-        for jar in jars:
-            session.sql(f"ADD JAR '{jar}'")
-        return session
+        if self._session is None:
+            prepare(self._context)
+            self._session = SparkSession(self._context)
+        return self._session
 
 
 def says_stopped(error: BaseException) -> bool:
