@@ -27,6 +27,7 @@ FOLDER = ROOT / "build" / "spark-matrix"
 TESTS = (
     "tests/spark/query/test_every_version.py",
     "tests/spark/query/test_same_results.py",
+    "tests/spark/query/test_version_differences.py",
     "tests/spark/query/sink/tables/test_missing_formats.py",
 )
 VERSIONS = """\

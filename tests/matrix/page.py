@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from matrix.differences import OBSERVES, differences
 from penstock.spark.versions import RELEASES, SparkRelease, names, refusal
 
 RESULTS = Path(__file__).parent / "results"
@@ -42,7 +43,7 @@ def label(test: str) -> str:
     """Return a test's name as words."""
     name, _, parameter = test.removeprefix("test_").partition("[")
     words = name.replace("_", " ").replace("sparksink", "SparkSink").replace("sparksource", "SparkSource")
-    words = words.replace(" java ", " Java ").replace(" kafka ", " Kafka ")
+    words = words.replace(" java ", " Java ").replace(" kafka ", " Kafka ").replace(" by merge", " by MERGE")
     words = words.replace("jdbcsink", "JdbcSink").replace("jdbcsource", "JdbcSource")
     return f"{words[0].upper()}{words[1:]}" + (f": {parameter.rstrip(']')}" if parameter else "")
 
@@ -54,6 +55,23 @@ def row(title: str, cells: list[str]) -> str:
 def java_range(spark: SparkRelease) -> str:
     oldest, newest = spark.java[0], spark.java[-1]
     return str(newest) if oldest == newest else f"{oldest} to {newest}"
+
+
+def differing() -> list[str]:
+    """Return the section of results that are not the same on all versions, as they were observed."""
+    found, same = differences()
+    return [
+        "The same records become the same rows on all versions, since queries set what decides that themselves. What "
+        "remains was observed by [`test_version_differences.py`](../tests/spark/query/test_version_differences.py):",
+        "",
+        row("Result", [each.name for each in RELEASES]),
+        row("---", ["---"] * len(RELEASES)),
+        *(row(title, [on.get(each.name) or "not run" for each in RELEASES]) for title, on in found.items()),
+        "",
+        "The same on all versions:",
+        "",
+        *(f"- {title}: {result}" for title, result in same.items()),
+    ]
 
 
 def page() -> str:
@@ -75,7 +93,15 @@ def page() -> str:
         row("Java that it runs on", [java_range(each) for each in RELEASES]),
         row("Newest Python", [".".join(map(str, each.python)) for each in RELEASES]),
         row("Scala", [each.scala for each in RELEASES]),
-        *(row(label(test), [cell(each["tests"].get(test)) for each in results]) for test in tests),
+        *(
+            row(label(test), [cell(each["tests"].get(test)) for each in results])
+            for test in tests
+            if OBSERVES not in test
+        ),
+        "",
+        "## Results that differ",
+        "",
+        *differing(),
         "",
         "## Formats that not every version has",
         "",

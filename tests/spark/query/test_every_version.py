@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from penstock.core.model.tasks import OffsetsReported, TaskEnded, TaskPaused, TaskRunning
 from penstock.spark.query.jdbc.drivers import install
 from penstock.spark.settings import HostSettings
-from penstock.spark.versions import refusal, release
+from penstock.spark.versions import CONTACT, RDD, other_spark, refusal, release
 from support.jars import require
 from support.kafka.client import Kafka
 from support.spark import delta
@@ -58,6 +61,29 @@ def lacks(format: str) -> None:
     """Skip the test if there is no such format for this Spark, with the sentence by which Penstock refuses it."""
     if format in release().lacks or (format == "delta" and release().delta is None):
         pytest.skip(str(refusal(format, None, release())))
+
+
+def test_errors_of_java_between_two_versions_name_this_one() -> None:
+    code = (
+        "import os\n"
+        "from penstock.spark.java import spark_java\n"
+        "os.environ['JAVA_HOME'] = str(spark_java().home)\n"
+        "from pyspark import SparkContext\n"
+        "SparkContext._ensure_initialized()\n"
+        "java = SparkContext._jvm.java\n"
+        f"for name in {[RDD, CONTACT]}:\n"
+        "    print(java.io.ObjectStreamClass.lookup(java.lang.Class.forName(name)).getSerialVersionUID())\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900, check=False)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+
+    def named(cls: str, uid: str) -> str | None:
+        ids = f"stream classdesc serialVersionUID = 1, local class serialVersionUID = {uid}"
+        return other_spark(f"java.io.InvalidClassException: {cls}; local class incompatible: {ids}\n\tat a.b")
+
+    rdd, contact = ran.stdout.split()
+    assert named(RDD, rdd) == f"Spark {release().name}"
+    assert (named(CONTACT, contact) or "").startswith(f"a Spark with Scala {release().scala}, such as ")
 
 
 def test_a_hosted_task_runs_and_pauses_and_stops(spark: Hosted, spec: Spec) -> None:
@@ -132,6 +158,30 @@ def test_sparksink_changes_rows_of_delta(spark: Hosted, kafka: Kafka, tmp_path: 
         kafka.produce(topic, [record([ID, NAME], row) for row in later])
         sink.written(6)
         assert {row["id"]: row["name"] for row in sink.rows()} == {1: "eins", 3: None, 4: "four"}
+
+
+def test_sparksink_adds_a_column_to_delta_by_merge(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
+    lacks("delta")
+    settings = {
+        "format": "delta",
+        "insert.mode": "upsert",
+        "pk.mode": "record_key",
+        "pk.fields": "id",
+        "key.converter": JSON,
+        "value.converter.schemas.enable": "true",
+    }
+    price = field("price", "double")
+    with delta.DeltaSink(spark, kafka, kafka.create_topic(partitions=1), tmp_path / "table", **settings) as sink:
+        kafka.produce(sink.topic, [record([ID, NAME], {"id": each, "name": "old"}) for each in (1, 2)])
+        sink.start()
+        sink.written(2)
+        kafka.produce(
+            sink.topic, [record([ID, NAME, price], {"id": each, "name": "new", "price": 1.5}) for each in (2, 3)]
+        )
+        sink.written(4)
+        found = [row for file in delta.files(tmp_path / "table") for row in pq.read_table(file).to_pylist()]
+    rows = {row["id"]: (row["name"], row.get("price")) for row in found}  # a file from before has no such column
+    assert rows == {1: ("old", None), 2: ("new", 1.5), 3: ("new", 1.5)}
 
 
 def test_sparksink_writes_to_a_database(spark: Hosted, kafka: Kafka, tmp_path: Path) -> None:
