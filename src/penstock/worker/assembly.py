@@ -124,7 +124,6 @@ class Worker:
             permissions,
             rules,
             self._reloads,
-            lambda *given: self._credentials.starts(*given),
         )
         try:
             self._server = RestServer(
@@ -155,7 +154,12 @@ class Worker:
         self._refused = RefusedRecords(lambda connector: connector in self._herder.state.connectors)
         self._trends = Trends(self._is_to_run)
         self._credentials = Credentials(
-            self.id, config, self._providers.of_files().transform, lambda: list(self._herder.work.connectors)
+            self.id,
+            config,
+            self._providers.of_files().transform,
+            lambda: list(self._herder.work.connectors),
+            self._given,
+            Threads(),
         )
         self._sink_progress = SinkProgress(
             config,
@@ -168,7 +172,9 @@ class Worker:
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
         more = (self._refused.rows, self._trends.rows, self._credentials.rows)
-        self._attention = Attention(self._herder, self._sink_progress.rows, more, self._history.ends)
+        self._attention = Attention(
+            self._herder, self._sink_progress.rows, more, self._history.ends, self._trends.polling
+        )
         self._prometheus = PrometheusText(self._metrics.values)
         known = Known(self.id, self._prometheus.families, self._connector, self._configurations.resolve)
         self._telemetry = Telemetry.of(settings, known)
@@ -258,6 +264,7 @@ class Worker:
             new=configurations.new_connector,
             resolve=configurations.resolve,
             resolve_to_start=configurations.resolve_to_start,
+            starts=self._credentials.starts,
             check=configurations.check_connector,
             prepare=configurations.prepare,
             task_class_name=java_class_name,
@@ -398,6 +405,10 @@ class Worker:
             lambda done: fence(worker, resolved, tasks, lambda _, error: done(error), timeout), f"fence tasks of {name}"
         )
 
+    def _given(self, connector: str) -> Mapping[str, str]:
+        known = self._herder.state.connectors.get(connector)
+        return {} if known is None else known.config
+
     def _is_to_run(self, connector: str) -> bool:
         state = self._herder.state
         return connector in state.connectors and state.target_state(connector) == STARTED
@@ -411,6 +422,7 @@ class Worker:
         self._sink_progress.observe(event)
         self._refused.observe(event)
         self._trends.observe(event)
+        self._credentials.observe(event)
         self._telemetry.observe(event)
         self._reloads.observe(event)
 

@@ -57,10 +57,13 @@ def test_a_failed_row_names_the_record_to_skip() -> None:
     failed = "org.apache.kafka.connect.errors.ConnectException: no\nCaused by: a.B: topic x, partition 1, offset 1\n"
     note = '\tIn a put of 1 record: topic orders.eu, partition 2, offset 17, key "topic y, partition 3, offset \\"4"\n'
     (row,) = rows(watched(running(), running(0, failed + note, "FAILED")))
-    assert row.step.command == "penstock skip orders --topic orders.eu --partition 2 --offset 17"
+    assert row.step.command == "penstock skip orders --topic=orders.eu --partition 2 --offset 17"
     stage = "\tIn stage VALUE_CONVERTER, class a.B, topic t, partition 0, offset 5\n"
     (row,) = rows(watched(running(), running(0, failed + stage, "FAILED")))
-    assert row.step.command == "penstock skip orders --topic t --partition 0 --offset 5"
+    assert row.step.command == "penstock skip orders --topic=t --partition 0 --offset 5"
+    row_of = "\tIn the row of topic t, partition 0, offset 7\n"
+    (row,) = rows(watched(running(), running(0, failed + row_of, "FAILED")))
+    assert row.step.command == "penstock skip orders --topic=t --partition 0 --offset 7"
     several = "\tIn a put of 2 records: topic t, partition 0, offset 5; topic t, partition 1, offset 6\n"
     source = "\tIn stage VALUE_CONVERTER, class a.B, topic t, source partition {}, source offset {}\n"
     for other in (several, source):

@@ -117,6 +117,7 @@ def test_the_process_of_a_connector_that_is_given_up_ends(plugins: Plugins) -> N
         new=lambda config: plugins.connector(config)(),
         resolve=dict,
         resolve_to_start=lambda name, config: dict(config),
+        starts=lambda name, config: None,
         check=lambda connector, config: None,
         prepare=lambda config: None,
         task_class_name=java_class_name,

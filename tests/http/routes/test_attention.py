@@ -18,7 +18,7 @@ from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
 from penstock.http.access.gate import authentication, gate
 from penstock.http.openapi import schemas
-from penstock.worker.monitoring.attention import OwnRows
+from penstock.worker.monitoring.attention import Attention, OwnRows
 from support.rest.cluster import RestCluster
 
 PATH = "/penstock/v1/attention"
@@ -139,6 +139,24 @@ def test_the_answer_has_the_form_of_the_openapi_document(api: Any, cluster: Rest
     row = schema["properties"]["rows"]["items"]
     assert [each.keys() for each in shown["rows"]] == [row["properties"].keys()]
     assert list(KINDS) == row["properties"]["kind"]["enum"]
+
+
+def test_a_muted_kind_hides_no_other(api: Any, cluster: RestCluster) -> None:
+    create(cluster, "orders")
+    cluster.submit("one", m.PatchConfig("orders", {"penstock.attention.muted": "standstill"}))
+    behind = replace(STANDS, kind="behind")
+    cluster.own_rows["two"] = OwnRows((replace(STANDS, kind="standstill"), behind))
+    assert rows(api) == [behind.to_json()]
+
+
+def test_rows_that_cannot_be_made_are_shown_as_unknown(cluster: RestCluster) -> None:
+    def fails() -> list[Row]:
+        raise ValueError("no rows")
+
+    herder = cluster.workers["one"].herder
+    shown = Attention(herder, lambda: OwnRows((STANDS,)), (fails, lambda: [STANDS])).here()["rows"]
+    assert [row["kind"] for row in shown] == [STANDS.kind, "unknown", STANDS.kind]
+    assert shown[1]["why"] == "Some problems that only worker one knows could not be found: ValueError: no rows"
 
 
 def test_the_kinds_that_can_be_muted_are_kinds() -> None:

@@ -34,6 +34,16 @@ def test_each_of_a_few_records_is_named_with_its_key_as_it_was_read() -> None:
     )
 
 
+def test_a_long_key_is_cut_and_ends_on_its_line() -> None:
+    key = ("topic b, partition 1, offset 2\u2028" * 9).encode()
+    batch = raw(("a", 0, 5, key))
+    named = named_records(batch, fetched(batch), True)
+    assert named is not None
+    assert named.startswith('In a put of 1 record: topic a, partition 0, offset 5, key "topic b')
+    assert named.endswith('..."')
+    assert "\u2028" not in named
+
+
 def test_keys_are_named_only_on_request() -> None:
     batch = raw(("a", 0, 5, b"k"))
     assert named_records(batch, fetched(batch), False) == "In a put of 1 record: topic a, partition 0, offset 5"

@@ -135,8 +135,8 @@ class RestCluster(Cluster):
             lambda: self.own_rows.get(worker, OwnRows()),
             (),
             lambda since_ms: self.ends,
-            lambda: self.now / 1000,
-            self.versions.get(worker, "1"),
+            clock=lambda: self.now / 1000,
+            version=self.versions.get(worker, "1"),
         )
         return make_router(
             lambda request: self.submit(worker, request),

@@ -123,6 +123,7 @@ class Runs:
             new=lambda config: CLASSES[config["connector.class"]](),
             resolve=self._resolve,
             resolve_to_start=self._resolve_to_start,
+            starts=lambda name, config: None,
             check=self._check,
             prepare=lambda config: None,
             task_class_name=lambda cls: cls.__name__,

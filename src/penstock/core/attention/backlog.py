@@ -14,11 +14,15 @@ STEP_MS = 60_000
 """Interval for which only the lowest backlog is kept: between two commits each backlog grows."""
 MIN_GROWTH, MIN_SHARE = 1_000, 0.1
 """Growth within the window that makes a row: records, and the share of the backlog at its begin."""
+MIN_STEP = 0.2
+"""The share of the growth from each third to the next: a single step, as when partitions are taken over, is none."""
 
 
 @dataclass(slots=True)
 class Backlog:
-    """``report`` is called with each report of a task, ``forget`` when a task has ended here."""
+    """``report`` is called with reports of a task that has taken records since the one before: while it takes none, as
+    within a batch of a query, each backlog grows. ``forget`` is called when a task has ended here.
+    """
 
     _of_task: dict[int, int] = field(default_factory=dict)
     _lowest: deque[tuple[int, int]] = field(default_factory=deque)
@@ -54,8 +58,8 @@ class Backlog:
         if self._since_ms is None:
             self._since_ms = began
         why = (
-            f"{waiting:,} records wait, {more:,} more than {(now_ms - began) // 60_000} minutes ago: they arrive "
-            "faster than the tasks take them"
+            f"{waiting:,} records wait, {more:,} more than {(now_ms - began) // 60_000} minutes ago: they "
+            "arrive faster than the tasks take them"
         )
         step = Step(
             "See which stage is the slowest; use more tasks, larger batches or a faster target",
@@ -68,8 +72,8 @@ class Backlog:
         """Return since when, how many records wait, and how many more these are; None if it does not grow."""
         if not self._lowest:
             return None
-        (began, first), last = self._lowest[0], self._lowest[-1][0]
-        if now_ms - began < WINDOW_MS or now_ms - last > 3 * STEP_MS:
+        began, (last, waiting) = self._lowest[0][0], self._lowest[-1]
+        if now_ms - began < WINDOW_MS or now_ms - last > WINDOW_MS // 3:
             return None
         thirds: list[list[int]] = [[], [], []]
         for at, lowest in self._lowest:
@@ -78,10 +82,9 @@ class Backlog:
             return None
         low, middle, high = map(min, thirds)
         grown = high - low
-        if not low < middle < high or grown < max(MIN_GROWTH, MIN_SHARE * low):
+        if grown < max(MIN_GROWTH, MIN_SHARE * low) or min(middle - low, high - middle) < MIN_STEP * grown:
             return None
-        waiting = self._lowest[-1][1]
-        return began, waiting, waiting - first
+        return None if waiting < thirds[2][0] else (began, waiting, waiting - low)
 
     def _restart(self) -> None:
         self._lowest.clear()

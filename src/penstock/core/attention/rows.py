@@ -78,12 +78,13 @@ def ordered(rows: Iterable[Row], is_busy: Callable[[str], bool] = lambda connect
     """Return the rows to show, the most urgent and oldest first.
 
     Rows of tasks with the same problem become one. A standstill, a silence or a backlog is left out if another row of
-    the connector explains it; the standstill of a whole group also if ``is_busy`` says that the connector's tasks take
-    records: it commits at times of its own.
+    the connector explains it; the standstill of a whole group, and a silence, also if ``is_busy`` says that tasks of
+    the connector take records: the sink commits at times of its own, or other tasks of the source have records.
     """
     found: dict[tuple[Any, ...], Row] = {}
     for row in rows:
-        key = (row.kind, row.connector, row.why, row.step, not row.tasks)
+        where = row.worker if row.connector is None else None
+        key = (row.kind, row.connector, where, row.why, row.step, not row.tasks)
         known = found.get(key)
         found[key] = row if known is None else _both(known, row)
     explained = {row.connector for row in found.values() if row.kind in _CAUSES}
@@ -91,9 +92,9 @@ def ordered(rows: Iterable[Row], is_busy: Callable[[str], bool] = lambda connect
         row
         for row in found.values()
         if not (row.kind in _SYMPTOMS and row.connector in explained)
-        and not (row.kind == "standstill" and is_busy(row.connector or ""))
+        and not (row.kind in ("standstill", "silent") and is_busy(row.connector or ""))
     ]
-    still = {row.connector for row in shown if row.kind in _STANDSTILLS}
+    still = {row.connector for row in shown if row.kind == "standstill"}
     shown = [row for row in shown if row.kind != "behind" or row.connector not in still]
     return sorted(shown, key=lambda row: (_RANKS[row.kind], row.since_ms or 0, row.connector or "", row.tasks))
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 from penstock.core.attention.rows import Row, Step, instant
 
-MIN_KNOWN_MS = 60 * 60_000
+MIN_KNOWN_MS = 24 * 60 * 60_000
 MIN_PAUSES = 20
 """Time, and pauses between records, that must have been observed before anything is called unusual."""
 MIN_SILENT_MS = 10 * 60_000
 FACTOR = 4
 """Multiple of the usual longest pause from which on a source is silent."""
 DAY_MS = 24 * 60 * 60_000
-DAYS = 7
-"""Days whose pauses are remembered."""
+DAYS = 15
+"""Days whose pauses are remembered: two weekends, with the records before and after them."""
 
 
 @dataclass(slots=True)
@@ -24,14 +24,14 @@ class Silence:
     """Pauses of a source's tasks on one worker. The source has paused while none of its tasks has polled records.
 
     Usual is the second longest pause of the last days: one outage does not make outages usual, but a pause of each
-    night is, once it has occurred twice.
+    night or weekend is, once it has occurred twice.
     """
 
     began_ms: int
     _last_ms: int | None = None
     """Time of the last records, or from which on the source could have polled some; None before the first ones."""
     _pauses: int = 0
-    _longest: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=DAYS))
+    _longest: deque[tuple[int, int, int]] = field(default_factory=deque)
     """For each day with records, its number and its two longest pauses."""
 
     def polled(self, now_ms: int) -> None:
@@ -46,8 +46,11 @@ class Silence:
         if self._last_ms is not None:
             self._last_ms = now_ms
 
-    def row(self, name: str, now_ms: int) -> Row | None:
-        """Return the row of the connector of this name if it is silent."""
+    def has_polled_since(self, time_ms: int) -> bool:
+        return self._last_ms is not None and self._last_ms >= time_ms
+
+    def row(self, name: str, tasks: tuple[int, ...], now_ms: int) -> Row | None:
+        """Return the row of the connector of this name, and of its tasks on this worker, if it is silent."""
         if self._last_ms is None or self._pauses < MIN_PAUSES or self._last_ms - self.began_ms < MIN_KNOWN_MS:
             return None
         usual, silent = self.usual_ms(), now_ms - self._last_ms
@@ -62,7 +65,7 @@ class Silence:
             f"penstock status {shlex.quote(name)}",
             "overview",
         )
-        return Row("silent", why, step, name, since_ms=self._last_ms)
+        return Row("silent", why, step, name, tasks, since_ms=self._last_ms)
 
     def usual_ms(self) -> int:
         """Return the second longest pause of the days that are remembered."""
@@ -70,6 +73,8 @@ class Silence:
         return pauses[-2] if len(pauses) > 1 else 0
 
     def _remember(self, pause: int, day: int) -> None:
+        while self._longest and self._longest[0][0] <= day - DAYS:
+            self._longest.popleft()
         if not self._longest or self._longest[-1][0] != day:
             self._longest.append((day, pause, 0))
             return

@@ -20,8 +20,8 @@ _RETRYING = re.compile(rf"Retrying automatically since ({_TIME}):\s*")
 _QUERY_RETRYING = re.compile(rf"\. Retrying[^,]*, since ({_TIME}), next at ({_TIME})\s*\Z")
 """End of the sentence of a query that retries (``spark.query.sink.retries``)."""
 _STALLED = "is stalled"
-_NOTE = re.compile(r"^\tIn (?:a put of |stage ).*$", re.MULTILINE)
-"""Lines of a trace that name records (``pipeline.trace``)."""
+_NOTE = re.compile(r"^\tIn (?:a put of 1 record: |stage |the row of )[^\n]*", re.MULTILINE)
+"""Lines of a trace that name one record (``pipeline.trace``)."""
 _KEY = re.compile(r'key "(?:[^"\\]|\\.)*"')
 """Key of a record in such a line: a text of its producer."""
 _NAMED = re.compile(r"\btopic ([\w.-]+), partition (\d{1,10}), offset (\d{1,18})(?!\d)")
@@ -102,7 +102,7 @@ def _failed(name: str, part: Part) -> Row:
         topic, partition, offset = records.pop()
         step = Step(
             "Correct what refuses the record, then restart what has failed; or skip the record",
-            f"penstock skip {shlex.quote(name)} --topic {topic} --partition {partition} --offset {offset}",
+            f"penstock skip {shlex.quote(name)} --topic={topic} --partition {partition} --offset {offset}",
             "overview",
         )
     else:

@@ -50,7 +50,11 @@ def _key(key: bytes | None) -> str:
     if key is None:
         return "without a key"
     try:
-        text = json.dumps(key.decode(), ensure_ascii=False)
+        text = key.decode()
     except UnicodeDecodeError:
-        text = f"base64 {base64.b64encode(key).decode()}"
-    return f"key {text if len(text) <= MAX_KEY else text[:MAX_KEY] + '...'}"
+        encoded = base64.b64encode(key).decode()
+        return f"key base64 {encoded if len(encoded) <= MAX_KEY else encoded[:MAX_KEY] + '...'}"
+    cut = text if len(text) <= MAX_KEY else text[:MAX_KEY] + "..."
+    # The page and the attention list read the places in such a text, so a key has to end, and to be on its line.
+    shown = json.dumps(cut, ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return f"key {shown}"

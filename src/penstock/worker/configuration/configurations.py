@@ -47,8 +47,6 @@ class Configurations:
     permissions: WorkerPermissions
     rules: WorkerRules
     reloads: Reloads
-    starts: Callable[[str, Mapping[str, str], Mapping[str, str]], None] = lambda name, given, resolved: None
-    """Called with the configuration, given and resolved, of each connector that starts here."""
 
     def validate(self, config: Mapping[str, str | None]) -> ConfigInfos:
         given = dict(config)
@@ -82,7 +80,6 @@ class Configurations:
         ttls: list[int] = []
         resolved = self.resolve(config, ttls.append)
         self.reloads.starts(name, config, min(ttls, default=None))
-        self.starts(name, config, resolved)
         return resolved
 
     def passwords(self, config: Mapping[str, str | None]) -> frozenset[str]:

@@ -121,6 +121,8 @@ class ConnectorSetup:
     resolve: Callable[[Mapping[str, str]], dict[str, str]]
     """Resolves the references to config providers in a configuration."""
     resolve_to_start: Callable[[str, Mapping[str, str]], dict[str, str]]
+    starts: Callable[[str, Mapping[str, str]], None]
+    """Called with the resolved configuration of each connector that has been checked and starts."""
     """Does the same for a connector that starts; the connector is restarted when values expire."""
     check: Callable[[Connector, Mapping[str, str]], None]
     """Raises ConfigError for settings that were accepted but make a connector fail when it starts."""
@@ -251,6 +253,7 @@ class ConnectorThread:
             self.setup.check(connector, config)
             self.version = connector.version()
             self.setup.prepare(config)
+            self.setup.starts(self.name, config)
             self.begun = True
             with self._calling("start"):
                 connector.start(config)

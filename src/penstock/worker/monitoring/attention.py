@@ -4,6 +4,7 @@ and the rows that only it can know, those of the connectors that it runs.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +18,14 @@ from penstock.core.config.attention import muted_in
 from penstock.core.herder import Herder
 from penstock.core.model.records import ConnectorStatus, TaskStatus
 from penstock.core.model.state import ConfiguredConnector
+from penstock.pipeline.trace import headline
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class OwnRows:
-    """The rows that one worker adds, and the connectors whose tasks on it have taken records lately."""
+    """The rows that one worker adds, and the sinks whose tasks on it have taken records lately."""
 
     rows: tuple[Row, ...] = ()
     busy: frozenset[str] = frozenset()
@@ -29,7 +33,8 @@ class OwnRows:
 
 class Attention:
     """Called from any thread: what it reads is copied at once. ``own`` gives the rows of the sinks run here, each of
-    ``more`` other rows that only this worker knows, ``ends`` the failures and losses since a time.
+    ``more`` other rows that only this worker knows, ``ends`` the failures and losses since a time, ``polling`` the
+    sources whose tasks here have had records lately.
     """
 
     def __init__(
@@ -38,10 +43,11 @@ class Attention:
         own: Callable[[], OwnRows] = OwnRows,
         more: Sequence[Callable[[], Iterable[Row]]] = (),
         ends: Callable[[int], Ends] = lambda since_ms: {},
+        polling: Callable[[], frozenset[str]] = frozenset,
         clock: Callable[[], float] = time.time,
         version: str = __version__,
     ) -> None:
-        self._herder, self._own, self._more, self._ends = herder, own, more, ends
+        self._herder, self._own, self._more, self._ends, self._polling = herder, own, more, ends, polling
         self._clock, self._version = clock, version
         self._silent: dict[str, int] = {}
         """Times since which workers have not answered, by their ids."""
@@ -52,9 +58,20 @@ class Attention:
         return {
             "worker_id": self._herder.settings.worker_id,
             "version": self._version,
-            "rows": [row.to_json() for row in (*own.rows, *(row for rows in self._more for row in rows()))],
-            "busy": sorted(own.busy),
+            "rows": [row.to_json() for row in (*own.rows, *self._others())],
+            "busy": sorted(own.busy | self._polling()),
         }
+
+    def _others(self) -> Iterator[Row]:
+        """Yield the rows of the other sources; one that fails hides none of the others."""
+        for rows in self._more:
+            try:
+                yield from list(rows())
+            except Exception as error:
+                log.exception("Some rows of the attention list could not be made")
+                why = f"Some problems that only worker {self._herder.settings.worker_id} knows could not be found: "
+                step = Step("Look at the worker and its log", "penstock workers", "workers")
+                yield Row("unknown", f"{why}{headline(error)}", step, worker=self._herder.settings.worker_id)
 
     def rows(self, answers: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return all rows, the most urgent first, from the answers of the members of the group to ``here``; None for
@@ -74,7 +91,8 @@ class Attention:
             *(row for each in known for row in each.rows),
             *_versions({worker: each.version for worker, each in found.items() if each is not None}),
         ]
-        return [row.to_json() for row in ordered(rows, busy.__contains__) if not self._is_muted(row)]
+        rows = [row for row in rows if not self._is_muted(row)]
+        return [row.to_json() for row in ordered(rows, busy.__contains__)]
 
     def _is_muted(self, row: Row) -> bool:
         known = self._herder.state.connectors.get(row.connector or "")

@@ -3,7 +3,7 @@
 import { button, confirmed, h, notice } from "../dom.js";
 import { ask, get, penstockPath } from "../rest.js";
 
-const NOTE = /^\tIn (?:a put of |stage ).*$/gm, KEY = /key "(?:[^"\\]|\\.)*"/g;  // lines that name records; a key is its producer's text
+const NOTE = /^\tIn (?:a put of |stage |the row of )/, KEY = /key "(?:[^"\\]|\\.)*"/g;  // lines that name records; a key is its producer's text
 const NAMED = /topic ([\w.-]+), partition (\d{1,10}), offset (\d{1,18})(?!\d)/g;
 const MAX_NAMED = 10;
 const TARGETS = { "dead-letters": "to the dead letter queue", discard: "and discard it" };
@@ -11,7 +11,7 @@ const TARGETS = { "dead-letters": "to the dead letter queue", discard: "and disc
 /** The records of a sink that a trace names, at most ten. */
 function named(trace) {
   const found = new Map();
-  const notes = (trace.match(NOTE) ?? []).map((note) => note.replace(KEY, "")).join("\n");
+  const notes = trace.split("\n").filter((line) => NOTE.test(line)).map((note) => note.replace(KEY, "")).join("\n");
   for (const [, topic, partition, offset] of notes.matchAll(NAMED)) {
     found.set(`${topic}-${partition}@${offset}`, { topic, partition: Number(partition), offsets: [offset] });
   }

@@ -185,7 +185,7 @@ class JdbcWriter:
             self._take(writer, progress)
         stops = self._totals.value.stops
         if progress.letters and not self._tolerates:
-            raise ConnectError(_sentence(progress.letters))
+            raise _refusal(progress.letters)
         if progress.letters and self._ledger is not None:
             return None
         progress.totals.add(self._totals.value.batch)
@@ -265,10 +265,13 @@ class JdbcWriter:
         return refused("The database refuses a batch", found)
 
 
-def _sentence(letters: Refused) -> str:
+def _refusal(letters: Refused) -> ConnectError:
     (topic, partition), found = next(iter(sorted(letters.items())))
     offset = min(found)
-    return (
-        f"The database refuses the row of topic {topic}, partition {partition}, offset {offset}: {found[offset].text} "
+    place = f"topic {topic}, partition {partition}, offset {offset}"
+    error = ConnectError(
+        f"The database refuses the row of {place}: {found[offset].text} "
         "(errors.tolerance=all skips such rows, errors.deadletterqueue.topic.name keeps them)"
     )
+    error.add_note(f"In the row of {place}")
+    return error
