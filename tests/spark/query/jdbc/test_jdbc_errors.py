@@ -11,6 +11,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
+from penstock.core.attention.states import Part, Watched, state_rows
 from penstock.spark.query.jdbc.rows import RefusedRow
 from penstock.spark.query.safe import Safe
 from support.kafka.client import Kafka
@@ -226,6 +227,20 @@ def test_a_sink_without_permission_fails_at_once_with_the_databases_message(
     assert "\tat org.postgresql." in trace
     assert "UnknownReason" not in trace
     postgres.execute("DROP OWNED BY visitor; DROP ROLE visitor;")
+
+
+def test_the_trace_of_a_row_that_is_refused_names_the_record_to_skip(
+    spark: Hosted, kafka: Kafka, postgres: Postgres
+) -> None:
+    postgres.execute("CREATE TABLE small (id INT PRIMARY KEY, name TEXT CHECK (length(name) < 5));")
+    with JdbcSink(spark, kafka, postgres.url, **{"table.name.format": "small"}) as one:
+        one.add([ID, NAME], {"id": 1, "name": "n1"}, {"id": 2, "name": "too long"}, {"id": 3, "name": "n3"})
+        one.start()
+        trace = one.failure()
+    assert "violates check constraint" in trace.splitlines()[0]
+    part = Part(0, "FAILED", "w", trace)
+    (row,) = state_rows([Watched("names", "STARTED", 1, (Part(None, "RUNNING", "w"), part))], (), 0)
+    assert row.step.command == f"penstock skip names --topic={one.topic} --partition 0 --offset 1"
 
 
 @pytest.mark.parametrize("mode", ["incrementing", "bulk"])
