@@ -64,7 +64,7 @@ def test_a_label_without_a_value_changes_no_connector(penstock: Any, url: str) -
         for verb in ("pause", "stop", "resume", "restart", "delete", "patch"):
             said = penstock(verb, *(["topic=u"] if verb == "patch" else []), "-l", "team")
             assert (said.exit_code, said.stdout) == (1, "")
-            assert "`-l team=VALUE`" in said.stderr
+            assert "`team=VALUE`" in said.stderr
         assert worker.status("c")["connector"]["state"] == "RUNNING"
         assert penstock("pause", "-l", "team=*").stdout == "Paused connector c.\n"
         assert penstock("status", "-l", "team").stdout.splitlines()[1].split()[0] == "c"

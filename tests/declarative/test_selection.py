@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from penstock.api.errors import ConfigError
-from penstock.declarative.selection import Selector, select
+from penstock.core.bulk.selection import Selector
+from penstock.declarative.selection import select
 
 
 def connector(state: str = "RUNNING", task: str = "RUNNING", **labels: str) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def test_select(names: list[str], selector: str | None, states: list[str], expec
 def test_a_label_without_a_value_is_known(text: str, refused: bool) -> None:
     selector = Selector.parse(text)
     if refused:
-        with pytest.raises(ConfigError, match="as in `-l env=VALUE`, or say that any is meant"):
+        with pytest.raises(ConfigError, match="as in `env=VALUE`, or say that any is meant"):
             selector.check_values()
     else:
         selector.check_values()

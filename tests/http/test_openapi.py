@@ -30,6 +30,11 @@ class NoRows:
     def rows(self, answers: Any) -> Any: ...
 
 
+class NoConnectors:
+    def all(self) -> Any: ...
+    def one(self, name: str) -> Any: ...
+
+
 def test_every_path_is_described() -> None:
     client = httpx.AsyncClient(verify=False)
     app = make_router(
@@ -39,6 +44,7 @@ def test_every_path_is_described() -> None:
         workers=Workers(dict, Peers("http://one", client)),
         peers=Peers("http://one", client),
         attention=NoRows(),
+        candidates=NoConnectors(),
     )
     there = {f"{method} {path}" for path, methods in app.paths() for method in methods}
     internal = {"POST /connectors/{name}/tasks", "PUT /connectors/{name}/fence"}

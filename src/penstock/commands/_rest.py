@@ -101,7 +101,8 @@ class Chosen:
 
     def of(self, worker: Client) -> list[str]:
         """Raises BadParameter if nothing says which."""
-        from penstock.declarative.selection import Selector, is_pattern, select
+        from penstock.core.bulk.selection import Selector, is_pattern
+        from penstock.declarative.selection import select
 
         if not (self.names or self.selector or self.states):
             raise typer.BadParameter("Name connectors, or choose them by --selector or --state.")

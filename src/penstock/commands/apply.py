@@ -14,10 +14,10 @@ from penstock.commands._rest import URL, Url, User, client, complain
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from penstock.core.bulk.selection import Selector
     from penstock.declarative.plan import PlanStep
     from penstock.declarative.resources import Resource
     from penstock.declarative.rollout import Rollout
-    from penstock.declarative.selection import Selector
     from penstock.http.client import Client
 
 app = typer.Typer()
@@ -72,9 +72,9 @@ def apply(
     a KafkaConnector resource of Strimzi or Jikkou. Connectors that differ in nothing stay as they are. Connectors that
     are created get the label `managed-by=penstock-apply`; only those that have it are pruned.
     """
+    from penstock.core.bulk.selection import Selector
     from penstock.declarative.resources import read_resources
     from penstock.declarative.rollout import Rollout
-    from penstock.declarative.selection import Selector
     from penstock.declarative.variables import variables
     from penstock.http.client_errors import ClientError
 

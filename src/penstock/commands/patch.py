@@ -38,7 +38,19 @@ def patch(
 
     A connector that is kept in files gets its former settings again with the next `penstock apply`.
     """
-    given = [word for word in words or () if "=" not in word]
+    given, changes = changes_of(words, unset)
+    chosen = Chosen(given or None, selector, state)
+    with client(url, user) as worker:
+        names = chosen.of(worker)
+    if names and names != given and not yes:
+        confirm(f"Change {', '.join(names)}?")
+    if names:
+        each(Chosen(names), url, user, lambda worker, name: _patch(worker, name, changes))
+
+
+def changes_of(words: list[str] | None, unset: list[str] | None) -> tuple[list[str], dict[str, str | None]]:
+    """Return the names, and the settings with their new values; None for one to remove. Raises BadParameter."""
+    names = [word for word in words or () if "=" not in word]
     changes: dict[str, str | None] = dict.fromkeys(map(str.strip, unset or ()))
     for word in words or ():
         key, separator, value = word.partition("=")
@@ -52,13 +64,7 @@ def patch(
         changes[key] = value
     if not changes:
         raise typer.BadParameter("Nothing is to be changed: give settings as KEY=VALUE, or --unset KEY.")
-    chosen = Chosen(given or None, selector, state)
-    with client(url, user) as worker:
-        names = chosen.of(worker)
-    if names and names != given and not yes:
-        confirm(f"Change {', '.join(names)}?")
-    if names:
-        each(Chosen(names), url, user, lambda worker, name: _patch(worker, name, changes))
+    return names, changes
 
 
 def _patch(worker: Client, name: str, changes: dict[str, str | None]) -> str:

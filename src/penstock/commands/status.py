@@ -42,7 +42,7 @@ def status(
     """Show what needs attention and the state of all connectors, what is wrong first; or the state of those chosen, or
     of one and its tasks (`penstock logs` shows why something has failed).
     """
-    from penstock.declarative.selection import is_pattern
+    from penstock.core.bulk.selection import is_pattern
 
     one, names = connector is not None and not (selector or state or is_pattern(connector)), list[str]()
     rows: list[dict[str, Any]] = []

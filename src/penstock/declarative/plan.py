@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.core.bulk.selection import Selector
 from penstock.core.config.connector import LABELS
 from penstock.core.config.secrets import masked
 from penstock.declarative.resources import Resource
-from penstock.declarative.selection import Selector
 from penstock.settings.providers import references
 
 Config = Mapping[str, str | None]

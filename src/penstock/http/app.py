@@ -20,11 +20,12 @@ from penstock.http.access.authentication.forwarded import Forwarded
 from penstock.http.access.gate import RequestGate
 from penstock.http.access.hosts import AllowedHosts
 from penstock.http.access.limits import RestLimits
+from penstock.http.bulk import BulkActions, Candidates
 from penstock.http.forwarding import Forwarding, Peers
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router, render
 from penstock.http.routes import attention as attention_routes
-from penstock.http.routes import connectors, history, offset_plans, records, skips, ui, worker
+from penstock.http.routes import bulk, connectors, history, offset_plans, records, skips, ui, worker
 from penstock.http.routes.attention import Attention
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
@@ -85,6 +86,7 @@ def make_router(
     health: ConnectorHealth | None = None,
     workers: Workers | None = None,
     attention: Attention | None = None,
+    candidates: Candidates | None = None,
     timeouts: Timeouts | None = None,
     max_body: int = RestLimits().max_body,
     clean: Callable[[str], str] = str,
@@ -112,6 +114,8 @@ def make_router(
             workers.add_route(router, gate)
         if attention is not None and peers is not None:
             attention_routes.add_route(router, gate, attention, peers)
+        if candidates is not None and peers is not None:
+            bulk.add_routes(router, BulkActions(ask, gate, candidates, clean), peers)
         ui.add_principal(router, gate)
         if page:
             ui.add_routes(router)

@@ -244,6 +244,13 @@ class Client:
         """Return ``rows``: what needs attention, the most urgent first."""
         return self.request("GET", "penstock", "v1", "attention")
 
+    def bulk(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Preview or begin an action on many connectors; ``body`` as in ``/openapi.json``."""
+        return self.request("POST", "penstock", "v1", "bulk", body=body)
+
+    def bulk_progress(self, id: str) -> dict[str, Any]:
+        return self.request("GET", "penstock", "v1", "bulk", id)
+
     def workers(self) -> dict[str, Any]:
         """Return the ``workers`` of the group, its ``leader``, and those ``unreachable``."""
         return self.request("GET", "penstock", "v1", "workers")

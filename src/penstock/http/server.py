@@ -26,6 +26,7 @@ from penstock.http.access.listeners import Listener, admin_listeners, advertised
 from penstock.http.access.masking import Passwords
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import Submit, Timeouts, make_router
+from penstock.http.bulk import Candidates
 from penstock.http.forwarding import FORWARD_TIMEOUT_S, Members, Peers
 from penstock.http.routes.attention import Attention
 from penstock.http.routes.task_health import ConnectorHealth, Figures, Restarts
@@ -66,6 +67,7 @@ class RestServer:
         in_short: Callable[[], Mapping[str, Figures]] = dict,
         restarts: Restarts = lambda name, task: None,
         attention: Callable[[], Attention] | None = None,
+        candidates: Callable[[], Candidates] | None = None,
         timeouts: Timeouts | None = None,
         members: Members = tuple,
         passwords: Passwords = lambda config: (),
@@ -73,13 +75,14 @@ class RestServer:
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """``config``: the worker's settings, as texts. ``members``: the URLs of the group's present members.
-        ``clean`` removes secrets from the messages of errors. ``attention`` is called when the server has started.
+        ``clean`` removes secrets from the messages of errors. ``attention`` and ``candidates`` are
+        called when the server has started.
 
         Raises RestSettingError, ListenError.
         """
         self._submit, self._metrics, self._timeouts, self._clean = submit, metrics, timeouts, clean
         self._figures, self._in_short, self._restarts, self._about = figures, in_short, restarts, about
-        self._members, self._attention = members, attention
+        self._members, self._attention, self._candidates = members, attention, candidates
         self._limits = RestLimits.of(config)
         self._origins, self._rules = Origins.of(config), header_rules(config)
         self._client_context = tls.client_context(config, stores)
@@ -192,6 +195,7 @@ class RestServer:
             health=self._health(peers),
             workers=None if self._about is None else Workers(self._about, peers),
             attention=None if self._attention is None else self._attention(),
+            candidates=None if self._candidates is None else self._candidates(),
             timeouts=self._timeouts,
             max_body=self._limits.max_body,
             clean=self._clean,

@@ -63,6 +63,7 @@ from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
 from penstock.worker.monitoring.attention import Attention
+from penstock.worker.monitoring.candidates import Candidates
 from penstock.worker.monitoring.credentials import Credentials
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
@@ -136,6 +137,7 @@ class Worker:
                 in_short=lambda: self._health.in_short(),
                 restarts=lambda name, task: restart_policy(self._herder.restart_policy, name, task),
                 attention=lambda: self._attention,
+                candidates=lambda: Candidates(self._herder, self._plugins.kind),
                 passwords=self._configurations.passwords,
                 clean=self._redaction.clean,
                 members=self._member_urls,

@@ -176,4 +176,9 @@ def test_the_principal_is_a_header_and_leaves_java_s_bytes_unchanged() -> None:
         read = config_records.decode_signed(0, key, value, [("other", None), ("penstock.principal", b"ann")])
         assert read == record
         assert getattr(read, "principal", None) == "ann"
+    paused = TargetState("c", "PAUSED", None, "0123456789ab")
+    assert config_records.encode_signed(paused)[2:] == ([("penstock.bulk", b"0123456789ab")],)
+    read = config_records.decode_signed(0, *config_records.encode(paused), [("penstock.bulk", b"0123456789ab")])
+    assert isinstance(read, TargetState)
+    assert (read.bulk, read.principal) == ("0123456789ab", None)
     assert config_records.encode_signed(ConnectorConfig("c", {})) == config_records.encode(ConnectorConfig("c", {}))

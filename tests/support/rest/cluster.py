@@ -14,6 +14,7 @@ from penstock.core.model import actions as a
 from penstock.core.model import events as e
 from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
+from penstock.core.model.tasks import TaskId
 from penstock.http.access.gate import RequestGate
 from penstock.http.app import make_router
 from penstock.http.forwarding import Peers
@@ -24,6 +25,7 @@ from penstock.observe import LogLevels
 from penstock.plugins import Plugins
 from penstock.worker.local import LocalAnswers
 from penstock.worker.monitoring.attention import Attention, OwnRows
+from penstock.worker.monitoring.candidates import Candidates
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.log_lines import LogLines
 from penstock.worker.monitoring.metrics import WorkerMetrics
@@ -48,6 +50,8 @@ class RestCluster(Cluster):
         self.ends: Ends = {}
         """Failures and losses that count for the attention list."""
         self.versions: dict[str, str] = {}
+        self.hanging: set[TaskId] = set()
+        """Tasks that take no notice of a pause."""
         self._answers: dict[int, Submitted] = {}
         self._metrics: dict[str, WorkerMetrics] = {}
         self.previewed: dict[str, Any] = {"kind": "source", "records": [], "error": None}
@@ -147,6 +151,7 @@ class RestCluster(Cluster):
             health=health,
             workers=workers,
             attention=attention,
+            candidates=Candidates(self.workers[worker].herder, self.plugins.kind),
         )
 
     def _members(self, worker: str) -> list[str]:
@@ -178,6 +183,8 @@ class RestCluster(Cluster):
 
     def _carry_out(self, worker: Worker, action: a.Action) -> None:
         match action:
+            case a.PauseTask(id) if id in self.hanging:
+                pass
             case a.Answer(number, reply) if number in self._answers:
                 self._answers.pop(number).set_result(reply)
             case a.Validate(config, token=token):

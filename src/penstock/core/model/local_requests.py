@@ -14,6 +14,8 @@ class RequestBase:
 
     principal: str | None = field(default=None, kw_only=True, compare=False, repr=False)
     """Name of the authenticated user; None if the REST interface authenticates nobody."""
+    bulk: str | None = field(default=None, kw_only=True, compare=False, repr=False)
+    """ID of the bulk action that the request is a part of; None for any other request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class TargetState:
     connector: str
     state: TargetStateName | None
     principal: str | None = field(default=None, compare=False, repr=False)
+    bulk: str | None = field(default=None, compare=False, repr=False)
+    """ID of the bulk action that requested it: a header of the record, which Java ignores."""
 
 
 @dataclass(frozen=True, slots=True)

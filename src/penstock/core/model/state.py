@@ -62,6 +62,8 @@ class ClusterState:
     target_states: dict[str, str] = field(default_factory=dict)
     target_times: dict[str, int | None] = field(default_factory=dict)
     """Timestamps of the records of ``target_states``."""
+    target_bulks: dict[str, str] = field(default_factory=dict)
+    """Bulk actions that requested ``target_states``, for those that were requested by one."""
     task_counts: dict[str, int] = field(default_factory=dict)
     """Last ``tasks-fencing-`` record of each connector; kept when the connector is deleted (KIP-618)."""
     pending_fencing: set[str] = field(default_factory=set)
@@ -90,11 +92,12 @@ class ClusterState:
         match entry.record:
             case ConnectorConfig(name, config):
                 self._configure(name, config)
-            case TargetState(name, state):
-                if state is None:
-                    self._forget_target(name)
-                else:
+            case TargetState(name, state, bulk=bulk):
+                self._forget_target(name)
+                if state is not None:
                     self.target_states[name], self.target_times[name] = state, entry.time_ms
+                    if bulk is not None:
+                        self.target_bulks[name] = bulk
             case TaskConfig(id, task_config):
                 if task_config is None:
                     self._uncommitted.get(id.connector, {}).pop(id.task, None)
@@ -156,6 +159,7 @@ class ClusterState:
     def _forget_target(self, name: str) -> None:
         self.target_states.pop(name, None)
         self.target_times.pop(name, None)
+        self.target_bulks.pop(name, None)
 
     def _restarted(self, name: str, counts: tuple[RestartCount, ...]) -> None:
         if name in self.connectors:

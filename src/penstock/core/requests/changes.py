@@ -157,7 +157,7 @@ class Changes:
     def set_target_state(self, request: m.SetTargetState) -> Flow:
         """Pause or resume; any worker may write this."""
         config_of(self.state, request.name, "Unknown connector {}")
-        state = TargetState(request.name, request.state, request.principal)
+        state = TargetState(request.name, request.state, request.principal, request.bulk)
         yield actions.AppendConfig((state,), as_leader=False)
         return m.Reply(202)
 
@@ -167,7 +167,7 @@ class Changes:
 
         def write() -> Flow:
             config_of(self.state, request.name, "Unknown connector {}")
-            stopped = TargetState(request.name, STOPPED, request.principal)
+            stopped = TargetState(request.name, STOPPED, request.principal, request.bulk)
             yield from self.leadership.append(TasksCommit(request.name, 0), stopped)
             return m.Reply(204)
 

@@ -2,10 +2,10 @@
 
 Members: ``time``, ``principal`` (for a wrong password, or a name without a proof, ``tried``), ``how`` (it was
 authenticated), ``address``, ``action``, ``connector``, ``request``, ``outcome`` (``done``, ``refused``, ``failed``),
-``status``, for configurations ``difference``, secrets masked, and for skips ``records``. A request that one worker
-forwards to another has two lines: at the worker where it takes effect with ``via``, at the other with
-``forwarded_to``. A change of this log's own level has a line before it is carried out, too, whose outcome is ``asked``
-and whose status is null: the change may switch the log off.
+``status``, for configurations ``difference``, secrets masked, for skips ``records``, and for a bulk action and each of
+its requests ``bulk``, its ID. A request that one worker forwards to another has two lines: at the worker where it takes
+effect with ``via``, at the other with ``forwarded_to``. A change of this log's own level has a line before it is
+carried out, too, whose outcome is ``asked`` and whose status is null: the change may switch the log off.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def write(
     difference: Mapping[str, Any] | None = None,
     forwarded_to: str | None = None,
     records: Mapping[str, Any] | None = None,
+    bulk: str | None = None,
 ) -> None:
     line: dict[str, Any] = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -76,6 +77,8 @@ def write(
         line["difference"] = difference
     if records is not None:
         line["records"] = records
+    if bulk is not None:
+        line["bulk"] = bulk
     log.info("%s", json.dumps(line))
     if (lines := _lines.get()) is not None:
         lines.append(status)

@@ -8,6 +8,7 @@ in Java; changes are recorded nevertheless.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -78,6 +79,9 @@ OF_HISTORY = (
     local.ListEvents,
     local.GetLogs,
 )
+BULK = "bulk"
+"""Query parameter of the requests of a bulk action, with its ID."""
+BULK_ID = re.compile("[0-9a-f]{12}")
 READS = (
     *(
         *OF_ALL,
@@ -111,11 +115,14 @@ class RequestGate:
         principal = principal_of(http)
         action, connector = demand(request)
         asked = f"{http.method} {http.url.path}"
-        write = partial(audit.write, principal, asked, action=action, connector=connector, records=_records(request))
+        bulk = bulk_of(http)
+        write = partial(
+            audit.write, principal, asked, action=action, connector=connector, records=_records(request), bulk=bulk
+        )
         if not self.allows(principal, request):
             write(403)
-            raise m.Refused(403, _refusal(principal, action, connector))
-        request = replace(request, principal=principal.name)
+            raise m.Refused(403, refusal(principal, action, connector))
+        request = replace(request, principal=principal.name, bulk=bulk)
         recorded = not isinstance(request, READS)
         if recorded and isinstance(request, OF_LEVELS) and request.name == audit.LOGGER:
             write(None)
@@ -170,7 +177,7 @@ class RequestGate:
         roles = self.roles.content()
         if not roles.has_any(principal):
             audit.write(principal, f"{http.method} {http.url.path}", 403, action=VIEW)
-            raise m.Refused(403, _refusal(principal, VIEW, None))
+            raise m.Refused(403, refusal(principal, VIEW, None))
         return lambda action, connector: roles.allow(principal, action, connector)
 
     def check(self, http: Request, action: str) -> None:
@@ -180,7 +187,7 @@ class RequestGate:
         principal = principal_of(http)
         if self.roles is not None and not self.roles.content().allow(principal, action, None):
             audit.write(principal, f"{http.method} {http.url.path}", 403, action=action)
-            raise m.Refused(403, _refusal(principal, action, None))
+            raise m.Refused(403, refusal(principal, action, None))
 
     async def _difference(
         self, request: m.Request, before: Mapping[str, str], answer: m.Reply | Response
@@ -240,7 +247,13 @@ def demand(request: m.Request) -> tuple[str, str | None]:
     )
 
 
-def _refusal(principal: Principal, action: str, connector: str | None) -> str:
+def bulk_of(http: Request) -> str | None:
+    """Return the ID of the bulk action that a request is a part of; None if it is none's."""
+    given = http.query_params.get(BULK, "")
+    return given if BULK_ID.fullmatch(given) else None
+
+
+def refusal(principal: Principal, action: str, connector: str | None) -> str:
     what = "" if connector is None else f" connector {connector}"
     return f"{principal.name or 'An unknown user'} may not {action}{what}"
 

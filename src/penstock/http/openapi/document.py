@@ -97,6 +97,7 @@ PARAMETERS = {
     "logger": path_parameter("logger", "Name of a logger", NAME, "org.apache.kafka.connect"),
     "partition": path_parameter("partition", "Number of a partition", {"type": "integer", "format": "int32"}, 0),
     "offset": path_parameter("offset", "An offset in it", {"type": "integer", "format": "int64"}, 42),
+    "id": path_parameter("id", "ID of a bulk action", {"type": "string"}, "0f1e2d3c4b5a"),
     "version": path_parameter("version", "Number of a version", {"type": "integer", "format": "int32"}, 1),
 }
 EXPAND = {

@@ -60,6 +60,17 @@ OPERATIONS: Json = {
         answer(200, "OK", ref("Attention")),
         query=(flag("here", "Only the rows that the worker that answers adds"),),
     ),
+    "POST /penstock/v1/bulk": operation(
+        "Take one action on many connectors, or with `dry_run` show what it would change",
+        answer(200, "The preview", ref("Bulk")),
+        answer(202, "Begun; `GET` with its ID shows the progress", ref("Bulk")),
+        body=body(ref("BulkRequest"), {"action": "pause", "connectors": ["lines-*"], "dry_run": True}),
+    ),
+    "GET /penstock/v1/bulk/{id}": operation(
+        "The progress of a bulk action, which is known until its worker ends",
+        answer(200, "OK", ref("Bulk")),
+        query=(flag("here", "Only a bulk action of the worker that answers"),),
+    ),
     "GET /penstock/v1/workers": operation(
         "The workers of the group, and their Spark applications",
         answer(200, "OK", ref("Workers")),

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.core.attention.rows import KINDS
+from penstock.core.bulk.results import RESULTS
+from penstock.core.bulk.selection import STATES as SELECTED
+from penstock.core.bulk.selection import TYPES
 from penstock.core.model.skips import SKIP_TARGETS
+from penstock.core.status.overall import ACTIONS
 
 Json = dict[str, Any]
 
@@ -188,6 +192,39 @@ SCHEMAS: dict[str, Json] = {
     ),
     "Skips": _object(connector=TEXT, skips=_list(_SKIP)),
     "Skipped": _object(connector=TEXT, skips=_list(_SKIP), restarted={"type": "boolean"}),
+    "BulkRequest": _object(
+        *("connectors", "labels", "states", "classes", "types", "of", "settings", "only_failed", "wait_seconds"),
+        "dry_run",
+        action={"enum": [*ACTIONS]},
+        connectors={**_list(TEXT), "description": "Names, or patterns such as `orders-*`"},
+        labels={**TEXT, "description": "Terms such as `team=billing,env!=prod`, all of which must hold"},
+        states={**_list({"enum": [*SELECTED]}), "description": "States of which the connector or a task has one"},
+        classes={**_list(TEXT), "description": "Classes or patterns of classes, with or without their packages"},
+        types=_list({"enum": [*TYPES]}),
+        of={**TEXT, "description": "For resume: only what this bulk action has paused or stopped"},
+        settings={
+            **_map({"type": ["string", "number", "boolean", "null"]}),
+            "description": "For set: settings with their new values, null to remove one",
+        },
+        only_failed={"type": "boolean", "description": "For restart: only what has failed"},
+        wait_seconds={"type": "number", "description": "Time for each connector to reach its state; 60 by default"},
+        dry_run={"type": "boolean"},
+    ),
+    "Bulk": _object(
+        id={**TEXT_OR_NULL, "description": "Null for a preview"},
+        action={"enum": [*ACTIONS]},
+        dry_run={"type": "boolean"},
+        ended={"type": "boolean"},
+        connectors=_list(
+            _object(
+                connector=TEXT,
+                state={**TEXT_OR_NULL, "description": "The overall state before; null if it is not shown"},
+                result={"enum": [*RESULTS], "description": "; ".join(f"{k}: {v}" for k, v in RESULTS.items())},
+                what=TEXT,
+                cause={**TEXT_OR_NULL, "description": "The root cause of a failure, for those who may view it"},
+            )
+        ),
+    ),
     "SkipRequest": _object(
         *("to", "restart"),
         topic={"type": "string", "minLength": 1, "maxLength": 249},

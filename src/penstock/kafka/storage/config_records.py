@@ -40,6 +40,8 @@ POLICY, NOW, OTHERS = "penstock.restart.policy", "now", "others"
 """Members of a restart request that ``penstock.restart.policy`` made; Java ignores them."""
 PRINCIPAL = "penstock.principal"
 """The header with the name of who asked for a change; Java's workers write none and ignore it."""
+BULK = "penstock.bulk"
+"""The header with the ID of the bulk action that has paused, stopped or resumed the connector."""
 _OF_PRINCIPALS = (ConnectorConfig, TargetState, RestartRequest, RecordSkip)
 TARGET_STATES: tuple[TargetStateName, ...] = ("STARTED", "PAUSED", "STOPPED")
 
@@ -51,20 +53,25 @@ def encode(record: ConfigTopicRecord) -> tuple[bytes, bytes | None]:
 
 
 def encode_signed(record: ConfigTopicRecord) -> Pair:
-    """With the header that says who asked for it, if that is known."""
+    """With the headers that say who asked for it, and as part of which bulk action, if that is known."""
     principal = record.principal if isinstance(record, _OF_PRINCIPALS) else None
+    bulk = record.bulk if isinstance(record, TargetState) else None
     key, value = encode(record)
-    return (key, value) if principal is None else (key, value, [(PRINCIPAL, principal.encode())])
+    given = ((PRINCIPAL, principal), (BULK, bulk))
+    headers: list[tuple[str, str | bytes | None]] = [(name, text.encode()) for name, text in given if text is not None]
+    return (key, value, headers) if headers else (key, value)
 
 
 def decode_signed(
     offset: int, key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]
 ) -> ConfigTopicRecord | None:
     record = decode(offset, key, value)
-    principal = next((text for name, text in headers if name == PRINCIPAL and text is not None), None)
-    if principal is None or not isinstance(record, _OF_PRINCIPALS):
+    if not isinstance(record, _OF_PRINCIPALS):
         return record
-    return replace(record, principal=principal.decode(errors="replace"))
+    found = {name: text.decode(errors="replace") for name, text in reversed(tuple(headers)) if text is not None}
+    if isinstance(record, TargetState):
+        return replace(record, principal=found.get(PRINCIPAL), bulk=found.get(BULK))
+    return replace(record, principal=found.get(PRINCIPAL))
 
 
 def _content(record: ConfigTopicRecord) -> tuple[str, dict[str, Any] | None]:

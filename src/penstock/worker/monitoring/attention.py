@@ -83,7 +83,7 @@ class Attention:
         silent = [worker for worker, each in found.items() if each is None]
         self._silent = {worker: self._silent.get(worker, now) for worker in silent}
         busy = {name for each in known for name in each.busy}
-        watched = list(self._watched())
+        watched = list(watched_connectors(self._herder))
         rows = [
             *flapping_rows(watched, self._ends(now - WINDOW_MS)),
             *state_rows(watched, answers.keys() if len(answers) > 1 or self._is_member() else (), now),
@@ -101,22 +101,28 @@ class Attention:
     def _is_member(self) -> bool:
         return self._herder.membership.assignment is not None
 
-    def _watched(self) -> Iterator[Watched]:
-        state, statuses = self._herder.state, self._herder.statuses
-        tasks = dict(statuses.tasks)
-        connectors = dict(statuses.connectors)
-        for name, connector in list(state.connectors.items()):
-            own = connectors.get(name)
-            of_tasks = [status for _, status in sorted(tasks.get(name, {}).copy().items())]
-            parts = tuple(self._parts(name, [*([] if own is None else [own]), *of_tasks]))
-            yield Watched(name, state.target_state(name), _tasks(connector), parts, state.target_times.get(name))
 
-    def _parts(self, name: str, statuses: Iterable[ConnectorStatus | TaskStatus]) -> Iterator[Part]:
-        for status in statuses:
-            task = status.id.task if isinstance(status, TaskStatus) else None
-            outlook = self._herder.restart_policy.outlook(name, task) if status.state == "FAILED" else None
-            due = None if outlook is None else outlook.next_restart_ms
-            yield Part(task, status.state or "", status.worker_id, status.trace, status.written_ms, due)
+def watched_connectors(herder: Herder) -> Iterator[Watched]:
+    """Yield all connectors; called from any thread."""
+    for name, connector in list(herder.state.connectors.items()):
+        yield watched(herder, name, connector)
+
+
+def watched(herder: Herder, name: str, connector: ConfiguredConnector) -> Watched:
+    """Return a connector with its statuses; called from any thread."""
+    state, own = herder.state, herder.statuses.connectors.get(name)
+    of_tasks = [status for _, status in sorted(herder.statuses.tasks.get(name, {}).copy().items())]
+    parts = tuple(_parts(herder, name, [*([] if own is None else [own]), *of_tasks]))
+    tasks = len(connector.task_configs)
+    return Watched(name, state.target_state(name), tasks, parts, state.target_times.get(name))
+
+
+def _parts(herder: Herder, name: str, statuses: Iterable[ConnectorStatus | TaskStatus]) -> Iterator[Part]:
+    for status in statuses:
+        task = status.id.task if isinstance(status, TaskStatus) else None
+        outlook = herder.restart_policy.outlook(name, task) if status.state == "FAILED" else None
+        due = None if outlook is None else outlook.next_restart_ms
+        yield Part(task, status.state or "", status.worker_id, status.trace, status.written_ms, due)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +163,3 @@ def _versions(versions: Mapping[str, str]) -> Iterator[Row]:
         yield Row(
             "versions", f"The workers have different versions: {listed}", Step("Upgrade the others", None, "workers")
         )
-
-
-def _tasks(connector: ConfiguredConnector) -> int:
-    return len(connector.task_configs)

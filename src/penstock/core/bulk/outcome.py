@@ -1,0 +1,133 @@
+"""The outcome of an action on a connector, read back from the config and status topics: a pure decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.core.attention.states import Part, Watched, root_cause
+from penstock.core.bulk.selection import Candidate
+from penstock.core.model.state import PAUSED, STARTED, STOPPED
+from penstock.core.status.overall import SHOWN, Action, in_state, parts_of
+
+Result = Literal["done", "failed", "under way"]
+SETTLED_S = 3.0
+"""Seconds for which an outcome that is not certain must stay the same: right after a request the status may be that of
+before.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    result: Result
+    text: str
+    certain: bool = True
+    """Whether it counts at once. False: only after ``SETTLED_S``."""
+    cause: str = ""
+    """Root cause of a failure, as the status has it."""
+
+
+def outcome(
+    action: Action,
+    before: Candidate,
+    now: Candidate | None,
+    settings: Mapping[str, str | None] | None = None,
+    only_failed: bool = False,
+) -> Outcome:
+    """Return what has become of an action that was accepted; ``before`` is the connector just before the request."""
+    if action == "delete":
+        return Outcome("done", "Deleted") if now is None else Outcome("under way", "It is there still")
+    if now is None:
+        return Outcome("failed", "It was deleted meanwhile")
+    watched = now.watched
+    parts = parts_of(watched)
+    match action:
+        case "pause":
+            return _reached(watched, parts, PAUSED, "Paused", ("PAUSED",))
+        case "resume":
+            return _running(watched, parts, "Resumed", certain=not _had_failed(before))
+        case "stop":
+            left = [part for part in watched.parts if part.task is not None]
+            return _reached(watched, [*parts, *left] if left else parts, STOPPED, "Stopped", ("STOPPED",))
+        case "restart":
+            return _restarted(before.watched, watched, parts, only_failed)
+        case "set":
+            return _set(now, parts, settings or {})
+
+
+def _reached(watched: Watched, parts: list[Part], target: str, done: str, states: tuple[str, ...]) -> Outcome:
+    """Return the outcome of a pause or a stop. What had failed may stay so: it processes nothing."""
+    if watched.target != target:
+        return Outcome("under way", f"Its target state is {watched.target} still", certain=False)
+    moving = [part for part in parts if part.state not in (*states, "FAILED")]
+    if target == STOPPED:
+        moving += [part for part in in_state(parts, "FAILED") if part.task is not None]
+    if moving or not parts:
+        return Outcome("under way", _named(moving) or "It has no status")
+    failed = in_state(parts, "FAILED")
+    return Outcome("done", f"{done}; {_named(failed)}" if failed else done, certain=not failed)
+
+
+def _running(watched: Watched, parts: list[Part], done: str, certain: bool = True) -> Outcome:
+    if watched.target != STARTED:
+        return Outcome("under way", f"Its target state is {watched.target} still", certain=False)
+    others = [part for part in parts if part.state not in ("RUNNING", "FAILED")]
+    if others:
+        return Outcome("under way", _named(others))
+    if failed := in_state(parts, "FAILED"):
+        return Outcome("failed", _named(failed), certain=False, cause=_cause(failed))
+    if not any(part.task is not None for part in parts):
+        return Outcome("under way", "It has no tasks yet")
+    if len([part for part in parts if part.task is not None]) < watched.tasks:
+        return Outcome("under way", "Not all of its tasks have a status yet")
+    return Outcome("done", done, certain)
+
+
+def _restarted(before: Watched, watched: Watched, parts: list[Part], only_failed: bool) -> Outcome:
+    """Return the outcome of a restart: each part that it meant has a new status."""
+    old = {part.task: part for part in parts_of(before)}
+    meant = [part for part in parts if not only_failed or _state_of(old.get(part.task)) == "FAILED"]
+    if waiting := [part for part in meant if _is_same(part, old.get(part.task))]:
+        return Outcome("under way", f"{_who(waiting[0])} has not been restarted yet")
+    if watched.target == STARTED:
+        return _running(watched, meant if only_failed else parts, "Restarted", certain=False)
+    return _reached(watched, parts, watched.target, "Restarted", (SHOWN[watched.target],))
+
+
+def _set(now: Candidate, parts: list[Part], settings: Mapping[str, str | None]) -> Outcome:
+    wrong = [key for key, value in settings.items() if now.config.get(key) != value]
+    if wrong:
+        return Outcome("under way", f"Its configuration does not have the new value of {wrong[0]} yet", certain=False)
+    watched = now.watched
+    if watched.target == STARTED:
+        return _running(watched, parts, "Changed", certain=False)
+    state = SHOWN.get(watched.target, watched.target)
+    return _reached(watched, parts, watched.target, f"Changed; it is {state}", (state,))
+
+
+def _had_failed(before: Candidate) -> bool:
+    return bool(in_state(parts_of(before.watched), "FAILED"))
+
+
+def _is_same(part: Part, old: Part | None) -> bool:
+    return old is not None and (part.state, part.since_ms, part.worker) == (old.state, old.since_ms, old.worker)
+
+
+def _state_of(part: Part | None) -> str:
+    return "" if part is None else part.state
+
+
+def _who(part: Part) -> str:
+    return "The connector" if part.task is None else f"Task {part.task}"
+
+
+def _named(parts: Iterable[Part]) -> str:
+    """Return which parts are in which states, such as ``the connector is RUNNING, task 1 is FAILED``."""
+    named = dict.fromkeys(f"{_who(part)} is {part.state}" for part in parts)
+    text = ", ".join(each[:1].lower() + each[1:] for each in named)
+    return text[:1].upper() + text[1:]
+
+
+def _cause(parts: Iterable[Part]) -> str:
+    return next((root_cause(part.trace) for part in parts if part.trace), "")
