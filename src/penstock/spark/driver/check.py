@@ -82,17 +82,19 @@ def refusal_of_master(context: SparkContext, conf: Mapping[str, str]) -> str | N
 
 
 def check_queries(session: SparkSession, conf: Mapping[str, str]) -> None:
-    """Send a row through Arrow to Python and back: of a local Spark in the driver, otherwise in each slot of executors.
-    Raises UnfitError, and what Spark raises.
+    """Send a row through Arrow to Python and back in each slot of executors. Raises UnfitError, and what Spark raises.
+
+    A local Spark has none: its one Java and Python are looked at without a job, for which each start would wait.
     """
     if importlib.util.find_spec("pyarrow") is None:
         raise UnfitError(f"The worker's Python ({sys.executable}) has no module pyarrow, {_ARROW} there installs it.")
     context = session.sparkContext
     _check_java(context._jvm)
-    if not is_local(conf):
-        check_executors(context, conf)
+    if is_local(conf):
+        return
+    check_executors(context, conf)
     context.setJobGroup(*_GROUP)
-    count = 1 if is_local(conf) else slots(conf)
+    count = slots(conf)
     rows = session.range(0, count, 1, count)
     try:
         rows.mapInArrow(task.echo, "id BIGINT").collect()
