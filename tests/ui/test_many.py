@@ -147,8 +147,8 @@ def test_by_keyboard_alone(url: str, open_page: Open) -> None:
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#main")).to_be_focused()
-    for _ in range(3):
-        page.keyboard.press("Tab")  # the filter, the groups, the first connector
+    for _ in range(5):
+        page.keyboard.press("Tab")  # the filter, the groups, all, the first box, the first connector
     expect(page.get_by_role("link", name="orders-0", exact=True)).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("orders-0")

@@ -1,8 +1,9 @@
 // What needs attention, and all connectors, those that have failed or are in trouble first.
 
 import { attention } from "./attention.js";
-import { h, state } from "./dom.js";
-import { every, get } from "./rest.js";
+import { CHOICES, bulkDialog } from "./bulk.js";
+import { button, h, state } from "./dom.js";
+import { every, get, principal } from "./rest.js";
 import { STATES, byTrouble, shortCause, traces, troubles, worst } from "./status.js";
 
 const LABEL = "penstock.labels.";
@@ -16,26 +17,73 @@ export async function connectors(main, parts, signal) {
   const list = h("div");
   const controls = h("p", { class: "controls" }, h("label", {}, "Filter ", filter), h("label", {}, "Group by label ", groups));
   const urgent = h("section", { "aria-label": "Needs attention" });
-  main.append(h("h1", {}, "Connectors"), urgent, controls, counts, list);
-  let known = new Map();
-  let drawn = "";
+  const selection = h("p", { class: "controls" });
+  main.append(h("h1", {}, "Connectors"), urgent, controls, counts, selection, list);
+  let known = new Map(), shown = [];
+  let drawn = "", mayAct = false;
+  const chosen = new Set();
 
   function draw() {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const seen = [...known.values()].filter((each) => words.every((word) => each.text.includes(word))).sort(byTrouble);
-    const now = JSON.stringify([groups.value, seen]);
+    const now = JSON.stringify([groups.value, seen, mayAct]);
     if (now === drawn) return;
     drawn = now;
+    shown = seen;
     counts.replaceChildren(...countsOf(seen, known.size));
-    const focused = list.contains(document.activeElement) ? document.activeElement.hash : null;
-    list.replaceChildren(...(groups.value ? grouped(seen, groups.value) : [rows(seen, "Connectors")]));
-    if (focused) [...list.querySelectorAll("a")].find((link) => link.hash === focused)?.focus();
+    const focused = list.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    list.replaceChildren(...(groups.value ? grouped(seen, groups.value, box) : [rows(seen, "Connectors", box)]));
+    if (focused) [...list.querySelectorAll("[data-key]")].find((each) => each.dataset.key === focused)?.focus();
+    choose();
+  }
+
+  /** The check box of a row, which selects its connector for an action. */
+  function box(name) {
+    if (!mayAct) return null;
+    return h("input", {
+      type: "checkbox", checked: chosen.has(name), "aria-label": `Select ${name}`, "data-key": `box ${name}`,
+      onchange: (event) => { chosen[event.target.checked ? "add" : "delete"](name); choose(); },
+    });
+  }
+
+  /** Updates what is said about the selection: only connectors that are shown count. */
+  function choose() {
+    const there = new Set(shown.map((each) => each.name));
+    for (const name of chosen) if (!there.has(name)) chosen.delete(name);
+    all.checked = shown.length > 0 && chosen.size === shown.length;
+    number.textContent = chosen.size ? `${chosen.size} selected` : "";
+    act.hidden = acts.hidden = !chosen.size;
+  }
+
+  const all = h("input", { type: "checkbox", onchange: () => {
+    chosen.clear();
+    if (all.checked) for (const each of shown) chosen.add(each.name);
+    drawn = "";
+    draw();
+  } });
+  const number = h("span", { "aria-live": "polite" });
+  const acts = h("select", { "aria-label": "Action" });
+  const act = button("Preview…", async () => {
+    await bulkDialog(CHOICES[acts.value], [...chosen]);
+    await refresh();
+  });
+
+  async function offerActions() {
+    const { actions_on_some: may } = await principal();
+    const offered = CHOICES.map(([name, , right], i) => may.includes(right) && h("option", { value: i }, name)).filter(Boolean);
+    mayAct = offered.length > 0;
+    if (!mayAct) return;
+    acts.append(...offered);
+    selection.append(h("label", {}, all, " Select all shown"), number, acts, act);
+    act.hidden = acts.hidden = true;
+    if (known.size) draw();
   }
 
   filter.addEventListener("input", draw);
   groups.addEventListener("change", draw);
   const pause = () => Math.max(POLL_MS, EACH_MS * known.size);  // many cost the worker more to list
   const attend = attention(urgent, signal);
+  offerActions().catch(() => {});  // the list is of use without actions
   await every(pause, signal, () => Promise.all([attend(), refresh()]));
 
   async function refresh() {
@@ -108,21 +156,21 @@ function countsOf(seen, all) {
   return [`${seen.length} of ${all}: `, ...parts];
 }
 
-function grouped(seen, label) {
+function grouped(seen, label, box) {
   const of = (each) => each.labels.find(([key]) => key === label)?.[1] ?? "";
   const values = [...new Set(seen.map(of))];  // most urgent first
   return values.map((value) => {
     const members = seen.filter((each) => of(each) === value);
     const title = value ? `${label}=${value}` : `without ${label}`;
-    return h("section", {}, h("h2", {}, title), rows(members, title));
+    return h("section", {}, h("h2", {}, title), rows(members, title, box));
   });
 }
 
-function rows(seen, caption) {
+function rows(seen, caption, box) {
   const heads = ["State", "Name", "Tasks running", "Behind", "Type", "Class", "Labels"];
   const row = (each) => h("tr", {},
-    h("td", {}, state(each.state), each.troubles.map((text) => h("div", { class: "warning" }, text))),
-    h("td", {}, h("a", { href: `#/connector/${encodeURIComponent(each.name)}` }, each.name),
+    h("td", {}, box(each.name), " ", state(each.state), each.troubles.map((text) => h("div", { class: "warning" }, text))),
+    h("td", {}, h("a", { href: `#/connector/${encodeURIComponent(each.name)}`, "data-key": each.name }, each.name),
       each.cause && h("div", { class: "cause" }, each.cause)),
     h("td", { class: "number" }, each.tasks),
     h("td", { class: "number" }, each.behind),

@@ -45,9 +45,16 @@ export const get = (path, signal, parse) => ask("GET", path, undefined, signal, 
 export const connectorPath = (name, rest = "") => `/connectors/${encodeURIComponent(name)}${rest}`;
 export const penstockPath = (name, rest = "") => `/penstock/v1/connectors/${encodeURIComponent(name)}${rest}`;
 
-/** Reads the user of the page and the actions they may take, with a name on that connector. */
+let user = null;
+
+/** Reads the user of the page and the actions they may take, with a name on that connector; without one it asks once. */
 export function principal(name) {
-  return get(`/penstock/v1/principal${name ? `?connector=${encodeURIComponent(name)}` : ""}`);
+  if (name) return get(`/penstock/v1/principal?connector=${encodeURIComponent(name)}`);
+  user ??= get("/penstock/v1/principal").catch((error) => {
+    user = null;
+    throw error;
+  });
+  return user;
 }
 
 /** Calls `act` now and every `ms` milliseconds, a number or what tells it, while the page is seen, until `signal` is aborted. */
