@@ -15,7 +15,7 @@ import pytest
 import penstock
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskRunning, TaskWaiting
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.driver.check import explained
+from penstock.spark.driver.check import UnfitError, explained, refuse_unfit
 from penstock.spark.java import spark_java
 from penstock.spark.settings import HostSettings
 from support.spark.class_data import EXECUTORS_JAVA, java_options
@@ -96,6 +96,17 @@ def python_of_another_version(folder: Path) -> Path:
     program.write_text(f'#!/bin/sh\nPYTHONPATH={folder}:"$PYTHONPATH" exec {sys.executable} "$@"\n')
     program.chmod(0o755)
     return program
+
+
+def test_tasks_run_while_only_some_executors_have_another_penstock(caplog: pytest.LogCaptureFixture) -> None:
+    def found(host: str, version: str) -> dict[str, str]:
+        return {"host": host, "python": "python3", "penstock": version, "spark": "4.2.0"}
+
+    conf = {"spark.pyspark.python": "python3"}
+    refuse_unfit([found("one", penstock.__version__), found("two", "0.0.1")], "4.2.1", conf)
+    assert "Tasks may fail on some executors. The executors' Python (python3 on two) has Penstock 0.0.1" in caplog.text
+    with pytest.raises(UnfitError, match=r"on one\) has Penstock 0\.0\.1"):
+        refuse_unfit([found("one", "0.0.1"), found("two", "0.0.1")], "4.2.1", conf)
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ checked, but the errors of its tasks are explained by the same sentences.
 from __future__ import annotations
 
 import importlib.util
+import logging
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import penstock
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+log = logging.getLogger(__name__)
+
 OPEN = "--add-opens=java.base/java.nio=ALL-UNNAMED"
 """Java's option without which Arrow can't reach Java's buffers; Spark starts its processes with it."""
 
+MASTER_ANSWERS = "10s"
+"""Time for each master to answer."""
 PYTHON = "{}.{}".format(*sys.version_info)
 """The minor version of the worker's Python."""
 _VERSION = "'java.lang.System', 'getProperty', 'java.specification.version'"
@@ -52,9 +57,19 @@ def check_executors(context: SparkContext, conf: Mapping[str, str]) -> None:
         if (sentence := explained(str(error), conf)) is not None:
             raise UnfitError(sentence) from error
         raise
-    for executor in facts:
-        if (sentence := _unfit(executor, context.version, conf)) is not None:
-            raise UnfitError(sentence)
+    refuse_unfit(facts, context.version, conf)
+
+
+def refuse_unfit(facts: Sequence[Mapping[str, str]], spark: str, conf: Mapping[str, str]) -> None:
+    """Look at what executors have found (``task.probe``). Raises UnfitError if none of them is fit.
+
+    If only some are not fit, as while a cluster is upgraded, they are logged. ``spark``: the driver's version.
+    """
+    unfit = [sentence for executor in facts if (sentence := _unfit(executor, spark, conf)) is not None]
+    if unfit and len(unfit) == len(facts):
+        raise UnfitError(unfit[0])
+    for sentence in dict.fromkeys(unfit):
+        log.warning("Tasks may fail on some executors. %s", sentence)
 
 
 def refusal_of_master(context: SparkContext, conf: Mapping[str, str]) -> str | None:
@@ -70,7 +85,8 @@ def refusal_of_master(context: SparkContext, conf: Mapping[str, str]) -> str | N
 
     rpc = jvm.org.apache.spark.rpc
     host, security = str(java.conf().get("spark.driver.host")), java.env().securityManager()
-    asking = rpc.RpcEnv.create("penstock-check", host, 0, java.conf(), security, True)
+    conf_of_asking = java.conf().clone().set("spark.rpc.lookupTimeout", MASTER_ANSWERS)
+    asking = rpc.RpcEnv.create("penstock-check", host, 0, conf_of_asking, security, True)
     try:
         for master in conf["spark.master"].removeprefix("spark://").split(","):
             asking.setupEndpointRef(rpc.RpcAddress.fromSparkURL(f"spark://{master}"), "Master")
