@@ -50,7 +50,25 @@ class Commands(TyperGroup):
 
             if meant := question(similar(args[0], known)):
                 ctx.fail(f"No such command '{args[0]}'{meant}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and name != "context":
+            self._use_context(ctx, command, rest)
+        return name, command, rest
+
+    def _use_context(self, ctx: Any, command: Any, rest: list[str]) -> None:
+        """Give the command the values of a context, unless it is given a URL: a context's password is for its own."""
+        from penstock.commands._contexts import use_context
+
+        chosen = ctx.params.get("context")
+        if any(argument.partition("=")[0] == "--url" for argument in rest):
+            if chosen and ctx.get_parameter_source("context").name == "COMMANDLINE":
+                ctx.fail("--context and --url both say which cluster is meant; give one of them.")
+            return
+        try:
+            use_context(command, chosen)
+        except ConfigError:
+            if not ctx.resilient_parsing:  # else a shell wants completions
+                raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command.
@@ -95,6 +113,12 @@ def _penstock(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    context: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PENSTOCK_CONTEXT", metavar="CONTEXT", help="The cluster to use, as `penstock context` names it."
+        ),
+    ] = None,
 ) -> None:
     pass
 
