@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import signal
+import subprocess
+import sys
+from typing import IO, Any
 
 import pytest
 
@@ -123,3 +126,26 @@ def test_restarts_by_the_restart_policy_are_shown(penstock: Any, cluster: RestCl
         "Restart policy: task 0 was restarted 1 times in a row; the next follows at 1970-01-01T00:02:02Z "
         "(Exception: broken)."
     )
+
+
+@pytest.mark.usefixtures("source")
+def test_the_status_is_watched_until_ctrl_c(cluster: RestCluster, url: str) -> None:
+    command = [sys.executable, "-m", "penstock", "status", "--watch", "--url", url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        until_line(watching.stdout, "1 running")
+        cluster.fail(TaskId("orders", 0), "the disk is full")
+        until_line(watching.stdout, "the disk is full")
+        until_line(watching.stdout, "1 failed")
+        watching.send_signal(signal.SIGINT)
+    assert watching.returncode == 130
+
+
+def until_line(lines: IO[str], part: str) -> None:
+    assert any(part in line for line in lines)
+
+
+def test_documents_are_not_watched(penstock: Any) -> None:
+    refused = penstock("status", "--watch", "-o", "json")
+    assert refused.exit_code == 2
+    assert "--watch shows tables" in refused.stderr

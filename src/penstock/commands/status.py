@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections import Counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +13,9 @@ from penstock.commands._attention import attention, print_attention
 from penstock.commands._output import As, OutputFormat, print_table, printed, say
 from penstock.commands._rest import URL, Chosen, Select, States, Url, User, client, complete_connector
 from penstock.pipeline.metrics import STAGES
+
+if TYPE_CHECKING:
+    from penstock.http.client import Client
 
 app = typer.Typer()
 
@@ -23,6 +28,9 @@ FIGURES = {
     "RESTARTS": "restarts",
 }
 """Figures of a task's health."""
+
+EVERY_S = 2.0
+"""Seconds between two looks of ``--watch``."""
 
 Connector = Annotated[
     str | None,
@@ -37,26 +45,62 @@ def status(
     state: States = None,
     url: Url = URL,
     user: User = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help=f"Show it again every {EVERY_S:g} seconds, until Ctrl-C.")
+    ] = False,
     output: As = OutputFormat.TABLE,
 ) -> None:
     """Show what needs attention and the state of all connectors, what is wrong first; or the state of those chosen, or
     of one and its tasks (`penstock logs` shows why something has failed).
     """
+    if not watch:
+        with client(url, user) as worker:
+            _show(worker, connector, selector, state, output)
+        return
+    from penstock.http.client_errors import ClientError
+
+    if output is not OutputFormat.TABLE:
+        raise typer.BadParameter("--watch shows tables; for documents, call the command again and again.")
+    with client(url, user) as worker:
+        while True:
+            _begin_again(url)
+            try:
+                _show(worker, connector, selector, state, output)
+            except ClientError as error:  # the worker may be started again
+                say(f"penstock: {error}", flush=True)
+            time.sleep(EVERY_S)
+
+
+def _begin_again(url: str) -> None:
+    """Clear a terminal; in a file or pipe, leave a line."""
+    if sys.stdout.isatty():
+        print("\033[H\033[2J\033[3J", end="")
+    else:
+        say()
+    say(f"{url} at {time.strftime('%H:%M:%S')}", flush=True)
+
+
+def _show(
+    worker: Client,
+    connector: str | None,
+    selector: str | None,
+    state: list[str] | None,
+    output: OutputFormat,
+) -> None:
     from penstock.core.bulk.selection import is_pattern
 
     one, names = connector is not None and not (selector or state or is_pattern(connector)), list[str]()
     rows: list[dict[str, Any]] = []
-    with client(url, user) as worker:
-        if one:
-            found = worker.status(connector or "", penstock=True)
-        elif connector or selector or state:
-            names = Chosen([connector] if connector else None, selector, state, changes=False).of(worker)
-            shown = worker.expanded("status", penstock=True)
-            found = {name: shown[name]["status"] for name in names if name in shown}
-        else:
-            found = {name: shown["status"] for name, shown in worker.expanded("status", penstock=True).items()}
-            names = worker.connectors()
-            rows = attention(worker) if output is OutputFormat.TABLE else []
+    if one:
+        found = worker.status(connector or "", penstock=True)
+    elif connector or selector or state:
+        names = Chosen([connector] if connector else None, selector, state, changes=False).of(worker)
+        shown = worker.expanded("status", penstock=True)
+        found = {name: shown[name]["status"] for name in names if name in shown}
+    else:
+        found = {name: shown["status"] for name, shown in worker.expanded("status", penstock=True).items()}
+        names = worker.connectors()
+        rows = attention(worker) if output is OutputFormat.TABLE else []
     if printed(output, found, [connector] if one else [*found, *sorted(set(names) - found.keys())]):
         return
     if one:
