@@ -71,3 +71,14 @@ def test_a_restart_of_what_has_failed_waits_for_that_alone() -> None:
     assert outcome("restart", before, before, only_failed=True).result == "under way"
     assert outcome("restart", before, again, only_failed=True).result == "done"
     assert outcome("restart", before, again).result == "under way"
+
+
+@pytest.mark.parametrize("failed", ["c", "1"])
+def test_a_restart_of_what_has_failed_ends_while_other_parts_go_on_as_before(failed: str) -> None:
+    before = candidate("STARTED", {"c": "RUNNING", "0": "RUNNING", "1": "RUNNING", "2": "PAUSED", failed: "FAILED"}, 3)
+    parts = [
+        Part(part.task, "RUNNING", "w", None, 2) if part.state == "FAILED" else part for part in before.watched.parts
+    ]
+    now = Candidate(Watched("c", "STARTED", 3, tuple(parts)), {})
+    found = outcome("restart", before, now, only_failed=True)
+    assert (found.result, found.text) == ("done", "Restarted")

@@ -72,16 +72,14 @@ def _reached(watched: Watched, parts: list[Part], target: str, done: str, states
 def _running(watched: Watched, parts: list[Part], done: str, certain: bool = True) -> Outcome:
     if watched.target != STARTED:
         return Outcome("under way", f"Its target state is {watched.target} still", certain=False)
-    others = [part for part in parts if part.state not in ("RUNNING", "FAILED")]
-    if others:
-        return Outcome("under way", _named(others))
-    if failed := in_state(parts, "FAILED"):
-        return Outcome("failed", _named(failed), certain=False, cause=_cause(failed))
+    found = _run(parts, done, certain)
+    if found.result != "done":
+        return found
     if not any(part.task is not None for part in parts):
         return Outcome("under way", "It has no tasks yet")
     if len([part for part in parts if part.task is not None]) < watched.tasks:
         return Outcome("under way", "Not all of its tasks have a status yet")
-    return Outcome("done", done, certain)
+    return found
 
 
 def _restarted(before: Watched, watched: Watched, parts: list[Part], only_failed: bool) -> Outcome:
@@ -90,9 +88,20 @@ def _restarted(before: Watched, watched: Watched, parts: list[Part], only_failed
     meant = [part for part in parts if not only_failed or _state_of(old.get(part.task)) == "FAILED"]
     if waiting := [part for part in meant if _is_same(part, old.get(part.task))]:
         return Outcome("under way", f"{_who(waiting[0])} has not been restarted yet")
+    if only_failed and watched.target == STARTED:
+        return _run(meant, "Restarted", certain=False)
     if watched.target == STARTED:
-        return _running(watched, meant if only_failed else parts, "Restarted", certain=False)
-    return _reached(watched, parts, watched.target, "Restarted", (SHOWN[watched.target],))
+        return _running(watched, parts, "Restarted", certain=False)
+    return _reached(watched, meant or parts, watched.target, "Restarted", (SHOWN[watched.target],))
+
+
+def _run(parts: list[Part], done: str, certain: bool) -> Outcome:
+    """Return the outcome of parts that are to run, whatever the others do."""
+    if others := [part for part in parts if part.state not in ("RUNNING", "FAILED")]:
+        return Outcome("under way", _named(others))
+    if failed := in_state(parts, "FAILED"):
+        return Outcome("failed", _named(failed), certain=False, cause=_cause(failed))
+    return Outcome("done", done, certain)
 
 
 def _set(now: Candidate, parts: list[Part], settings: Mapping[str, str | None]) -> Outcome:
