@@ -7,6 +7,7 @@ converter is configured for that, such a value is an error that names its field.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf, isfinite
 from typing import Any
 
 from penstock.api.config import ConfigDef, ConfigType, Importance, Width
@@ -15,6 +16,9 @@ from penstock.api.schema import Schema, SchemaType
 from penstock.api.validators import ValidString
 from penstock.values.class_names import class_name
 from penstock.values.numeric import wrapped
+
+_FLOAT32_LIMIT = float.fromhex("0x1.ffffffp+127")
+"""From this number on, the nearest one of 32 bits is infinite."""
 
 COERCION = "penstock.coercion"
 NONE, JAVA = "none", "java"
@@ -102,5 +106,21 @@ def integer_writer(schema: Schema) -> Callable[[Any], int]:
         if type(value) is not int or not -half <= value < half:
             raise mismatch(schema, value)
         return value
+
+    return write
+
+
+def float_writer(schema: Schema) -> Callable[[Any], float]:
+    """Return the function that checks a number to be written. It raises DataError for one beyond the type: Python's
+    numbers have 64 bits, Java's of FLOAT32 only 32.
+    """
+    limit = _FLOAT32_LIMIT if schema.type is SchemaType.FLOAT32 else inf
+
+    def write(value: Any) -> float:
+        if type(value) is not float:
+            raise mismatch(schema, value)
+        if -limit < value < limit or not isfinite(value):
+            return value
+        raise DataError(f"{value!r} is a number that {schema.type.name} cannot hold")
 
     return write

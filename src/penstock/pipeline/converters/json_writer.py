@@ -27,7 +27,7 @@ from penstock.api.schema import (
 )
 from penstock.java.jackson.reading import literal_number, number
 from penstock.java.numbers import float_text
-from penstock.pipeline.converters.coercion import BITS, integer_writer, mismatch
+from penstock.pipeline.converters.coercion import BITS, float_writer, integer_writer, mismatch
 from penstock.values.class_names import class_name
 from penstock.values.logical import bytes_of, days_since, millis_of_day, millis_since
 
@@ -161,7 +161,7 @@ class JsonWriter:
             case SchemaType.FLOAT64:
                 return _checked(schema, float, number)
             case SchemaType.FLOAT32:
-                return _checked(schema, float, _float)
+                return _single(schema)
             case SchemaType.BYTES:
                 return _bytes
             case SchemaType.ARRAY:
@@ -298,8 +298,9 @@ def _in_range(schema: Schema, column: Sequence[Any], kinds: set[type]) -> bool:
     return max(integers) < limit and (schema.type is SchemaType.INT64 or -limit <= min(integers))
 
 
-def _float(value: float) -> Any:
-    return literal_number(float_text(value))
+def _single(schema: Schema) -> Write:
+    checked = float_writer(schema)
+    return lambda value: literal_number(float_text(checked(value)))
 
 
 def _bytes(value: Any) -> str:

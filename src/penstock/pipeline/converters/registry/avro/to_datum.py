@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
-from penstock.pipeline.converters.coercion import integer_writer, mismatch
+from penstock.pipeline.converters.coercion import float_writer, integer_writer, mismatch
 from penstock.pipeline.converters.registry.avro.options import AVRO_KINDS, AvroOptions, is_union
 from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
     BRANCH,
@@ -116,7 +116,7 @@ class DatumCompiler:
             case SchemaType.INT8 | SchemaType.INT16 | SchemaType.INT32 | SchemaType.INT64:
                 return integer_writer(schema)
             case SchemaType.FLOAT32 | SchemaType.FLOAT64:
-                return _checked(schema, float)
+                return float_writer(schema)
             case SchemaType.BOOLEAN:
                 return _checked(schema, bool)
             case SchemaType.STRING:

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
-from penstock.pipeline.converters.coercion import CoercionError, mismatch
+from penstock.pipeline.converters.coercion import CoercionError, float_writer, mismatch
 from penstock.pipeline.converters.registry.mapping.pieces import joined
 from penstock.pipeline.converters.registry.mapping.schemas import BITS, KINDS
 from penstock.pipeline.converters.registry.protobuf.column_writer import column_writer
@@ -169,6 +169,8 @@ class ProtobufWriter:
         kind: Any = _KINDS.get(schema.type)
         if kind is None:
             raise DataError(f"A {schema.type.name} can't be the Protobuf field {field.full_name}")
+        if kind is float:
+            return float_writer(schema)
         limit = 1 << BITS.get(schema.type, 0)
         unsigned = _UNSIGNED_BITS.get(field.type, 0) if kind is int else 0
         above, java = 1 << unsigned, self._java
