@@ -71,6 +71,7 @@ def test_failures_have_causes_and_an_exit_status(penstock: Any, cluster: RestClu
     assert said.exit_code == 1
     assert "Connector nobody not found" in said.stdout
     assert "tasks.max" in said.stderr
+    cluster.now += 1000
     assert penstock("bulk", "set", "b", "topic=u", "--yes").exit_code == 0
     assert worker.config("b")["topic"] == "u"
 

@@ -42,8 +42,12 @@ def candidate(target: str, states: Mapping[str, str], tasks: int = 1, at: int = 
         ("restart", candidate("STARTED", RUNS, at=2), "done", "Restarted"),
         ("restart", candidate("STARTED", {"c": "RUNNING", "0": "FAILED"}, at=2), "failed", "Task 0 is FAILED"),
         ("set", candidate("STARTED", RUNS), "under way", "Its configuration does not have the new value of k yet"),
-        ("set", candidate("STARTED", RUNS, k="v"), "done", "Changed"),
-        ("set", candidate("STOPPED", {"c": "STOPPED"}, 0, k="v"), "done", "Changed; it is STOPPED"),
+        ("set", candidate("STARTED", RUNS, k="v"), "under way", "The connector has not been restarted yet"),
+        ("set", candidate("STARTED", RUNS, at=2, k="v"), "done", "Changed"),
+        ("set", candidate("STARTED", {"c": "FAILED", "0": "RUNNING"}, at=2, k="v"), "failed", "The connector is FAILED"),
+        ("set", candidate("PAUSED", RUNS, k="v"), "under way", "The connector has not been restarted yet"),
+        ("set", candidate("PAUSED", {"c": "PAUSED", "0": "PAUSED"}, at=2, k="v"), "done", "Changed; it is PAUSED"),
+        ("set", candidate("STOPPED", {"c": "STOPPED"}, 0, at=2, k="v"), "done", "Changed; it is STOPPED"),
         ("delete", candidate("STARTED", RUNS), "under way", "It is there still"),
         ("delete", None, "done", "Deleted"),
         ("pause", None, "failed", "It was deleted meanwhile"),
@@ -59,7 +63,7 @@ def test_an_action_is_done_only_when_its_state_is_reached(
 
 def test_states_that_may_be_those_of_before_are_not_certain() -> None:
     before = candidate("STARTED", RUNS)
-    assert not outcome("set", before, candidate("STARTED", RUNS, k="v"), {"k": "v"}).certain
+    assert not outcome("set", before, candidate("STARTED", RUNS, at=2, k="v"), {"k": "v"}).certain
     assert not outcome("pause", before, candidate("PAUSED", {"c": "PAUSED", "0": "FAILED"})).certain
     assert not outcome("resume", before, candidate("STARTED", {"c": "RUNNING", "0": "FAILED"})).certain
     assert outcome("pause", before, candidate("PAUSED", {"c": "PAUSED", "0": "PAUSED"})).certain
@@ -82,3 +86,18 @@ def test_a_restart_of_what_has_failed_ends_while_other_parts_go_on_as_before(fai
     now = Candidate(Watched("c", "STARTED", 3, tuple(parts)), {})
     found = outcome("restart", before, now, only_failed=True)
     assert (found.result, found.text) == ("done", "Restarted")
+
+
+def test_a_change_of_settings_waits_for_tasks_with_the_new_configuration() -> None:
+    before = candidate("STARTED", {"c": "RUNNING", "0": "RUNNING", "1": "FAILED"}, 2)
+
+    def now(since: tuple[int, int, int], applied: bool = True) -> tuple[str, str]:
+        parts = tuple(Part(task, "RUNNING", "w", None, at) for task, at in zip((None, 0, 1), since, strict=True))
+        changed = Candidate(Watched("c", "STARTED", 2, parts), {"k": "v"}, applied=applied)
+        found = outcome("set", before, changed, {"k": "v"})
+        return found.result, found.text
+
+    assert now((1, 1, 1), applied=False) == ("under way", "The connector has not been restarted yet")
+    assert now((2, 1, 1), applied=False) == ("under way", "Its tasks have not been configured again yet")
+    assert now((2, 1, 2)) == ("under way", "Task 0 has not been restarted yet")
+    assert now((2, 2, 2)) == ("done", "Changed")

@@ -109,6 +109,7 @@ def test_by_keyboard_a_setting_is_changed_on_a_phone(cluster: RestCluster, url: 
     page.keyboard.press("Enter")
     expect(dialog.locator("tbody tr")).to_contain_text(["topic from t to u", "topic from t to u"])
     expect(dialog.get_by_role("button", name="Change a setting: 2 connectors")).to_be_focused()
+    cluster.now += 1000
     page.keyboard.press("Enter")
     expect(dialog.get_by_role("status")).to_contain_text("Ended: 2 of 2, none has failed")
     state = cluster.workers["one"].herder.state

@@ -111,6 +111,7 @@ def test_every_action_from_a_worker_that_does_not_lead(cluster: RestCluster, lis
     bulk = listen("two")
     assert results(bulk.run("stop", connectors=["orders-1"])) == {"orders-1": ("done", "Stopped")}
     assert results(bulk.run("resume", states=["STOPPED"])) == {"orders-1": ("done", "Resumed")}
+    cluster.now += 1000
     changed = bulk.run("set", connectors=["*"], settings={"batch.size": 7})
     assert results(changed) == {"orders-1": ("done", "Changed"), "orders-2": ("done", "Changed")}
     state = cluster.workers["two"].herder.state

@@ -53,7 +53,7 @@ def outcome(
         case "restart":
             return _restarted(before.watched, watched, parts, only_failed)
         case "set":
-            return _set(now, parts, settings or {})
+            return _set(before, now, parts, settings or {})
 
 
 def _reached(watched: Watched, parts: list[Part], target: str, done: str, states: tuple[str, ...]) -> Outcome:
@@ -104,15 +104,26 @@ def _run(parts: list[Part], done: str, certain: bool) -> Outcome:
     return Outcome("done", done, certain)
 
 
-def _set(now: Candidate, parts: list[Part], settings: Mapping[str, str | None]) -> Outcome:
+def _set(before: Candidate, now: Candidate, parts: list[Part], settings: Mapping[str, str | None]) -> Outcome:
+    """Return the outcome of a change of settings: the connector, and its tasks if they run, have started again."""
     wrong = [key for key, value in settings.items() if now.config.get(key) != value]
     if wrong:
         return Outcome("under way", f"Its configuration does not have the new value of {wrong[0]} yet", certain=False)
-    watched = now.watched
-    if watched.target == STARTED:
-        return _running(watched, parts, "Changed", certain=False)
-    state = SHOWN.get(watched.target, watched.target)
-    return _reached(watched, parts, watched.target, f"Changed; it is {state}", (state,))
+    watched, old = now.watched, {part.task: part for part in parts_of(before.watched)}
+    own = [part for part in parts if part.task is None]
+    if not own or _is_same(own[0], old.get(None)):
+        return Outcome("under way", "The connector has not been restarted yet")
+    if watched.target != STARTED:
+        state = SHOWN.get(watched.target, watched.target)
+        return _reached(watched, parts, watched.target, f"Changed; it is {state}", (state,))
+    found = _run(own, "Changed", certain=False)
+    if found.result != "done":
+        return found
+    if not now.applied:
+        return Outcome("under way", "Its tasks have not been configured again yet")
+    if waiting := [part for part in parts if _is_same(part, old.get(part.task))]:
+        return Outcome("under way", f"{_who(waiting[0])} has not been restarted yet")
+    return _running(watched, parts, "Changed", certain=False)
 
 
 def _had_failed(before: Candidate) -> bool:

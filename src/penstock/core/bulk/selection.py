@@ -99,6 +99,8 @@ class Candidate:
     """Type: source, sink or unknown."""
     bulk: str | None = None
     """ID of the bulk action that has paused or stopped it, if one did so last."""
+    applied: bool = True
+    """Whether the configurations of its tasks were made from its present configuration."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,4 +27,6 @@ class Candidates:
 
     def _of(self, name: str, connector: ConfiguredConnector) -> Candidate:
         bulk = self.herder.state.target_bulks.get(name)
-        return Candidate(watched(self.herder, name, connector), connector.config, self.kind(connector.config), bulk)
+        config = connector.config
+        applied = connector.applied_config == config
+        return Candidate(watched(self.herder, name, connector), config, self.kind(config), bulk, applied)
