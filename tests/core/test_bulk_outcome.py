@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,11 @@ def candidate(target: str, states: Mapping[str, str], tasks: int = 1, at: int = 
         ("stop", candidate("STOPPED", {"c": "STOPPED", "0": "FAILED"}, 0), "under way", "Task 0 is FAILED"),
         ("stop", candidate("STOPPED", {"c": "STOPPED"}, 0), "done", "Stopped"),
         ("resume", candidate("STARTED", {"c": "RUNNING", "0": "PAUSED"}), "under way", "Task 0 is PAUSED"),
-        ("resume", candidate("STARTED", {"c": "RUNNING"}, 0), "under way", "It has no tasks yet"),
+        ("resume", candidate("STARTED", {"c": "RUNNING"}, 0), "done", "Resumed; it has no tasks"),
+        ("restart", candidate("STARTED", {"c": "RUNNING"}, 0), "under way", "The connector has not been restarted yet"),
+        ("resume", candidate("STARTED", {}, 0), "under way", "It has no status"),
+        ("restart", candidate("STARTED", {"c": "RUNNING"}, 0, at=2), "done", "Restarted; it has no tasks"),
+        ("set", candidate("STARTED", {"c": "RUNNING"}, 0, at=2, k="v"), "done", "Changed; it has no tasks"),
         ("resume", candidate("STARTED", RUNS, 2), "under way", "Not all of its tasks have a status yet"),
         ("resume", candidate("STARTED", {"c": "RUNNING", "0": "FAILED"}), "failed", "Task 0 is FAILED"),
         ("resume", candidate("STARTED", RUNS), "done", "Resumed"),
@@ -44,7 +49,7 @@ def candidate(target: str, states: Mapping[str, str], tasks: int = 1, at: int = 
         ("set", candidate("STARTED", RUNS), "under way", "Its configuration does not have the new value of k yet"),
         ("set", candidate("STARTED", RUNS, k="v"), "under way", "The connector has not been restarted yet"),
         ("set", candidate("STARTED", RUNS, at=2, k="v"), "done", "Changed"),
-        ("set", candidate("STARTED", {"c": "FAILED", "0": "RUNNING"}, at=2, k="v"), "failed", "The connector is FAILED"),
+        ("set", candidate("STARTED", {"c": "FAILED"}, 0, at=2, k="v"), "failed", "The connector is FAILED"),
         ("set", candidate("PAUSED", RUNS, k="v"), "under way", "The connector has not been restarted yet"),
         ("set", candidate("PAUSED", {"c": "PAUSED", "0": "PAUSED"}, at=2, k="v"), "done", "Changed; it is PAUSED"),
         ("set", candidate("STOPPED", {"c": "STOPPED"}, 0, at=2, k="v"), "done", "Changed; it is STOPPED"),
@@ -67,6 +72,9 @@ def test_states_that_may_be_those_of_before_are_not_certain() -> None:
     assert not outcome("pause", before, candidate("PAUSED", {"c": "PAUSED", "0": "FAILED"})).certain
     assert not outcome("resume", before, candidate("STARTED", {"c": "RUNNING", "0": "FAILED"})).certain
     assert outcome("pause", before, candidate("PAUSED", {"c": "PAUSED", "0": "PAUSED"})).certain
+    assert not outcome(
+        "resume", candidate("PAUSED", {"c": "PAUSED"}, 0), candidate("STARTED", {"c": "RUNNING"}, 0)
+    ).certain
 
 
 def test_a_restart_of_what_has_failed_waits_for_that_alone() -> None:
@@ -101,3 +109,15 @@ def test_a_change_of_settings_waits_for_tasks_with_the_new_configuration() -> No
     assert now((2, 1, 1), applied=False) == ("under way", "Its tasks have not been configured again yet")
     assert now((2, 1, 2)) == ("under way", "Task 0 has not been restarted yet")
     assert now((2, 2, 2)) == ("done", "Changed")
+
+
+@pytest.mark.parametrize(
+    ("action", "target", "other"),
+    [("pause", "STARTED", "STARTED"), ("stop", "STARTED", "PAUSED"), ("resume", "PAUSED", "STOPPED")],
+)
+def test_an_action_that_another_request_overtakes_has_failed(action: Any, target: str, other: str) -> None:
+    before = Candidate(Watched("c", target, 1, candidate(target, RUNS).watched.parts, 1), {})
+    now = Candidate(Watched("c", other, 1, before.watched.parts, 2), {})
+    found = outcome(action, before, now)
+    assert (found.result, found.certain) == ("failed", False)
+    assert found.text == f"Another request has changed its target state to {other}"

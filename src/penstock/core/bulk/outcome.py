@@ -17,6 +17,8 @@ SETTLED_S = 3.0
 before.
 """
 
+_TARGETS: Mapping[Action, str] = {"pause": PAUSED, "resume": STARTED, "stop": STOPPED}
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -41,6 +43,8 @@ def outcome(
     if now is None:
         return Outcome("failed", "It was deleted meanwhile")
     watched = now.watched
+    if watched.target != _TARGETS.get(action, watched.target):
+        return _other_target(before.watched, watched)
     parts = parts_of(watched)
     match action:
         case "pause":
@@ -56,10 +60,14 @@ def outcome(
             return _set(before, now, parts, settings or {})
 
 
+def _other_target(before: Watched, watched: Watched) -> Outcome:
+    if watched.target_since_ms != before.target_since_ms:
+        return Outcome("failed", f"Another request has changed its target state to {watched.target}", certain=False)
+    return Outcome("under way", f"Its target state is {watched.target} still", certain=False)
+
+
 def _reached(watched: Watched, parts: list[Part], target: str, done: str, states: tuple[str, ...]) -> Outcome:
     """Return the outcome of a pause or a stop. What had failed may stay so: it processes nothing."""
-    if watched.target != target:
-        return Outcome("under way", f"Its target state is {watched.target} still", certain=False)
     moving = [part for part in parts if part.state not in (*states, "FAILED")]
     if target == STOPPED:
         moving += [part for part in in_state(parts, "FAILED") if part.task is not None]
@@ -70,13 +78,13 @@ def _reached(watched: Watched, parts: list[Part], target: str, done: str, states
 
 
 def _running(watched: Watched, parts: list[Part], done: str, certain: bool = True) -> Outcome:
-    if watched.target != STARTED:
-        return Outcome("under way", f"Its target state is {watched.target} still", certain=False)
     found = _run(parts, done, certain)
     if found.result != "done":
         return found
-    if not any(part.task is not None for part in parts):
-        return Outcome("under way", "It has no tasks yet")
+    if not any(part.task is None for part in parts):
+        return Outcome("under way", "It has no status")
+    if not watched.tasks:
+        return Outcome("done", f"{done}; it has no tasks", certain=False)
     if len([part for part in parts if part.task is not None]) < watched.tasks:
         return Outcome("under way", "Not all of its tasks have a status yet")
     return found
