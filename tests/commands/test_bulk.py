@@ -57,7 +57,9 @@ def test_only_connectors_of_the_preview_are_changed_after_the_answer_yes(penstoc
     refused = penstock("bulk", "delete", "a", input="n\n")
     assert refused.exit_code == 1
     assert "Delete 1 connector?" in refused.stderr
+    worker.create("c[*]", CONFIG)
     assert penstock("bulk", "delete", "c*", input="y\n").exit_code == 0
+    worker.delete("c[*]")
     assert worker.connectors() == ["a", "b"]
 
 

@@ -24,6 +24,7 @@ KNOWN = {
         candidate("orders-out", "PAUSED", "PAUSED", "sink", bulk="a" * 12),
         candidate("clicks", "STARTED", "FAILED", bulk="a" * 12),
         candidate("odd*"),
+        candidate("odd[*]"),
     )
 }
 
@@ -33,12 +34,14 @@ KNOWN = {
     [
         (Selection(("orders-*",)), ["orders-in", "orders-out"]),
         (Selection(("odd*",)), ["odd*"]),
+        (Selection(("odd*", "orders-*"), exact=True), ["odd*", "orders-*"]),
+        (Selection(("odd[*]",), exact=True), ["odd[*]"]),
         (Selection(("nobody", "cl*")), ["nobody", "clicks"]),
         (Selection(labels=Selector.parse("team=billing")), ["orders-in"]),
         (Selection(states=frozenset({"FAILED", "PAUSED"})), ["clicks", "orders-out"]),
         (Selection(types=frozenset({"sink"})), ["orders-out"]),
         (Selection(classes=("SinkConnector",)), ["orders-out"]),
-        (Selection(classes=("a.b.Source*",)), ["clicks", "odd*", "orders-in"]),
+        (Selection(classes=("a.b.Source*",)), ["clicks", "odd*", "odd[*]", "orders-in"]),
         (Selection(classes=("sourceconnector",)), []),
         (Selection(of="a" * 12), ["orders-out"]),
         (Selection(("cl*",), types=frozenset({"sink"})), []),

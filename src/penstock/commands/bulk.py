@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -180,8 +179,7 @@ def _run(action: str, body: dict[str, Any], dry_run: bool, yes: bool, wait: floa
             if not yes:
                 confirm(f"{action.capitalize()} {_count(chosen)}?")
             more = {name: value for name, value in body.items() if name in ("of", "settings", "only_failed")}
-            exact = [glob.escape(name) for name in chosen]
-            begun = worker.bulk({"action": action, "connectors": exact, **more, "wait_seconds": wait})
+            begun = worker.bulk({"action": action, "connectors": chosen, "exact": True, **more, "wait_seconds": wait})
             refused = not _follow(worker, begun, wait) or refused
     if refused:
         raise typer.Exit(1)

@@ -226,6 +226,19 @@ def test_the_progress_of_an_unknown_action_is_not_found(listen: Callable[..., Bu
     assert "No worker that answers knows the progress" in answer.json()["message"]
 
 
+def test_names_that_look_like_patterns_are_names_where_they_are_exact(
+    cluster: RestCluster, listen: Callable[..., Bulk]
+) -> None:
+    create(cluster, "a", "a*", "a[*]")
+    bulk = listen()
+    assert results(bulk.run("delete", connectors=["a*"], exact=True)) == {"a*": ("done", "Deleted")}
+    assert bulk.preview("delete", connectors=["a*"], exact=True) == {"a*": ("refused", "Connector a* not found")}
+    assert targets(cluster) == {"a": "STARTED", "a[*]": "STARTED"}
+    answer = bulk.post("delete", states=["RUNNING"], exact=True)
+    assert answer.status_code == 400
+    assert "'exact' takes 'connectors' as names" in answer.json()["message"]
+
+
 def test_a_bulk_action_must_select(api: Any) -> None:
     answer = api.post(PATH, json={"action": "delete"})
     assert answer.status_code == 400
@@ -250,6 +263,8 @@ def test_a_bulk_action_must_select(api: Any) -> None:
         ({"action": "set", "settings": {"p": "[hidden]"}}, "The value of 'p' in 'settings' has a mask"),
         ({"only_failed": True}, "'only_failed' is for the action restart, not for pause"),
         ({"wait_seconds": 0}, "'wait_seconds' must be a number above 0, up to 3600"),
+        ({"exact": 1}, "'exact' must be true or false"),
+        ({"connectors": ["a"], "exact": "yes"}, "'exact' must be true or false"),
         ({"dry_run": "yes"}, "'dry_run' must be true or false"),
         ({"all": True}, "A bulk action has an unknown member 'all'"),
     ],

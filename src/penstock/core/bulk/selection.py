@@ -74,15 +74,15 @@ def is_pattern(name: str) -> bool:
     return any(character in name for character in "*?[")
 
 
-def named(names: Collection[str], known: Collection[str]) -> list[str]:
-    """Return the connectors that names and patterns mean; all without any.
+def named(names: Collection[str], known: Collection[str], exact: bool = False) -> list[str]:
+    """Return the connectors that names and patterns mean; all without any. ``exact``: all are names.
 
     A name that is no pattern is kept though there is no such connector. A connector whose own name looks like a pattern
     is meant by that alone.
     """
     found: dict[str, None] = {}
     for name in names or ["*"]:
-        if name in known or (names and not is_pattern(name)):
+        if name in known or (names and (exact or not is_pattern(name))):
             found[name] = None
         else:
             found |= dict.fromkeys(sorted(fnmatch.filter(known, name)))
@@ -116,9 +116,11 @@ class Selection:
     types: frozenset[str] = frozenset()
     of: str | None = None
     """Only those that this bulk action has paused or stopped."""
+    exact: bool = False
+    """Whether all ``names`` are names, though some look like patterns."""
 
     def is_empty(self) -> bool:
-        return self == Selection()
+        return self == Selection(exact=self.exact)
 
     def matches(self, candidate: Candidate) -> bool:
         """Return whether a connector that the names mean is selected."""
@@ -140,7 +142,7 @@ class Selection:
 
 def select(selection: Selection, candidates: Mapping[str, Candidate]) -> Iterable[str]:
     """Yield the names of selected connectors, and given names of connectors that do not exist."""
-    for name in named(selection.names, candidates):
+    for name in named(selection.names, candidates, selection.exact):
         candidate = candidates.get(name)
         if candidate is None or selection.matches(candidate):
             yield name

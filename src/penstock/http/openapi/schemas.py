@@ -194,13 +194,14 @@ SCHEMAS: dict[str, Json] = {
     "Skipped": _object(connector=TEXT, skips=_list(_SKIP), restarted={"type": "boolean"}),
     "BulkRequest": _object(
         *("connectors", "labels", "states", "classes", "types", "of", "settings", "only_failed", "wait_seconds"),
-        "dry_run",
+        *("exact", "dry_run"),
         action={"enum": [*ACTIONS]},
         connectors={**_list(TEXT), "description": "Names, or patterns such as `orders-*`"},
         labels={**TEXT, "description": "Terms such as `team=billing,env!=prod`, all of which must hold"},
         states={**_list({"enum": [*SELECTED]}), "description": "States of which the connector or a task has one"},
         classes={**_list(TEXT), "description": "Classes or patterns of classes, with or without their packages"},
         types=_list({"enum": [*TYPES]}),
+        exact={"type": "boolean", "description": "Whether all `connectors` are names, though some look like patterns"},
         of={**TEXT, "description": "For resume: only what this bulk action has paused or stopped"},
         settings={
             **_map({"type": ["string", "number", "boolean", "null"]}),

@@ -19,7 +19,7 @@ from penstock.http.router import Call, Router
 
 PATH = "/penstock/v1/bulk"
 SELECTION = ("connectors", "labels", "states", "classes", "types", "of")
-MEMBERS = ("action", *SELECTION, "settings", "only_failed", "wait_seconds", "dry_run")
+MEMBERS = ("action", *SELECTION, "exact", "settings", "only_failed", "wait_seconds", "dry_run")
 MAX_NAMES, MAX_WAIT_S = 10_000, 3600
 
 
@@ -102,6 +102,8 @@ def parse(document: Any) -> BulkRequest:
     selection = _selection(given)
     if selection.is_empty():
         raise m.Refused(400, f"A bulk action must select connectors by one of {', '.join(SELECTION)}")
+    if selection.exact and not selection.names:
+        raise m.Refused(400, "'exact' takes 'connectors' as names, and not as patterns; there are none")
     if selection.of is not None and action != "resume":
         raise m.Refused(400, f"'of' selects what a bulk action has paused or stopped, to resume it, not to {action} it")
     if (settings is not None) != (action == "set"):
@@ -138,6 +140,7 @@ def _selection(given: dict[str, Any]) -> Selection:
         tuple(_texts(given, "classes")),
         frozenset(_known(given, "types", TYPES)),
         of,
+        _flag(given, "exact"),
     )
 
 

@@ -22,14 +22,14 @@ export function bulkDialog(choice, names, of) {
   const closed = new AbortController();
   const close = button("Cancel", () => dialog.close());
   document.body.append(dialog);
-  const selected = { action, ...more, connectors: names.map(exact), ...(of ? { of } : {}) };
+  const selected = { action, ...more, connectors: names, exact: true, ...(of ? { of } : {}) };
 
   async function preview(settings) {
     const request = settings ? { ...selected, settings } : selected;
     const found = await ask("POST", PATH, { ...request, dry_run: true });
     const changing = found.connectors.filter((row) => row.result === "change").map((row) => row.connector);
     content.replaceChildren(rows(found, "Preview"), changing.length ? "" : h("p", {}, "Nothing is to be changed."));
-    const go = changing.length && button(`${verb}: ${count(changing)}`, () => run({ ...request, connectors: changing.map(exact) }), { class: "danger" });
+    const go = changing.length && button(`${verb}: ${count(changing)}`, () => run({ ...request, connectors: changing }), { class: "danger" });
     buttons.replaceChildren(...[go, close].filter(Boolean));
     (go || close).focus();
   }
@@ -90,9 +90,6 @@ export function bulkDialog(choice, names, of) {
 }
 
 const count = (names) => `${names.length} connector${names.length === 1 ? "" : "s"}`;
-
-/** A pattern that means the connector of this name alone. */
-const exact = (name) => name.replace(/[*?[]/g, "[$&]");
 
 function rows(found, caption) {
   const cell = (row) => h("span", { class: `state ${GRAVE.includes(row.result) ? "FAILED" : row.result === "done" ? "RUNNING" : ""}` }, NAMES[row.result] ?? row.result);
