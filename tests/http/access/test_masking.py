@@ -92,11 +92,10 @@ PARTS = {"name": NAME, "logger": "x", "plugin": "FileStreamSource", "file": "pag
 
 
 @dataclass(frozen=True, slots=True)
-class Invented:
+class Invented(local.RequestBase):
     """A request that does not exist yet."""
 
     name: str
-    principal: str | None = None
 
 
 KINDS: tuple[Any, ...] = (*get_args(m.Request), Invented)
