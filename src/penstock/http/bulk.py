@@ -138,6 +138,8 @@ class BulkActions:
     candidates: Candidates
     clean: Callable[[str], str] = str
     known: dict[str, BulkAction] = field(default_factory=dict)
+    _beginning: int = 0
+    """Actions whose connectors are being selected; they count among those under way."""
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PLACES))
 
     async def preview(self, http: Request, request: BulkRequest) -> list[Row]:
@@ -193,13 +195,15 @@ class BulkActions:
 
     async def start(self, call: Call, request: BulkRequest) -> BulkAction:
         """Begin the action on all connectors that are selected. Raises Refused (429) where too many are under way."""
-        if sum(not each.ended for each in self.known.values()) >= MAX_UNDER_WAY:
+        if self._beginning + sum(not each.ended for each in self.known.values()) >= MAX_UNDER_WAY:
             raise m.Refused(429, f"{MAX_UNDER_WAY} bulk actions are under way at this worker; try again later")
-        rows = await self.preview(call.request, request)
-        made = BulkAction(secrets.token_hex(6), request, rows)
-        while len(self.known) >= MAX_KEPT:
-            del self.known[next(id for id, each in self.known.items() if each.ended)]
-        self.known[made.id] = made
+        self._beginning += 1
+        try:
+            made = BulkAction(secrets.token_hex(6), request, await self.preview(call.request, request))
+            self._keep(made)
+        finally:
+            self._beginning -= 1
+        rows = made.rows
         principal = principal_of(call.request)
         asked = f"{call.request.method} {call.request.url.path} {request.action}"
         audit.write(principal, asked, 202, action=request.action, bulk=made.id)
@@ -220,6 +224,13 @@ class BulkActions:
                 made.tasks.add(task)
                 task.add_done_callback(made.tasks.discard)
         return made
+
+    def _keep(self, made: BulkAction) -> None:
+        """Add an action to those that are known. The oldest that have ended are forgotten."""
+        ended = [id for id, each in self.known.items() if each.ended]
+        for id in ended[: max(0, len(self.known) + 1 - MAX_KEPT)]:
+            del self.known[id]
+        self.known[made.id] = made
 
     async def _guarded(self, bulk: BulkAction, row: Row, http: Request) -> None:
         try:

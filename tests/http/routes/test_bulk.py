@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -150,6 +152,21 @@ def test_a_connector_that_hangs_delays_no_other(cluster: RestCluster, listen: Ca
     found = results(shown)
     assert found.pop("hangs") == ("late", "After 6 s: Task 0 is RUNNING")
     assert set(found.values()) == {("done", "Paused")}
+
+
+def test_no_more_than_ten_actions_are_under_way_however_many_begin_at_once(
+    cluster: RestCluster, listen: Callable[..., Bulk]
+) -> None:
+    names = [f"c{i:02}" for i in range(30)]
+    create(cluster, *names)
+    cluster.hanging |= {TaskId(name, 0) for name in names}
+    bulk = listen()
+    with ThreadPoolExecutor(30) as pool:
+        started = [pool.submit(bulk.post, "pause", connectors=[name], wait_seconds=600) for name in names]
+        answers = [each.result() for each in started]
+    assert Counter(answer.status_code for answer in answers) == {202: 10, 429: 20}
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert refused.json()["message"] == "10 bulk actions are under way at this worker; try again later"
 
 
 def test_the_audit_log_has_the_action_and_each_connector_with_one_id(
