@@ -108,6 +108,30 @@ def test_a_pause_and_the_resume_of_what_it_has_paused(
     assert bulk.preview("resume", of=done["id"]) == {}
 
 
+@pytest.mark.parametrize("worker", ["one", "two"])
+def test_a_resume_of_a_stop_does_not_start_what_was_paused_before(
+    cluster: RestCluster, listen: Callable[..., Bulk], worker: str
+) -> None:
+    create(cluster, "ran", "paused")
+    cluster.submit("one", m.SetTargetState("paused", "PAUSED")).result()
+    bulk = listen(worker)
+    assert bulk.preview("stop", connectors=["*"]) == {
+        "paused": ("change", "Stops it; it was paused, so a resume of this action leaves it stopped"),
+        "ran": ("change", "Stops it; it has no tasks then"),
+    }
+    id = bulk.run("stop", connectors=["*"])["id"]
+    assert bulk.preview("resume", of=id) == {"ran": ("change", "Starts it, with its tasks")}
+    bulk.run("resume", of=id)
+    assert targets(cluster) == {"ran": "STARTED", "paused": "STOPPED"}
+
+
+def test_a_stop_that_is_sent_again_still_belongs_to_its_bulk_action(cluster: RestCluster) -> None:
+    create(cluster, "a")
+    for _ in range(2):
+        cluster.submit("one", m.StopConnector("a", bulk="0" * 12)).result()
+    assert cluster.workers["one"].herder.state.target_bulks == {"a": "0" * 12}
+
+
 def test_every_action_from_a_worker_that_does_not_lead(cluster: RestCluster, listen: Callable[..., Bulk]) -> None:
     create(cluster, "orders-1", "orders-2")
     bulk = listen("two")

@@ -16,7 +16,7 @@ from penstock.core.model.flow import Flow, Until
 from penstock.core.model.limits import config_problem, group_bytes, shortened
 from penstock.core.model.records import ConfigTopicRecord, ConnectorConfig, LoggerLevel, TargetState, TasksCommit
 from penstock.core.model.settings import HerderSettings
-from penstock.core.model.state import STOPPED, ClusterState
+from penstock.core.model.state import STARTED, STOPPED, ClusterState
 from penstock.core.offsets import TaskEnds
 from penstock.core.requests.reads import Reads, config_of
 from penstock.core.status.cleanup import StatusCleanup
@@ -157,7 +157,7 @@ class Changes:
     def set_target_state(self, request: m.SetTargetState) -> Flow:
         """Pause or resume; any worker may write this."""
         config_of(self.state, request.name, "Unknown connector {}")
-        state = TargetState(request.name, request.state, request.principal, request.bulk)
+        state = TargetState(request.name, request.state, request.principal, self._bulk_of(request))
         yield actions.AppendConfig((state,), as_leader=False)
         return m.Reply(202)
 
@@ -167,11 +167,19 @@ class Changes:
 
         def write() -> Flow:
             config_of(self.state, request.name, "Unknown connector {}")
-            stopped = TargetState(request.name, STOPPED, request.principal, request.bulk)
+            stopped = TargetState(request.name, STOPPED, request.principal, self._bulk_of(request))
             yield from self.leadership.append(TasksCommit(request.name, 0), stopped)
             return m.Reply(204)
 
         return (yield from self.leadership.one_by_one(write))
+
+    def _bulk_of(self, request: m.SetTargetState | m.StopConnector) -> str | None:
+        """Return the bulk action whose resume starts the connector again: not one that finds it paused or stopped.
+
+        A request that is sent again finds its own effect.
+        """
+        ran = self.state.target_state(request.name) == STARTED
+        return request.bulk if ran or self.state.target_bulks.get(request.name) == request.bulk else None
 
 
 def _not_ended(name: str) -> m.Refused:

@@ -56,7 +56,7 @@ _EFFECTS: Mapping[Action, Mapping[str, tuple[bool, str]]] = {
     },
     "stop": {
         STARTED: (True, "Stops it; it has no tasks then"),
-        PAUSED: (True, "Stops it; it has no tasks then"),
+        PAUSED: (True, "Stops it; it was paused, so a resume of this action leaves it stopped"),
         STOPPED: (False, "It is to be stopped already"),
     },
     "restart": {
