@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from penstock.core.model import local_requests as local
 from penstock.core.model import messages as m
 from penstock.core.model.tasks import TaskId
 from penstock.http.access.authentication.guard import Authentication
