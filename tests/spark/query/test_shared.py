@@ -55,7 +55,7 @@ def at_the_same_time(work: Callable[[], object]) -> list[object]:
 def test_the_session_of_a_query_takes_few_calls_of_java(session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each waits for its turn in Python and in Java; thousands of them took seconds when many queries started."""
     queries: Any = object.__new__(Queries)
-    queries._context, queries._lock, queries._session = session.sparkContext, Lock(), session
+    queries._context, queries._lock, queries._session, queries._jars = session.sparkContext, Lock(), session, set()
     send, calls = JavaClient.send_command, 0
 
     def counted(*values: Any, **more: Any) -> Any:
