@@ -16,6 +16,7 @@ import json
 import logging
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -42,6 +43,8 @@ from penstock.threads import in_thread
 log = logging.getLogger(__name__)
 
 MAX_UNDER_WAY, MAX_KEPT = 10, 100
+MAX_KEPT_CHARACTERS = 16 * 2**20
+"""Maximum characters of names and texts of all actions that are kept."""
 PLACES, PLACE_S = 16, 5.0
 """Requests at a time, and seconds for which an unanswered one counts among them."""
 LOOK_S, RETRY_S = 0.3, 1.0
@@ -106,6 +109,8 @@ class Row:
     cause: str = ""
     status: int = 0
     """Status with which the single action would be refused, of a refused row."""
+    exists: bool = True
+    """Whether there was a connector of this name, whether or not the user may know it."""
 
     def end(self, result: Result, text: str, cause: str = "") -> None:
         self.result, self.text, self.cause = result, text, cause
@@ -127,6 +132,10 @@ class BulkAction:
     @property
     def ended(self) -> bool:
         return all(row.result in ENDED for row in self.rows)
+
+    @property
+    def characters(self) -> int:
+        return sum(len(row.connector) + len(row.text) + len(row.cause) for row in self.rows)
 
 
 @dataclass(slots=True)
@@ -154,7 +163,10 @@ class BulkActions:
                 if may(VIEW, name) or may(demand(request.message(name))[0], name)
             }
             chosen = select(request.selection, seen)
-            return [self._previewed(http, request, may, name, seen.get(name)) for name in chosen]
+            made = [self._previewed(http, request, may, name, seen.get(name)) for name in chosen]
+            for row in made:
+                row.exists = row.connector in everything
+            return made
 
         return await in_thread(rows)
 
@@ -214,9 +226,13 @@ class BulkActions:
             request.action,
             len(rows),
         )
+        right, _ = demand(request.message("x"))
+        # One line for all names without a connector: a user may invent thousands.
+        unknown = Counter(row.status for row in rows if not row.exists)
+        for status, number in unknown.items():
+            audit.write(principal, asked, status, action=right, unknown=number, bulk=made.id)
         for row in rows:
-            if row.result == "refused":
-                right, _ = demand(request.message(row.connector))
+            if row.result == "refused" and row.exists:
                 audit.write(principal, asked, row.status, action=right, connector=row.connector, bulk=made.id)
             elif row.result == "change":
                 row.result, row.text = "waiting", ""
@@ -226,10 +242,15 @@ class BulkActions:
         return made
 
     def _keep(self, made: BulkAction) -> None:
-        """Add an action to those that are known. The oldest that have ended are forgotten."""
-        ended = [id for id, each in self.known.items() if each.ended]
-        for id in ended[: max(0, len(self.known) + 1 - MAX_KEPT)]:
-            del self.known[id]
+        """Add an action to those that are known; the oldest that have ended are forgotten. Raises Refused (429)."""
+        size = made.characters + sum(each.characters for each in self.known.values())
+        for each in [each for each in self.known.values() if each.ended]:
+            if len(self.known) < MAX_KEPT and size <= MAX_KEPT_CHARACTERS:
+                break
+            size -= each.characters
+            del self.known[each.id]
+        if size > MAX_KEPT_CHARACTERS:
+            raise m.Refused(429, "The bulk actions under way at this worker have too many connectors; try again later")
         self.known[made.id] = made
 
     async def _guarded(self, bulk: BulkAction, row: Row, http: Request) -> None:

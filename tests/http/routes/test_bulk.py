@@ -193,6 +193,33 @@ def test_no_more_than_ten_actions_are_under_way_however_many_begin_at_once(
     assert refused.json()["message"] == "10 bulk actions are under way at this worker; try again later"
 
 
+def test_names_without_a_connector_have_one_line_of_the_audit_log(
+    listen: Callable[..., Bulk], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", AUDIT):
+        done = listen().run("pause", connectors=[f"ghost-{i}" for i in range(1000)])
+    assert {row["result"] for row in done["connectors"]} == {"refused"}
+    lines = [json.loads(each.getMessage()) for each in caplog.records if each.name == AUDIT]
+    assert [(line["status"], line["connector"], line.get("unknown")) for line in lines] == [
+        (202, None, None), (404, None, 1000)
+    ]  # fmt: skip
+
+
+def test_the_oldest_actions_are_forgotten_where_their_names_are_long(listen: Callable[..., Bulk]) -> None:
+    bulk = listen()
+    names = [f"{i:0900}" for i in range(1000)]
+    first, *_, last = [bulk.post("pause", connectors=names).json()["id"] for _ in range(12)]
+    assert bulk.http.get(f"{PATH}/{first}").status_code == 404
+    assert bulk.ended(last)["ended"]
+
+
+def test_names_of_too_many_characters_are_refused(listen: Callable[..., Bulk]) -> None:
+    answer = listen().post("pause", connectors=[f"{i:01500}" for i in range(1000)])
+    assert (answer.status_code, answer.json()["message"]) == (
+        400, "'connectors' has 1500000 characters; 1000000 are accepted"
+    )  # fmt: skip
+
+
 def test_the_audit_log_has_the_action_and_each_connector_with_one_id(
     cluster: RestCluster, listen: Callable[..., Bulk], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -3,7 +3,8 @@
 Members: ``time``, ``principal`` (for a wrong password, or a name without a proof, ``tried``), ``how`` (it was
 authenticated), ``address``, ``action``, ``connector``, ``request``, ``outcome`` (``done``, ``refused``, ``failed``),
 ``status``, for configurations ``difference``, secrets masked, for skips ``records``, and for a bulk action and each of
-its requests ``bulk``, its ID. A request that one worker forwards to another has two lines: at the worker where it takes
+its requests ``bulk``, its ID; names of a bulk action without a connector have one line, with their number as
+``unknown``. A request that one worker forwards to another has two lines: at the worker where it takes
 effect with ``via``, at the other with ``forwarded_to``. A change of this log's own level has a line before it is
 carried out, too, whose outcome is ``asked`` and whose status is null: the change may switch the log off.
 """
@@ -55,6 +56,7 @@ def write(
     forwarded_to: str | None = None,
     records: Mapping[str, Any] | None = None,
     bulk: str | None = None,
+    unknown: int | None = None,
 ) -> None:
     line: dict[str, Any] = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -79,6 +81,8 @@ def write(
         line["records"] = records
     if bulk is not None:
         line["bulk"] = bulk
+    if unknown is not None:
+        line["unknown"] = unknown
     log.info("%s", json.dumps(line))
     if (lines := _lines.get()) is not None:
         lines.append(status)

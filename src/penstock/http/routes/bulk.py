@@ -21,6 +21,8 @@ PATH = "/penstock/v1/bulk"
 SELECTION = ("connectors", "labels", "states", "classes", "types", "of")
 MEMBERS = ("action", *SELECTION, "exact", "settings", "only_failed", "wait_seconds", "dry_run")
 MAX_NAMES, MAX_WAIT_S = 10_000, 3600
+MAX_CHARACTERS = 1_000_000
+"""Maximum characters of a list of a selection."""
 
 
 def add_routes(router: Router, bulk: BulkActions, peers: Peers) -> None:
@@ -150,6 +152,8 @@ def _texts(given: dict[str, Any], name: str) -> list[str]:
         return []
     if not isinstance(value, list) or not 0 < len(value) <= MAX_NAMES or not all(map(_is_text, value)):
         raise m.Refused(400, f"'{name}' must be a list of 1 to {MAX_NAMES} texts")
+    if (length := sum(map(len, value))) > MAX_CHARACTERS:
+        raise m.Refused(400, f"'{name}' has {length} characters; {MAX_CHARACTERS} are accepted")
     return value
 
 
