@@ -194,16 +194,31 @@ class BulkActions:
         state = overall(known.watched)
         if not sees:
             return Row(name, state, "change", f"{text}: sets {', '.join(request.settings)}")
-        if _has(known, request.settings):
+        if self._has(known, request.settings):
             return Row(name, state, "none", "It has these settings already")
         secret = self.gate.passwords(known.config)
         old, new = masked(known.config, secret), masked(request.settings, secret)
         changes = [
             f"{key} from {old.get(key, 'none')} to {'none' if value is None else value}"
             for key, value in new.items()
-            if known.config.get(key) != request.settings[key]
+            if known.config.get(key) != request.settings[key] or value != request.settings[key]
         ]
         return Row(name, state, "change", f"{text}: {', '.join(changes)}")
+
+    def _has(self, known: Candidate, settings: Mapping[str, str | None]) -> bool:
+        """Return whether a connector has these settings already. Secrets count as changes: nobody can test guesses."""
+        if any(known.config.get(key) != value for key, value in settings.items()):
+            return False
+        return masked(settings, self.gate.passwords(known.config)) == settings
+
+    def _unchanged(self, http: Request, request: BulkRequest, present: Candidate) -> str | None:
+        """Return why the action would change nothing of a connector now; None if it would, or the user may not know."""
+        if not request.selection.of_matches(present):
+            return "It has been resumed, paused or stopped by another request since"
+        if request.action == "set" and VIEW_CONFIG in self.gate.actions(principal_of(http), present.watched.name):
+            return "It has these settings already" if self._has(present, request.settings) else None
+        found = effect(request.action, present.watched, request.only_failed)
+        return None if found.changes else found.text
 
     async def start(self, call: Call, request: BulkRequest) -> BulkAction:
         """Begin the action on all connectors that are selected. Raises Refused (429) where too many are under way."""
@@ -267,7 +282,7 @@ class BulkActions:
             if before is None:
                 row.end("failed", "It was deleted meanwhile")
                 return
-            if (unchanged := _unchanged(request, before)) is not None:
+            if (unchanged := await in_thread(lambda: self._unchanged(http, request, before))) is not None:
                 row.end("none", unchanged)
                 return
             row.result = "under way"
@@ -326,20 +341,6 @@ class BulkActions:
         body = json.loads(bytes(answer.body) or b"null") if isinstance(answer, Response) else answer.body
         said = body.get("message") if isinstance(body, dict) else None
         return status, beginning(str(said or f"It was answered with {status}"), MAX_MESSAGE, self.clean)
-
-
-def _unchanged(request: BulkRequest, present: Candidate) -> str | None:
-    """Return why the action would change nothing of a connector now; None if it would."""
-    if not request.selection.of_matches(present):
-        return "It has been resumed, paused or stopped by another request since"
-    if request.action == "set" and _has(present, request.settings):
-        return "It has these settings already"
-    found = effect(request.action, present.watched, request.only_failed)
-    return None if found.changes else found.text
-
-
-def _has(known: Candidate, settings: Mapping[str, str | None]) -> bool:
-    return all(known.config.get(key) == value for key, value in settings.items())
 
 
 def _derived(http: Request, bulk: BulkAction, name: str) -> Request:

@@ -276,6 +276,19 @@ def test_each_connector_needs_the_right_of_the_single_action(
     assert Bulk(str(bulk.http.base_url)).post("pause", connectors=["*"]).status_code == 401
 
 
+def test_a_secret_always_counts_as_a_change(cluster: RestCluster, listen: Callable[..., Bulk]) -> None:
+    create(cluster, "a", **{"database.password": "pssst"})
+    bulk = listen()
+    shown = {
+        guess: bulk.preview("set", connectors=["a"], settings={"file": "f", "database.password": guess})["a"]
+        for guess in ("pssst", "wrong")
+    }
+    assert shown["pssst"] == shown["wrong"]
+    assert shown["pssst"][0] == "change"
+    done = bulk.run("set", connectors=["a"], settings={"database.password": "pssst"})
+    assert results(done) == {"a": ("done", "Changed")}
+
+
 def test_the_progress_is_known_at_every_worker(
     cluster: RestCluster, listen: Callable[..., Bulk], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,7 +129,8 @@ def _set(before: Candidate, now: Candidate, parts: list[Part], settings: Mapping
         return found
     if not now.applied:
         return Outcome("under way", "Its tasks have not been configured again yet")
-    if waiting := [part for part in parts if _is_same(part, old.get(part.task))]:
+    waiting = [part for part in parts if _is_same(part, old.get(part.task))]
+    if waiting and now.config != before.config:  # tasks whose configurations stay the same are not restarted
         return Outcome("under way", f"{_who(waiting[0])} has not been restarted yet")
     return _running(watched, parts, "Changed", certain=False)
 
