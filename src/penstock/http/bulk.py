@@ -32,7 +32,7 @@ from penstock.core.config.secrets import masked
 from penstock.core.model import messages as m
 from penstock.core.status.overall import Action, effect, overall
 from penstock.http.access import audit
-from penstock.http.access.authentication.principals import client_of, principal_of
+from penstock.http.access.authentication.principals import Principal, client_of, principal_of
 from penstock.http.access.gate import BULK, VIEW, RequestGate, demand, refusal
 from penstock.http.access.masking import VIEW_CONFIG
 from penstock.http.client import MOMENTARILY
@@ -49,6 +49,7 @@ PLACES, PLACE_S = 16, 5.0
 """Requests at a time, and seconds for which an unanswered one counts among them."""
 LOOK_S, RETRY_S = 0.3, 1.0
 MAX_MESSAGE = 2000
+HIDDEN = "Shown to the user who has begun the action, and to those with view-config"
 
 
 class Candidates(Protocol):
@@ -115,10 +116,13 @@ class Row:
     def end(self, result: Result, text: str, cause: str = "") -> None:
         self.result, self.text, self.cause = result, text, cause
 
-    def to_json(self, view: bool) -> dict[str, Any]:
-        """``view``: whether the user may view the connector, and so the cause of a failure."""
+    def to_json(self, view: bool, text: bool) -> dict[str, Any]:
+        """``view``: whether the user may view the connector, and so the cause of a failure; ``text``: whether also what
+        a failed change of settings was answered with, which may repeat settings.
+        """
         cause = self.cause if view else ""
-        shown = {"connector": self.connector, "state": self.state, "result": self.result, "what": self.text}
+        what = self.text if text else HIDDEN
+        shown = {"connector": self.connector, "state": self.state, "result": self.result, "what": what}
         return {**shown, "cause": cause or None}
 
 
@@ -127,6 +131,7 @@ class BulkAction:
     id: str
     request: BulkRequest
     rows: list[Row]
+    principal: Principal
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
@@ -224,14 +229,14 @@ class BulkActions:
         """Begin the action on all connectors that are selected. Raises Refused (429) where too many are under way."""
         if self._beginning + sum(not each.ended for each in self.known.values()) >= MAX_UNDER_WAY:
             raise m.Refused(429, f"{MAX_UNDER_WAY} bulk actions are under way at this worker; try again later")
+        principal = principal_of(call.request)
         self._beginning += 1
         try:
-            made = BulkAction(secrets.token_hex(6), request, await self.preview(call.request, request))
+            made = BulkAction(secrets.token_hex(6), request, await self.preview(call.request, request), principal)
             self._keep(made)
         finally:
             self._beginning -= 1
         rows = made.rows
-        principal = principal_of(call.request)
         asked = f"{call.request.method} {call.request.url.path} {request.action}"
         audit.write(principal, asked, 202, action=request.action, bulk=made.id)
         log.info(

@@ -276,6 +276,34 @@ def test_each_connector_needs_the_right_of_the_single_action(
     assert Bulk(str(bulk.http.base_url)).post("pause", connectors=["*"]).status_code == 401
 
 
+def test_the_progress_of_another_user_shows_no_settings_and_no_names_that_do_not_exist(
+    cluster: RestCluster, listen: Callable[..., Bulk], tmp_path: Path
+) -> None:
+    create(cluster, "orders")
+    hashed = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()
+    (tmp_path / "htpasswd").write_text("".join(f"{user}:{hashed}\n" for user in ("ada", "vic", "olga")))
+    (tmp_path / "roles.yaml").write_text(
+        "rules:\n"
+        "- {users: [ada], actions: [view, configure]}\n"
+        "- {users: [vic], actions: [view]}\n"
+        "- {users: [olga], actions: [view, view-config]}\n"
+    )
+    config = {
+        "penstock.authentication.htpasswd": str(tmp_path / "htpasswd"),
+        "penstock.authorization.file": str(tmp_path / "roles.yaml"),
+    }
+    guard = authentication(config, {})
+    ada = listen("one", ("ada", "right"), guard=guard, gate=gate(config, guard))
+    id = ada.run("set", connectors=["orders", "ghost"], settings={"tasks.max": "s3cret"})["id"]
+    shown = {user: results(Bulk(str(ada.http.base_url), (user, "right")).ended(id)) for user in ("ada", "vic", "olga")}
+    assert "s3cret" in shown["ada"]["orders"][1]
+    assert shown["ada"]["ghost"] == ("refused", "Connector ghost not found")
+    assert shown["vic"] == {
+        "orders": ("failed", "Shown to the user who has begun the action, and to those with view-config")
+    }
+    assert shown["olga"] == {"orders": shown["ada"]["orders"]}
+
+
 def test_a_secret_always_counts_as_a_change(cluster: RestCluster, listen: Callable[..., Bulk]) -> None:
     create(cluster, "a", **{"database.password": "pssst"})
     bulk = listen()
@@ -285,7 +313,8 @@ def test_a_secret_always_counts_as_a_change(cluster: RestCluster, listen: Callab
     }
     assert shown["pssst"] == shown["wrong"]
     assert shown["pssst"][0] == "change"
-    done = bulk.run("set", connectors=["a"], settings={"database.password": "pssst"})
+    cluster.now += 1000
+    done = bulk.run("set", connectors=["a"], settings={"database.password": "pssst"}, wait_seconds=20)
     assert results(done) == {"a": ("done", "Changed")}
 
 

@@ -12,7 +12,9 @@ from penstock.core.config.secrets import MASK
 from penstock.core.model import messages as m
 from penstock.core.status.overall import ACTIONS
 from penstock.http import bodies
+from penstock.http.access.authentication.principals import principal_of
 from penstock.http.access.gate import BULK_ID, VIEW, demand
+from penstock.http.access.masking import VIEW_CONFIG
 from penstock.http.bulk import BulkAction, BulkActions, BulkRequest, Row
 from penstock.http.forwarding import Peers
 from penstock.http.router import Call, Router
@@ -30,15 +32,17 @@ def add_routes(router: Router, bulk: BulkActions, peers: Peers) -> None:
         request = await bodies.read(call.request, parse)
         may = bulk.gate.lister(call.request)
         if request.dry_run:
-            return m.Reply(200, _shown(None, request, await bulk.preview(call.request, request), may))
+            rows = await bulk.preview(call.request, request)
+            return m.Reply(200, _shown(None, request, rows, may, own=True))
         made = await bulk.start(call, request)
-        return m.Reply(202, _shown(made, request, made.rows, may))
+        return m.Reply(202, _shown(made, request, made.rows, may, own=True))
 
     async def progress(call: Call) -> m.Reply:
         id, may = call.parts["id"], bulk.gate.lister(call.request)
         made = bulk.known.get(id)
         if made is not None:
-            return m.Reply(200, _shown(made, made.request, made.rows, may))
+            own = principal_of(call.request).name == made.principal.name
+            return m.Reply(200, _shown(made, made.request, made.rows, may, own))
         found = None if call.flag("here") or not BULK_ID.fullmatch(id) else await _of_others(call, peers, id)
         if found is None:
             raise m.Refused(
@@ -78,17 +82,23 @@ def _is_row(row: Any) -> bool:
 
 
 def _shown(
-    made: BulkAction | None, request: BulkRequest, rows: list[Row], may: Callable[[str, str], bool]
+    made: BulkAction | None, request: BulkRequest, rows: list[Row], may: Callable[[str, str], bool], own: bool
 ) -> dict[str, Any]:
+    """``own``: whether the user has asked for the action: names without a state may be secrets of that user."""
+    right, _ = demand(request.message("x"))
+
     def seen(row: Row) -> bool:
-        return row.state is None or may(VIEW, row.connector) or may(demand(request.message("x"))[0], row.connector)
+        return own if row.state is None else may(VIEW, row.connector) or may(right, row.connector)
+
+    def text(row: Row) -> bool:
+        return own or request.action != "set" or row.result != "failed" or may(VIEW_CONFIG, row.connector)
 
     return {
         "id": None if made is None else made.id,
         "action": request.action,
         "dry_run": made is None,
         "ended": made is None or made.ended,
-        "connectors": [row.to_json(may(VIEW, row.connector)) for row in rows if seen(row)],
+        "connectors": [row.to_json(may(VIEW, row.connector), text(row)) for row in rows if seen(row)],
     }
 
 
