@@ -162,12 +162,15 @@ class BulkActions:
 
         def rows() -> list[Row]:
             everything = self.candidates.all()
-            seen = {
-                name: each
-                for name, each in everything.items()
-                if may(VIEW, name) or may(demand(request.message(name))[0], name)
-            }
-            chosen = select(request.selection, seen)
+            needs_view = request.selection.needs_view
+            seen, hidden = dict[str, Candidate](), set[str]()
+            for name, each in everything.items():
+                if may(VIEW, name):
+                    seen[name] = each
+                elif may(demand(request.message(name))[0], name):
+                    # Labels and classes select nothing here, or a user without `view` could spell them out.
+                    hidden.add(name) if needs_view else seen.setdefault(name, each)
+            chosen = [name for name in select(request.selection, seen) if name not in hidden]
             made = [self._previewed(http, request, may, name, seen.get(name)) for name in chosen]
             for row in made:
                 row.exists = row.connector in everything

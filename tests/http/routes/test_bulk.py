@@ -253,10 +253,14 @@ def test_each_connector_needs_the_right_of_the_single_action(
     }
     guard = authentication(config, {})
     bulk = listen("one", ("oscar", "right"), guard=guard, gate=gate(config, guard))
-    assert bulk.preview("pause", labels="team=x") == {
+    assert bulk.preview("pause", connectors=["*"]) == {
         "clicks": ("refused", "oscar may not operate connector clicks"),
         "orders": ("change", "Pauses it"),
     }
+    # Labels, classes and types select only what the user may view: nobody can spell them out.
+    for selection in ({"labels": "team=x"}, {"classes": ["File*"]}, {"types": ["source"]}):
+        assert bulk.preview("pause", **selection).keys() == {"clicks"}
+        assert bulk.preview("pause", connectors=["orders"], **selection) == {}
     assert bulk.preview("pause", connectors=["payroll", "ghost"]) == {
         "payroll": ("refused", "oscar may not operate connector payroll"),
         "ghost": ("refused", "oscar may not operate connector ghost"),
@@ -383,3 +387,14 @@ def test_a_bulk_action_that_is_wrong(api: Any, body: dict[str, Any], said: str) 
     answer = api.post(PATH, json={"action": "pause", "connectors": ["*"], **body})
     assert answer.status_code == 400
     assert said in answer.json()["message"]
+
+
+def test_a_selection_has_a_limited_number_of_patterns(listen: Callable[..., Bulk], cluster: RestCluster) -> None:
+    create(cluster, "orders")
+    bulk = listen("one")
+    names = [f"a{n}*" for n in range(301)]
+    refused = bulk.post("pause", connectors=names, dry_run=True)
+    assert refused.status_code == 400
+    assert refused.json()["message"] == "There are 301 patterns and classes; 300 are accepted"
+    assert bulk.post("pause", connectors=names[:300], dry_run=True).status_code == 200
+    assert bulk.post("pause", connectors=names, exact=True, dry_run=True).status_code == 200

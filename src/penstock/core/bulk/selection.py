@@ -119,6 +119,11 @@ class Selection:
     exact: bool = False
     """Whether all ``names`` are names, though some look like patterns."""
 
+    @property
+    def needs_view(self) -> bool:
+        """Whether it tells something of configurations: labels, classes and types of connectors."""
+        return bool(self.labels or self.classes or self.types)
+
     def is_empty(self) -> bool:
         return self == Selection(exact=self.exact)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.api.errors import ConfigError
-from penstock.core.bulk.selection import STATES, TYPES, Selection, Selector
+from penstock.core.bulk.selection import STATES, TYPES, Selection, Selector, is_pattern
 from penstock.core.config.secrets import MASK
 from penstock.core.model import messages as m
 from penstock.core.status.overall import ACTIONS
@@ -23,6 +23,8 @@ PATH = "/penstock/v1/bulk"
 SELECTION = ("connectors", "labels", "states", "classes", "types", "of")
 MEMBERS = ("action", *SELECTION, "exact", "settings", "only_failed", "wait_seconds", "dry_run")
 MAX_NAMES, MAX_WAIT_S = 10_000, 3600
+MAX_PATTERNS = 300
+"""Maximum number of patterns of names and classes: each is compared with all connectors."""
 MAX_CHARACTERS = 1_000_000
 """Maximum characters of a list of a selection."""
 
@@ -145,14 +147,18 @@ def _selection(given: dict[str, Any]) -> Selection:
             raise m.Refused(400, str(error)) from None
     if of is not None and not (_is_text(of) and BULK_ID.fullmatch(of)):
         raise m.Refused(400, "'of' must be the ID of a bulk action, 12 hexadecimal digits")
+    names, classes, exact = _texts(given, "connectors"), _texts(given, "classes"), _flag(given, "exact")
+    patterns = len(classes) + (0 if exact else sum(map(is_pattern, names)))
+    if patterns > MAX_PATTERNS:
+        raise m.Refused(400, f"There are {patterns} patterns and classes; {MAX_PATTERNS} are accepted")
     return Selection(
-        tuple(_texts(given, "connectors")),
+        tuple(names),
         selector,
         frozenset(_known(given, "states", STATES)),
-        tuple(_texts(given, "classes")),
+        tuple(classes),
         frozenset(_known(given, "types", TYPES)),
         of,
-        _flag(given, "exact"),
+        exact,
     )
 
 
