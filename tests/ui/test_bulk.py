@@ -118,3 +118,35 @@ def test_by_keyboard_a_setting_is_changed_on_a_phone(cluster: RestCluster, url: 
     }  # fmt: skip
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_an_error_is_shown_in_the_dialog(url: str, open_page: Open) -> None:
+    page = open_page(url)
+    page.get_by_label("Select orders").check()
+    preview(page, "Change a setting")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Setting").fill("topic")
+    dialog.get_by_label("New value").fill("[hidden]")
+    dialog.get_by_role("button", name="Preview").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("has a mask in place of a secret")
+    looks_right(page)
+    dialog.get_by_label("New value").fill("u")
+    dialog.get_by_role("button", name="Preview").click()
+    expect(dialog.locator("tbody tr")).to_contain_text(["topic from t to u"])
+    expect(dialog.get_by_role("alert")).to_be_empty()
+
+
+def test_progress_goes_on_after_a_poll_that_fails(cluster: RestCluster, url: str, open_page: Open) -> None:
+    cluster.hanging.add(TaskId("orders", 0))
+    page = open_page(url)
+    page.get_by_label("Select orders").check()
+    preview(page, "Pause")
+    dialog = page.get_by_role("dialog")
+    polls = "**/penstock/v1/bulk/*"
+    page.route(polls, lambda route: route.fulfill(status=429, json={"error_code": 429, "message": "too many"}))
+    dialog.get_by_role("button", name="Pause: 1 connector").click()
+    expect(dialog.get_by_role("alert")).to_have_text("The progress can't be read at the moment: too many")
+    cluster.submit("one", m.DeleteConnector("orders"))
+    page.unroute(polls)
+    expect(dialog.get_by_role("status")).to_contain_text("Ended: 1 of 1, 1 not done")
+    expect(dialog.get_by_role("alert")).to_be_empty()

@@ -1,6 +1,6 @@
 // One action on many connectors: a preview in a dialog, and after it the progress with its causes.
 
-import { button, h, notice, state, table } from "./dom.js";
+import { button, h, safe, state, table } from "./dom.js";
 import { ask, get } from "./rest.js";
 
 const PATH = "/penstock/v1/bulk", LOOK_MS = 700;
@@ -18,18 +18,31 @@ const GRAVE = ["failed", "late", "refused"];
 export function bulkDialog(choice, names, of) {
   const [verb, action, , more = {}] = choice;
   const content = h("div", { class: "content" }), buttons = h("p", { class: "controls" });
-  const dialog = h("dialog", { class: "bulk", "aria-label": `${verb}: ${count(names)}` }, h("h2", {}, `${verb}: ${count(names)}`), content, buttons);
+  const wrong = h("p", { class: "wrong", role: "alert" });
+  const dialog = h("dialog", { class: "bulk", "aria-label": `${verb}: ${count(names)}` }, h("h2", {}, `${verb}: ${count(names)}`), content, wrong, buttons);
   const closed = new AbortController();
   const close = button("Cancel", () => dialog.close());
+  buttons.append(close);
   document.body.append(dialog);
   const selected = { action, ...more, connectors: names, exact: true, ...(of ? { of } : {}) };
+
+  /** Shows an error in the dialog, since what is outside of a modal dialog is neither seen nor read out. */
+  function say(text) {
+    if (wrong.textContent !== safe(text)) wrong.textContent = safe(text);
+  }
+
+  const failed = (error) => { if (!closed.signal.aborted) say(error.message); };
+  const acting = (text, act, attributes) => button(text, () => {
+    say("");
+    return act().catch(failed);
+  }, attributes);
 
   async function preview(settings) {
     const request = settings ? { ...selected, settings } : selected;
     const found = await ask("POST", PATH, { ...request, dry_run: true });
     const changing = found.connectors.filter((row) => row.result === "change").map((row) => row.connector);
     content.replaceChildren(rows(found, "Preview"), changing.length ? "" : h("p", {}, "Nothing is to be changed."));
-    const go = changing.length && button(`${verb}: ${count(changing)}`, () => run({ ...request, connectors: changing }), { class: "danger" });
+    const go = changing.length && acting(`${verb}: ${count(changing)}`, () => run({ ...request, connectors: changing }), { class: "danger" });
     buttons.replaceChildren(...[go, close].filter(Boolean));
     (go || close).focus();
   }
@@ -50,9 +63,10 @@ export function bulkDialog(choice, names, of) {
       await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
       try {
         shown = await get(`${PATH}/${shown.id}`, closed.signal);
+        say("");
       } catch (error) {
-        if (closed.signal.aborted) return;
-        throw error;
+        if (closed.signal.aborted || error.status === 404) throw error;
+        say(`The progress can't be read at the moment: ${error.message}`);
       }
     }
     if (shown.ended && ["pause", "stop"].includes(action) && shown.connectors.some((row) => row.result === "done")) {
@@ -68,7 +82,7 @@ export function bulkDialog(choice, names, of) {
     const remove = h("input", { type: "checkbox" });
     remove.addEventListener("change", () => { value.disabled = remove.checked; });
     content.replaceChildren(h("p", { class: "controls" }, h("label", {}, "Setting ", key), h("label", {}, "New value ", value), h("label", {}, remove, " Remove it")));
-    buttons.replaceChildren(button("Preview", async () => {
+    buttons.replaceChildren(acting("Preview", async () => {
       if (key.reportValidity()) await preview({ [key.value.trim()]: remove.checked ? null : value.value });
     }), close);
     key.focus();
@@ -76,10 +90,7 @@ export function bulkDialog(choice, names, of) {
 
   dialog.showModal();
   const begun = action === "set" ? settings() : preview();
-  Promise.resolve(begun).catch((error) => {
-    dialog.close();
-    notice(error.message, true);
-  });
+  Promise.resolve(begun).catch(failed);
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {
       closed.abort();
