@@ -32,6 +32,7 @@ from penstock.worker.configuration.permissions import JudgeSql, WorkerPermission
 from penstock.worker.configuration.reloads import Reloads
 from penstock.worker.configuration.topics import KnownConnectors
 from penstock.worker.monitoring.attention import Attention
+from penstock.worker.monitoring.candidates import Candidates
 from penstock.worker.monitoring.previews import WorkerPreviews
 from support.log_levels import levels_kept
 from support.rest.cluster import RestCluster
@@ -247,6 +248,7 @@ def target(folder: Path, judge_sql: JudgeSql | None = None) -> Iterator[Target]:
             environment={},
             about=about,
             attention=lambda: Attention(cluster.workers["one"].herder),
+            candidates=lambda: Candidates(cluster.workers["one"].herder, cluster.plugins.kind),
             passwords=cluster.configurations.passwords,
         )
         server.start()
