@@ -150,3 +150,32 @@ def test_progress_goes_on_after_a_poll_that_fails(cluster: RestCluster, url: str
     page.unroute(polls)
     expect(dialog.get_by_role("status")).to_contain_text("Ended: 1 of 1, 1 not done")
     expect(dialog.get_by_role("alert")).to_be_empty()
+
+
+@pytest.mark.parametrize("action", ["Stop", "Delete"])
+def test_by_keyboard_a_second_enter_does_not_stop_or_delete(
+    cluster: RestCluster, url: str, open_page: Open, action: str
+) -> None:
+    page = open_page(url)
+    page.get_by_label("Select orders").check()
+    page.get_by_label("Action").select_option(action)
+    page.get_by_role("button", name="Preview…").focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name=f"{action}: 1 connector")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert targets(cluster)["orders"] == "STARTED"
+
+
+def test_a_check_box_below_the_first_rows_keeps_the_focus(cluster: RestCluster, url: str, open_page: Open) -> None:
+    for number in range(80):
+        cluster.submit("one", m.CreateConnector(f"x{number:02}", {"name": f"x{number:02}", **CONFIG}))
+    page = open_page(url)
+    box = page.get_by_label("Select x79")
+    box.focus()
+    cluster.submit("one", m.SetTargetState("x00", "PAUSED"))
+    expect(page.locator("tbody tr").filter(has_text="x00")).to_contain_text("PAUSED")
+    expect(page.locator("tbody tr")).to_have_count(84)
+    expect(box).to_be_focused()

@@ -12,6 +12,8 @@ export const CHOICES = [
   ["Change a setting", "set", "configure"], ["Delete", "delete", "configure"],
 ];
 const NAMES = { change: "would change", none: "nothing to change", "under way": "under way" };
+/** Actions that Enter, pressed again in the preview, must not take. */
+const UNASKED = ["stop", "delete"];
 const GRAVE = ["failed", "late", "refused"];
 
 /** Shows the dialog for connectors with these names, or for `of`, a bulk action; returns when it is closed. */
@@ -44,7 +46,7 @@ export function bulkDialog(choice, names, of) {
     content.replaceChildren(rows(found, "Preview"), changing.length ? "" : h("p", {}, "Nothing is to be changed."));
     const go = changing.length && acting(`${verb}: ${count(changing)}`, () => run({ ...request, connectors: changing }), { class: "danger" });
     buttons.replaceChildren(...[go, close].filter(Boolean));
-    (go || close).focus();
+    (go && !UNASKED.includes(action) ? go : close).focus();
   }
 
   async function run(request) {

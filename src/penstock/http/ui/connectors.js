@@ -20,7 +20,7 @@ export async function connectors(main, parts, signal) {
   const selection = h("p", { class: "controls" });
   main.append(h("h1", {}, "Connectors"), urgent, controls, counts, selection, list);
   let known = new Map(), shown = [];
-  let drawn = "", mayAct = false;
+  let drawn = "", mayAct = false, lost = null;
   const chosen = new Set();
 
   function draw() {
@@ -31,10 +31,18 @@ export async function connectors(main, parts, signal) {
     drawn = now;
     shown = seen;
     counts.replaceChildren(...countsOf(seen, known.size));
-    const focused = list.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    list.replaceChildren(...(groups.value ? grouped(seen, groups.value, box) : [rows(seen, "Connectors", box)]));
-    if (focused) [...list.querySelectorAll("[data-key]")].find((each) => each.dataset.key === focused)?.focus();
+    if (list.contains(document.activeElement)) lost = document.activeElement.dataset.key;
+    list.replaceChildren(...(groups.value ? grouped(seen, groups.value, box, refocus) : [rows(seen, "Connectors", box, refocus)]));
+    refocus();
     choose();
+  }
+
+  /** Gives the focus back to what had it before the rows were drawn again, unless the user has moved it since. */
+  function refocus() {
+    if (lost && document.activeElement === document.body) {
+      [...list.querySelectorAll("[data-key]")].find((each) => each.dataset.key === lost)?.focus();
+    }
+    if (document.activeElement !== document.body) lost = null;
   }
 
   /** The check box of a row, which selects its connector for an action. */
@@ -156,17 +164,17 @@ function countsOf(seen, all) {
   return [`${seen.length} of ${all}: `, ...parts];
 }
 
-function grouped(seen, label, box) {
+function grouped(seen, label, box, late) {
   const of = (each) => each.labels.find(([key]) => key === label)?.[1] ?? "";
   const values = [...new Set(seen.map(of))];  // most urgent first
   return values.map((value) => {
     const members = seen.filter((each) => of(each) === value);
     const title = value ? `${label}=${value}` : `without ${label}`;
-    return h("section", {}, h("h2", {}, title), rows(members, title, box));
+    return h("section", {}, h("h2", {}, title), rows(members, title, box, late));
   });
 }
 
-function rows(seen, caption, box) {
+function rows(seen, caption, box, late) {
   const heads = ["State", "Name", "Tasks running", "Behind", "Type", "Class", "Labels"];
   const row = (each) => h("tr", {},
     h("td", {}, box(each.name), " ", state(each.state), each.troubles.map((text) => h("div", { class: "warning" }, text))),
@@ -179,12 +187,17 @@ function rows(seen, caption, box) {
     h("td", {}, each.labels.map(([key, value]) => h("span", { class: "label" }, `${key}=${value}`))));
   return h("table", { class: "connectors" }, h("caption", { class: "unseen" }, caption),
     h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))),
-    body(seen.map(row)));
+    body(seen.map(row), late));
 }
 
-/** Shows a screenful at once, since hundreds take long to lay out, and the rest after it. */
-function body(rows) {
+/** Shows a screenful at once, since hundreds take long to lay out, and the rest after it, then calls `late`. */
+function body(rows, late) {
   const made = h("tbody", {}, rows.slice(0, FIRST_ROWS));
-  if (rows.length > FIRST_ROWS) requestAnimationFrame(() => setTimeout(() => made.append(...rows.slice(FIRST_ROWS))));
+  if (rows.length > FIRST_ROWS) {
+    requestAnimationFrame(() => setTimeout(() => {
+      made.append(...rows.slice(FIRST_ROWS));
+      late();
+    }));
+  }
   return made;
 }
