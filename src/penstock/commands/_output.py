@@ -16,6 +16,9 @@ import typer
 
 from penstock.observe import many_lines, one_line, safe_json
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as of a shell."""
+
 
 class OutputFormat(enum.StrEnum):
     TABLE = "table"

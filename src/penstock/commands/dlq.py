@@ -14,7 +14,7 @@ import typer
 
 from penstock.commands._kafka import Bootstrap, CommandConfig, client_settings, kafka_errors, reader
 from penstock.commands._letter_page import at, page
-from penstock.commands._output import As, OutputFormat, print_table, printed, say, say_lines
+from penstock.commands._output import INTERRUPTED, As, OutputFormat, print_table, printed, say, say_lines
 from penstock.commands._rest import URL, Name, Url, User, client, complain
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ app = typer.Typer(no_args_is_help=True, help="List, show or replay the dead lett
 _PLACE = re.compile(r"(.+)-([0-9]+)-([0-9]+)")
 PLACE = "TOPIC-PARTITION-OFFSET"
 NOT_FOUND = 3
-INTERRUPTED = 130
 MAX_SHOWN = 20
 """Skipped records of which a replay says why."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.commands._attention import attention, print_attention
-from penstock.commands._output import As, OutputFormat, print_table, printed, say
+from penstock.commands._output import INTERRUPTED, As, OutputFormat, print_table, printed, say
 from penstock.commands._rest import URL, Chosen, Select, States, Url, User, client, complete_connector
 from penstock.pipeline.metrics import STAGES
 
@@ -61,14 +61,17 @@ def status(
 
     if output is not OutputFormat.TABLE:
         raise typer.BadParameter("--watch shows tables; for documents, call the command again and again.")
-    with client(url, user) as worker:
-        while True:
-            _begin_again(url)
-            try:
-                _show(worker, connector, selector, state, output)
-            except ClientError as error:  # the worker may be started again
-                say(f"penstock: {error}", flush=True)
-            time.sleep(EVERY_S)
+    try:
+        with client(url, user) as worker:
+            while True:
+                _begin_again(url)
+                try:
+                    _show(worker, connector, selector, state, output)
+                except ClientError as error:  # the worker may be started again
+                    say(f"penstock: {error}", flush=True)
+                time.sleep(EVERY_S)
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _begin_again(url: str) -> None:
