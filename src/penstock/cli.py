@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from penstock import __version__, commands
 from penstock.api.errors import ConfigError
+from penstock.commands._output import INTERRUPTED
 from penstock.embedded.home import EmbeddedError
 from penstock.observe import many_lines
 
@@ -130,7 +131,7 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

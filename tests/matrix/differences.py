@@ -1,4 +1,4 @@
-"""What ``test_version_differences.py`` has observed on each version of Spark, and what of it differs."""
+"""Observations of ``test_version_differences.py`` on each version of Spark, and which of them differ."""
 
 from __future__ import annotations
 

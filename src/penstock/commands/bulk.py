@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.commands._output import As, OutputFormat, confirm, print_table, printed, say
-from penstock.commands._rest import URL, Names, Select, States, Url, User, client, complain, complete_connector
+from penstock.commands._rest import URL, Names, Select, States, Url, User, client, complain
+from penstock.commands.patch import Unset, Words, changes_of
 
 if TYPE_CHECKING:
     from penstock.http.client import Client
@@ -119,15 +120,8 @@ def restart(
 
 @app.command("set")
 def set_(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="CONNECTOR... KEY=VALUE...",
-            help="Names, or patterns such as 'orders-*', then settings with their new values.",
-            autocompletion=complete_connector,
-        ),
-    ] = None,
-    unset: Annotated[list[str] | None, typer.Option("--unset", help="Remove this setting.")] = None,
+    words: Words = None,
+    unset: Unset = None,
     selector: Select = None,
     state: States = None,
     classes: Classes = None,
@@ -139,8 +133,6 @@ def set_(
     user: User = None,
 ) -> None:
     """Change settings of connectors; all others stay as they are."""
-    from penstock.commands.patch import changes_of
-
     names, settings = changes_of(words, unset)
     body = _body(names, selector, state, classes, types, settings=settings)
     _run("set", body, dry_run, yes, wait, url, user)

@@ -16,18 +16,21 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="CONNECTOR... KEY=VALUE...",
+        help="Names, or patterns such as 'orders-*', then settings with their new values.",
+        autocompletion=complete_connector,
+    ),
+]
+Unset = Annotated[list[str] | None, typer.Option("--unset", help="Remove this setting.")]
+
 
 @app.command()
 def patch(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="CONNECTOR... KEY=VALUE...",
-            help="Names, or patterns such as 'orders-*', then settings with their new values.",
-            autocompletion=complete_connector,
-        ),
-    ] = None,
-    unset: Annotated[list[str] | None, typer.Option("--unset", help="Remove this setting.")] = None,
+    words: Words = None,
+    unset: Unset = None,
     selector: Select = None,
     state: States = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before those chosen by pattern are changed.")] = False,

@@ -20,13 +20,13 @@ from penstock.http.access.authentication.forwarded import Forwarded
 from penstock.http.access.gate import RequestGate
 from penstock.http.access.hosts import AllowedHosts
 from penstock.http.access.limits import RestLimits
-from penstock.http.bulk import BulkActions, Candidates
+from penstock.http.bulk import BulkActions, CandidateSource
 from penstock.http.forwarding import Forwarding, Peers
 from penstock.http.openapi import document
 from penstock.http.router import Call, Guard, Router, render
 from penstock.http.routes import attention as attention_routes
 from penstock.http.routes import bulk, connectors, history, offset_plans, records, skips, ui, worker
-from penstock.http.routes.attention import Attention
+from penstock.http.routes.attention import AttentionSource
 from penstock.http.routes.task_health import ConnectorHealth
 from penstock.http.routes.worker import Metrics
 from penstock.http.routes.workers import Workers
@@ -85,8 +85,8 @@ def make_router(
     metrics: Metrics | None = None,
     health: ConnectorHealth | None = None,
     workers: Workers | None = None,
-    attention: Attention | None = None,
-    candidates: Candidates | None = None,
+    attention: AttentionSource | None = None,
+    candidates: CandidateSource | None = None,
     timeouts: Timeouts | None = None,
     max_body: int = RestLimits().max_body,
     clean: Callable[[str], str] = str,

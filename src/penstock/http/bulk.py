@@ -52,7 +52,7 @@ MAX_MESSAGE = 2000
 HIDDEN = "Shown to the user who has begun the action, and to those with view-config"
 
 
-class Candidates(Protocol):
+class CandidateSource(Protocol):
     def all(self) -> dict[str, Candidate]:
         """Return all connectors; called on a thread."""
 
@@ -99,7 +99,7 @@ class BulkRequest:
 
 
 @dataclass(slots=True)
-class Row:
+class BulkRow:
     """One connector of a bulk action."""
 
     connector: str
@@ -130,7 +130,7 @@ class Row:
 class BulkAction:
     id: str
     request: BulkRequest
-    rows: list[Row]
+    rows: list[BulkRow]
     principal: Principal
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -149,18 +149,18 @@ class BulkActions:
 
     ask: Ask
     gate: RequestGate
-    candidates: Candidates
+    candidates: CandidateSource
     clean: Callable[[str], str] = str
     known: dict[str, BulkAction] = field(default_factory=dict)
     _beginning: int = 0
     """Actions whose connectors are being selected; they count among those under way."""
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PLACES))
 
-    async def preview(self, http: Request, request: BulkRequest) -> list[Row]:
+    async def preview(self, http: Request, request: BulkRequest) -> list[BulkRow]:
         """Return the connectors that are selected, with the effect of the action on each."""
         may = self.gate.lister(http)
 
-        def rows() -> list[Row]:
+        def rows() -> list[BulkRow]:
             everything = self.candidates.all()
             needs_view = request.selection.needs_view
             seen, hidden = dict[str, Candidate](), set[str]()
@@ -185,25 +185,25 @@ class BulkActions:
         may: Callable[[str, str], bool],
         name: str,
         known: Candidate | None,
-    ) -> Row:
+    ) -> BulkRow:
         right, _ = demand(request.message(name))
         state = None if known is None else overall(known.watched)
         if not may(right, name):
-            return Row(name, state, "refused", refusal(principal_of(http), right, name), status=403)
+            return BulkRow(name, state, "refused", refusal(principal_of(http), right, name), status=403)
         if known is None:
-            return Row(name, None, "refused", f"Connector {name} not found", status=404)
+            return BulkRow(name, None, "refused", f"Connector {name} not found", status=404)
         found = effect(request.action, known.watched, request.only_failed)
         if request.action == "set":
             return self._set(request, name, known, found.text, may(VIEW_CONFIG, name))
-        return Row(name, state, "change" if found.changes else "none", found.text)
+        return BulkRow(name, state, "change" if found.changes else "none", found.text)
 
-    def _set(self, request: BulkRequest, name: str, known: Candidate, text: str, sees: bool) -> Row:
+    def _set(self, request: BulkRequest, name: str, known: Candidate, text: str, sees: bool) -> BulkRow:
         """Return the row of a change of settings. Present values are shown to those who may see configurations."""
         state = overall(known.watched)
         if not sees:
-            return Row(name, state, "change", f"{text}: sets {', '.join(request.settings)}")
+            return BulkRow(name, state, "change", f"{text}: sets {', '.join(request.settings)}")
         if self._has(known, request.settings):
-            return Row(name, state, "none", "It has these settings already")
+            return BulkRow(name, state, "none", "It has these settings already")
         secret = self.gate.passwords(known.config)
         old, new = masked(known.config, secret), masked(request.settings, secret)
         changes = [
@@ -211,7 +211,7 @@ class BulkActions:
             for key, value in new.items()
             if known.config.get(key) != request.settings[key] or value != request.settings[key]
         ]
-        return Row(name, state, "change", f"{text}: {', '.join(changes)}")
+        return BulkRow(name, state, "change", f"{text}: {', '.join(changes)}")
 
     def _has(self, known: Candidate, settings: Mapping[str, str | None]) -> bool:
         """Return whether a connector has these settings already. Secrets count as changes: nobody can test guesses."""
@@ -276,14 +276,14 @@ class BulkActions:
             raise m.Refused(429, "The bulk actions under way at this worker have too many connectors; try again later")
         self.known[made.id] = made
 
-    async def _guarded(self, bulk: BulkAction, row: Row, http: Request) -> None:
+    async def _guarded(self, bulk: BulkAction, row: BulkRow, http: Request) -> None:
         try:
             await self._carry_out(bulk, row, http)
         except Exception as error:
             log.exception("Bulk action %s failed for connector %s", bulk.id, row.connector)
             row.end("failed", beginning(str(error) or repr(error), MAX_MESSAGE, self.clean))
 
-    async def _carry_out(self, bulk: BulkAction, row: Row, http: Request) -> None:
+    async def _carry_out(self, bulk: BulkAction, row: BulkRow, http: Request) -> None:
         request, name, clock = bulk.request, row.connector, time.monotonic
         async with self._places:
             before = self.candidates.one(name)
@@ -308,7 +308,7 @@ class BulkActions:
         else:
             await self._read_back(request, row, before, limit)
 
-    async def _read_back(self, request: BulkRequest, row: Row, before: Candidate, limit: float) -> None:
+    async def _read_back(self, request: BulkRequest, row: BulkRow, before: Candidate, limit: float) -> None:
         """Wait until the state is reached, cannot be reached, or the time is over."""
         settings, name = request.settings, row.connector
         last, since = None, time.monotonic()
@@ -324,7 +324,7 @@ class BulkActions:
                 return row.end("late", f"After {request.wait_s:g} s: {found.text}", found.cause)
             await asyncio.sleep(LOOK_S)
 
-    async def _send(self, bulk: BulkAction, row: Row, http: Request) -> str | None:
+    async def _send(self, bulk: BulkAction, row: BulkRow, http: Request) -> str | None:
         """Send the request of one connector, again while the group rebalances. Return why it was refused, if so."""
         while True:
             status, problem = await self._sent_once(bulk, row.connector, http)

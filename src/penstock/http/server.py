@@ -26,9 +26,9 @@ from penstock.http.access.listeners import Listener, admin_listeners, advertised
 from penstock.http.access.masking import Passwords
 from penstock.http.access.response_headers import ResponseHeaders, header_rules
 from penstock.http.app import Submit, Timeouts, make_router
-from penstock.http.bulk import Candidates
+from penstock.http.bulk import CandidateSource
 from penstock.http.forwarding import FORWARD_TIMEOUT_S, Members, Peers
-from penstock.http.routes.attention import Attention
+from penstock.http.routes.attention import AttentionSource
 from penstock.http.routes.task_health import ConnectorHealth, Figures, Restarts
 from penstock.http.routes.ui import ENABLED
 from penstock.http.routes.worker import Metrics
@@ -66,8 +66,8 @@ class RestServer:
         figures: Callable[[str], Figures] | None = None,
         in_short: Callable[[], Mapping[str, Figures]] = dict,
         restarts: Restarts = lambda name, task: None,
-        attention: Callable[[], Attention] | None = None,
-        candidates: Callable[[], Candidates] | None = None,
+        attention: Callable[[], AttentionSource] | None = None,
+        candidates: Callable[[], CandidateSource] | None = None,
         timeouts: Timeouts | None = None,
         members: Members = tuple,
         passwords: Passwords = lambda config: (),

@@ -73,7 +73,7 @@ def test_a_backlog_that_varies_or_shrinks_has_none() -> None:
 
 
 def test_a_single_step_is_no_growth() -> None:
-    """As when a task takes over partitions of another one, and works off their backlog."""
+    """A task may take over partitions of another one, and work off their backlog."""
     worker = Worker()
     for minute in range(40):
         worker.behind(5 if minute < 8 else 100_000 - 2_000 * minute)

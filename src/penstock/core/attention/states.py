@@ -13,7 +13,8 @@ from penstock.core.restart_policy import CAUSED_BY, permanent_error
 
 SETTLED_MS = 30_000
 """Time for which connectors and tasks may be without a state, or not started, without a row."""
-_STATES = ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING")
+STATES = ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING")
+"""States of connectors and tasks that there are; one in another state is not known to this version."""
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"
 _RETRYING = re.compile(rf"Retrying automatically since ({_TIME}):\s*")
 """Beginning of the trace of a hosted task that retries (``pipeline.retry_status``)."""
@@ -76,7 +77,7 @@ def root_cause(trace: str) -> str:
 def _row(watched: Watched, part: Part, now_ms: int) -> Row | None:
     if part.state == "FAILED":
         return _failed(watched.name, part)
-    if part.state not in _STATES:
+    if part.state not in STATES:
         why = f"Its state is {part.state}, which this version of Penstock does not know"
         return _of(watched.name, part, "unknown", why, _look(watched.name))
     if part.state in ("UNASSIGNED", "RESTARTING"):

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Self
 
 from penstock.api.errors import ConfigError
+from penstock.core.attention.states import STATES as STATES  # those by which connectors are selected
 from penstock.core.attention.states import Watched
 from penstock.core.config.connector import CONNECTOR_CLASS, LABELS
 from penstock.core.model.state import STARTED
 from penstock.core.status.overall import parts_of
 
 TYPES = ("source", "sink")
-STATES = ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED", "RESTARTING")
 _TERM = re.compile(r"(!?)\s*([\w./-]+)\s*(?:(==|=|!=)\s*([^\s]*))?")
 
 

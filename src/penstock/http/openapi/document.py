@@ -9,8 +9,9 @@ from starlette.responses import Response
 from penstock import KAFKA_VERSION
 from penstock.core.model.messages import Reply
 from penstock.http.openapi import penstock
+from penstock.http.openapi.forms import Json, ref
 from penstock.http.openapi.operations import answer, body, created, flag, operation, path_parameter
-from penstock.http.openapi.schemas import EXAMPLE_CONFIG, SCHEMAS, Json, ref
+from penstock.http.openapi.schemas import EXAMPLE_CONFIG, SCHEMAS
 from penstock.http.router import Call, Router
 
 CREATION = {"name": "lines", "config": EXAMPLE_CONFIG, "initial_state": "RUNNING"}

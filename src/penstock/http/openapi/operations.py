@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.http.openapi.schemas import Json, ref
+from penstock.http.openapi.forms import Json, ref
 
 
 def operation(summary: str, *answers: Json, body: Json | None = None, query: tuple[Json, ...] = ()) -> Json:

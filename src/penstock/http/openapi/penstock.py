@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from penstock.http.openapi.forms import Json, ref
 from penstock.http.openapi.operations import answer, body, content, flag, operation
-from penstock.http.openapi.schemas import EXAMPLE_CONFIG, Json, ref
+from penstock.http.openapi.schemas import EXAMPLE_CONFIG
 from penstock.http.routes.history import AFTER_DIGITS
 
 ONE = "/penstock/v1/connectors/{name}"

@@ -22,7 +22,7 @@ CHANGES = ("restart-failed", "restart", "resume")
 """Actions of rows that need ``operate``."""
 
 
-class Attention(Protocol):
+class AttentionSource(Protocol):
     """Both may block, and are called on threads."""
 
     def here(self) -> Mapping[str, Any]:
@@ -32,7 +32,7 @@ class Attention(Protocol):
         """Return the rows from the answers of all members by their ids; None for one that has not answered."""
 
 
-def add_route(router: Router, gate: RequestGate, attention: Attention, peers: Peers) -> None:
+def add_route(router: Router, gate: RequestGate, attention: AttentionSource, peers: Peers) -> None:
     async def listed(call: Call) -> m.Reply:
         may = gate.lister(call.request)
 

@@ -15,7 +15,7 @@ from penstock.http import bodies
 from penstock.http.access.authentication.principals import principal_of
 from penstock.http.access.gate import BULK_ID, VIEW, demand
 from penstock.http.access.masking import VIEW_CONFIG
-from penstock.http.bulk import BulkAction, BulkActions, BulkRequest, Row
+from penstock.http.bulk import BulkAction, BulkActions, BulkRequest, BulkRow
 from penstock.http.forwarding import Peers
 from penstock.http.router import Call, Router
 
@@ -69,7 +69,7 @@ async def _of_others(call: Call, peers: Peers, id: str) -> dict[str, Any] | None
 
 
 def _is_row(row: Any) -> bool:
-    """Return whether this is a row of another worker as ``Row.to_json`` makes it."""
+    """Return whether this is a row of another worker as ``BulkRow.to_json`` makes it."""
     match row:
         case {
             "connector": str(),
@@ -84,15 +84,15 @@ def _is_row(row: Any) -> bool:
 
 
 def _shown(
-    made: BulkAction | None, request: BulkRequest, rows: list[Row], may: Callable[[str, str], bool], own: bool
+    made: BulkAction | None, request: BulkRequest, rows: list[BulkRow], may: Callable[[str, str], bool], own: bool
 ) -> dict[str, Any]:
     """``own``: whether the user has asked for the action: names without a state may be secrets of that user."""
     right, _ = demand(request.message("x"))
 
-    def seen(row: Row) -> bool:
+    def seen(row: BulkRow) -> bool:
         return own if row.state is None else may(VIEW, row.connector) or may(right, row.connector)
 
-    def text(row: Row) -> bool:
+    def text(row: BulkRow) -> bool:
         return own or request.action != "set" or row.result != "failed" or may(VIEW_CONFIG, row.connector)
 
     return {

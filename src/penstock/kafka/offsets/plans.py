@@ -5,17 +5,14 @@ As ``kafka-consumer-groups --reset-offsets`` finds them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaException
-from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import OffsetSpec
 
 from penstock.core.attention.sinks import Partition
-from penstock.kafka.admin import answer, sentence
 from penstock.kafka.clients import SILENT, admin_settings, new_admin
-from penstock.kafka.offsets.sink_looks import LIMIT_S, LookedAt, look
+from penstock.kafka.offsets.sink_looks import LookedAt, isolation_of, look, offsets_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,10 @@ def plan(consumer: Mapping[str, str], sink: LookedAt, to: str | int) -> Plan | s
     (found,) = look(consumer, [sink])
     if isinstance(found, str):
         return found
-    times, errors = _at(consumer, found.positions, to) if isinstance(to, int) else ({}, {})
+    times, errors = dict[Partition, int](), dict[str, str]()
+    if isinstance(to, int):
+        admin = new_admin(admin_settings(consumer), log_level=SILENT)
+        times, errors = offsets_at(admin, found.positions, OffsetSpec.for_timestamp(to), isolation_of(consumer))
     offsets: dict[Partition, PlannedOffset] = {}
     for place, position in found.positions.items():
         if isinstance(to, int):
@@ -70,19 +70,3 @@ def plan(consumer: Mapping[str, str], sink: LookedAt, to: str | int) -> Plan | s
         offsets[place] = PlannedOffset(position.committed, position.start, position.end, offset)
     missing = (*found.missing, *([found.unmatched] if found.unmatched else []))
     return Plan(offsets, missing, {**found.unknown, **errors})
-
-
-def _at(
-    consumer: Mapping[str, str], places: Iterable[Partition], ms: int
-) -> tuple[dict[Partition, int], dict[str, str]]:
-    """Return the offsets at a time, negative where there is no later record, and reasons for topics without."""
-    admin = new_admin(admin_settings(consumer), log_level=SILENT)
-    asked = {ClientPartition(topic, number): OffsetSpec.for_timestamp(ms) for topic, number in places}
-    found: dict[Partition, int] = {}
-    errors: dict[str, str] = {}
-    for where, future in (admin.list_offsets(asked, request_timeout=LIMIT_S) if asked else {}).items():
-        try:
-            found[where.topic, where.partition] = answer(future, LIMIT_S).offset
-        except KafkaException as error:
-            errors[where.topic] = f"partition {where.partition}: {sentence(error)}"
-    return found, errors

@@ -76,12 +76,16 @@ def look(consumer: Mapping[str, str], sinks: Sequence[LookedAt]) -> list[SinkLoo
         ]
     partitions = _described(admin, {topic for topics in wanted for topic in topics})
     committed = _committed(settings, [sink.group for sink in sinks])
-    isolation = IsolationLevel.READ_COMMITTED if reads_committed(consumer) else IsolationLevel.READ_UNCOMMITTED
+    isolation = isolation_of(consumer)
     places = [(topic, number) for topic, count in partitions.counts.items() for number in range(count)]
-    ends, end_errors = _offsets(admin, places, OffsetSpec.latest(), isolation)
-    starts, start_errors = _offsets(admin, places, OffsetSpec.earliest(), isolation)
+    ends, end_errors = _ends(admin, places, OffsetSpec.latest(), isolation)
+    starts, start_errors = _ends(admin, places, OffsetSpec.earliest(), isolation)
     errors = {**partitions.unknown, **start_errors, **end_errors}
     return _looks(sinks, wanted, committed, _by_topic(starts, ends), partitions.counts.keys(), errors)
+
+
+def isolation_of(consumer: Mapping[str, str]) -> IsolationLevel:
+    return IsolationLevel.READ_COMMITTED if reads_committed(consumer) else IsolationLevel.READ_UNCOMMITTED
 
 
 def _by_topic(
@@ -171,10 +175,13 @@ def _described(admin: AdminClient, topics: Iterable[str]) -> _Partitions:
     return _Partitions(counts, unknown)
 
 
-def _offsets(
+def offsets_at(
     admin: AdminClient, places: Iterable[Partition], spec: OffsetSpec, isolation: IsolationLevel
 ) -> tuple[dict[Partition, int], dict[str, str]]:
-    """Return the offsets of partitions, and the reasons for topics with some that could not be read."""
+    """Return the offsets of partitions, and the reasons for topics with some that could not be read. Blocks.
+
+    An offset is negative if there is none for a time, and of the first and last ones if the leader can't be reached.
+    """
     asked = {ClientPartition(topic, number): spec for topic, number in places}
     found: dict[Partition, int] = {}
     errors: dict[str, str] = {}
@@ -182,14 +189,20 @@ def _offsets(
         return found, errors
     for where, future in admin.list_offsets(asked, isolation_level=isolation, request_timeout=LIMIT_S).items():
         try:
-            offset = answer(future, LIMIT_S).offset
+            found[where.topic, where.partition] = answer(future, LIMIT_S).offset
         except KafkaException as error:
             errors[where.topic] = f"partition {where.partition}: {sentence(error)}"
-            continue
-        if offset < 0:  # without an error, while the leader can't be reached
-            errors[where.topic] = f"partition {where.partition}: its leader does not answer"
-        else:
-            found[where.topic, where.partition] = offset
+    return found, errors
+
+
+def _ends(
+    admin: AdminClient, places: Iterable[Partition], spec: OffsetSpec, isolation: IsolationLevel
+) -> tuple[dict[Partition, int], dict[str, str]]:
+    """Return the first or last offsets of partitions, as ``offsets_at``; partitions without a leader are errors."""
+    found, errors = offsets_at(admin, places, spec, isolation)
+    for topic, number in [place for place, offset in found.items() if offset < 0]:
+        del found[topic, number]
+        errors[topic] = f"partition {number}: its leader does not answer"
     return found, errors
 
 

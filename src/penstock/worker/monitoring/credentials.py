@@ -104,8 +104,9 @@ class Credentials:
         with self._lock:
             self._expiries = {name: each for name, each in self._expiries.items() if name is None or name in here}
             expiring = dict(self._expiries)
-            reads = dict(self._of)
-            files = self._look(reads.values())
+        reads = dict(self._of)
+        files = self._look(reads.values())
+        with self._lock:
             outdated = {id: changed for id, read in reads.items() if (changed := _changed(read, files))}
             runs = {(id, reads[id].run) for id in outdated}
             self._changed_ms = {run: self._changed_ms.get(run, now) for run in runs}
@@ -131,10 +132,10 @@ class Credentials:
 
     def _look(self, reads: Iterable[_Read]) -> Digests:
         """Return the digests of today's files, or those of the last look if that was lately."""
-        now = time.monotonic()
-        if self._looked is None or now - self._looked[0] >= LOOK_S:
-            self._looked = (now, self._digests({each for read in reads for each in read.named.values()}))
-        return self._looked[1]
+        looked, now = self._looked, time.monotonic()
+        if looked is None or now - looked[0] >= LOOK_S:
+            looked = self._looked = (now, self._digests({each for read in reads for each in read.named.values()}))
+        return looked[1]
 
     def _digests(self, named: Iterable[_Named]) -> dict[_Named, str]:
         """Return a digest of what each value stands for now; those whose files can't be read are left out.
