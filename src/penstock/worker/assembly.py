@@ -21,7 +21,6 @@ from penstock.core.config.overrides import PRODUCER
 from penstock.core.herder import Herder
 from penstock.core.model.events import LoopEvent
 from penstock.core.model.messages import Elsewhere, Refused, Reply, Request
-from penstock.core.model.state import STARTED
 from penstock.http.access.authentication.forwarded import KEY as FORWARDING_KEY
 from penstock.http.access.listeners import RestSettingError
 from penstock.http.access.tls import client_context
@@ -62,21 +61,17 @@ from penstock.worker.connectors.run import ConnectorSetup
 from penstock.worker.distributed import KafkaFoundation
 from penstock.worker.local import LocalAnswers, WorkerLevels
 from penstock.worker.loop import Loop, Parts
-from penstock.worker.monitoring.attention import Attention
 from penstock.worker.monitoring.candidates import Candidates
-from penstock.worker.monitoring.credentials import Credentials
 from penstock.worker.monitoring.dead_letters import DeadLetters
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.lineage.runs import LineageConnector as Connected
 from penstock.worker.monitoring.log_lines import AuditTopic, LogLines, audit_refusals
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.previews import WorkerPreviews
+from penstock.worker.monitoring.problems import Problems
 from penstock.worker.monitoring.prometheus_text import PrometheusText
-from penstock.worker.monitoring.refused_records import RefusedRecords
-from penstock.worker.monitoring.sink_progress import SinkProgress
 from penstock.worker.monitoring.task_health import TaskHealth, restart_policy
 from penstock.worker.monitoring.telemetry import Known, Telemetry
-from penstock.worker.monitoring.trends import Trends
 from penstock.worker.offset_plans import OffsetPlans
 from penstock.worker.offsets import OffsetsAccess
 from penstock.worker.skips import SkipExamination
@@ -136,7 +131,7 @@ class Worker:
                 figures=lambda connector: self._health.of(connector),
                 in_short=lambda: self._health.in_short(),
                 restarts=lambda name, task: restart_policy(self._herder.restart_policy, name, task),
-                attention=lambda: self._attention,
+                attention=lambda: self._problems.attention,
                 candidates=lambda: Candidates(self._herder, self._plugins.kind),
                 passwords=self._configurations.passwords,
                 clean=self._redaction.clean,
@@ -153,30 +148,9 @@ class Worker:
         self._health = TaskHealth(
             self._herder.work.is_stalled, is_known=lambda connector: connector in self._herder.state.connectors
         )
-        self._refused = RefusedRecords(lambda connector: connector in self._herder.state.connectors)
-        self._trends = Trends(self._is_to_run)
-        self._credentials = Credentials(
-            self.id,
-            config,
-            self._providers.of_files().transform,
-            lambda: list(self._herder.work.connectors),
-            self._given,
-            Threads(),
-        )
-        self._sink_progress = SinkProgress(
-            config,
-            self._herder,
-            kind_of=self._plugins.kind,
-            resolve=self._configurations.resolve,
-            check=self._configurations.check_overrides,
-            clean=self._redaction.clean,
-        )
         self._log_lines = LogLines(self.id, settings.values["penstock.logs.lines"])
         self._history = History.of(settings, lambda: self._herder.membership.is_leader)
-        more = (self._refused.rows, self._trends.rows, self._credentials.rows)
-        self._attention = Attention(
-            self._herder, self._sink_progress.rows, more, self._history.ends, self._trends.polling
-        )
+        self._problems = Problems(config, self._herder, self._plugins, self._configurations, self._history)
         self._prometheus = PrometheusText(self._metrics.values)
         known = Known(self.id, self._prometheus.families, self._connector, self._configurations.resolve)
         self._telemetry = Telemetry.of(settings, known)
@@ -205,7 +179,7 @@ class Worker:
         self._server.start()
         self._hosts.start()
         self._history.start()
-        self._sink_progress.start()
+        self._problems.start()
         self._foundation.open()
         self._telemetry.start()
 
@@ -225,7 +199,7 @@ class Worker:
             end()
         self._foundation.close()
         self._history.close()
-        self._sink_progress.close()
+        self._problems.close()
         self._telemetry.close()
         self._close_providers()
         if self._audit is not None:
@@ -266,7 +240,7 @@ class Worker:
             new=configurations.new_connector,
             resolve=configurations.resolve,
             resolve_to_start=configurations.resolve_to_start,
-            starts=self._credentials.starts,
+            starts=self._problems.credentials.starts,
             check=configurations.check_connector,
             prepare=configurations.prepare,
             task_class_name=java_class_name,
@@ -407,24 +381,13 @@ class Worker:
             lambda done: fence(worker, resolved, tasks, lambda _, error: done(error), timeout), f"fence tasks of {name}"
         )
 
-    def _given(self, connector: str) -> Mapping[str, str]:
-        known = self._herder.state.connectors.get(connector)
-        return {} if known is None else known.config
-
-    def _is_to_run(self, connector: str) -> bool:
-        state = self._herder.state
-        return connector in state.connectors and state.target_state(connector) == STARTED
-
     def _observe(self, event: LoopEvent) -> None:
         audit_refusals(event)
         self._topic_updates.observe(event)
         self._metrics.observe(event)
         self._health.observe(event)
         self._history.observe(event)
-        self._sink_progress.observe(event)
-        self._refused.observe(event)
-        self._trends.observe(event)
-        self._credentials.observe(event)
+        self._problems.observe(event)
         self._telemetry.observe(event)
         self._reloads.observe(event)
 
