@@ -20,7 +20,7 @@ import typer
 
 from matrix.page import PAGE, RESULTS, kept, outcomes, page
 from penstock.embedded.java import bundled_version
-from penstock.spark.versions import DEFAULT, RELEASES, SparkRelease
+from penstock.spark.releases import DEFAULT, RELEASES, SparkRelease
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "spark-matrix"

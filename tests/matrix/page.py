@@ -8,7 +8,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from matrix.differences import OBSERVES, differences
-from penstock.spark.versions import RELEASES, SparkRelease, names, refusal
+from penstock.spark.releases import RELEASES, SparkRelease, names
+from penstock.spark.versions import refusal
 
 RESULTS = Path(__file__).parent / "results"
 """Results by version: what was run, and the outcome of each test: passed, failed, refused or skipped."""

@@ -13,7 +13,7 @@ import pytest
 from penstock.embedded.home import EmbeddedError
 from penstock.embedded.java import bundled, bundled_version
 from penstock.spark.java import fitting
-from penstock.spark.versions import RELEASES
+from penstock.spark.releases import RELEASES
 from support.machine import missing
 
 OF = {each.name: each for each in RELEASES}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from matrix.page import FORMATS, PAGE, kept, page
-from penstock.spark.versions import RELEASES, SparkRelease
+from penstock.spark.releases import RELEASES, SparkRelease
 
 
 def test_the_page_is_the_one_of_the_kept_results() -> None:

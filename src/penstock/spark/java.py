@@ -10,7 +10,8 @@ from functools import cache
 
 from penstock.embedded.home import EmbeddedError
 from penstock.embedded.java import Java, found
-from penstock.spark.versions import SparkRelease, release
+from penstock.spark.releases import SparkRelease
+from penstock.spark.versions import release
 
 
 @cache
