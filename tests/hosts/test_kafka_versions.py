@@ -111,6 +111,8 @@ def test_mirrors_tasks_copy_records_heartbeats_and_offsets_of_groups(host: Host,
         eventually(
             lambda: checks.error or any(group.encode() in (each.key or b"") for each in kafka.read_all(checkpoints))
         )
+    assert beaten()
+    assert any(group.encode() in (each.key or b"") for each in kafka.read_all(checkpoints))
     assert sorted((each.key, each.headers) for each in kafka.read_all(copy)) == [
         (b"k", (("h", b"\x00\x01"),)),
         (b"k2", ()),
@@ -165,6 +167,7 @@ def test_debeziums_source_and_its_jdbc_sink_copy_a_table(host: Host, kafka: Kafk
         eventually(lambda: source.error or sink.error or copied() == [["1", "one"]])
         postgres.execute(f"INSERT INTO {table} VALUES (2, 'zwei ä'); DELETE FROM {table} WHERE id = 1;")
         eventually(lambda: source.error or sink.error or copied() == [["2", "zwei ä"]])
+    assert copied() == [["2", "zwei ä"]]
 
 
 def test_icebergs_sink_writes_a_table(host: Host, kafka: Kafka, tmp_path: Path) -> None:
@@ -194,3 +197,4 @@ def test_icebergs_sink_writes_a_table(host: Host, kafka: Kafka, tmp_path: Path) 
 
     with host.run(JavaSinkTask, config, name) as sink:
         eventually(lambda: sink.error or written() == orders)
+    assert written() == orders

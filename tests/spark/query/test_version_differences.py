@@ -118,6 +118,7 @@ def test_sparksinks_columns_in_postgresql_are_those_observed(
     for number, kind in enumerate(columns.values()):
         title = f"`{kind}` as a column that SparkSink makes in PostgreSQL"
         compare[title] = found if isinstance(found, str) else f"`{made[number][0]}`"
+    assert len(compare) == len(columns)
 
 
 READS = {
