@@ -22,8 +22,7 @@ from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.tasks.sink_task import JavaSinkTask
 from penstock.hosts.jvm.tasks.source_task import JavaSourceTask
 from support.kafka.client import Kafka, Record
-from support.machine import missing
-from support.postgres import LOOPBACK, USER, Postgres, binaries
+from support.postgres import LOOPBACK, USER, Postgres, running_server
 from support.tasks.runs import JSON, TaskRun, eventually, new_name
 from support.worker_process import QUICK_JAVA
 
@@ -58,14 +57,7 @@ def host(bootstrap: str, tmp_path_factory: pytest.TempPathFactory, request: pyte
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
-    if binaries() is None:
-        missing("there is no PostgreSQL on this machine")
-    server = Postgres.make(**LOGICAL)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
+    yield from running_server(**LOGICAL)
 
 
 def test_plugins_find_the_kafka_of_the_host(host: Host) -> None:

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.embedded.ports import free_port
+from support.machine import missing
 from support.waiting import SECONDS, until
 
 USER = "penstock"
@@ -160,3 +162,17 @@ class Postgres:
             **self._as,
         )
         return done.stdout
+
+
+def running_server(**settings: str) -> Iterator[Postgres]:
+    """Yield a running server, and remove it afterwards: the body of a fixture. A test that needs it is skipped where
+    there is no PostgreSQL, or fails there if it may not be skipped (``support.machine``).
+    """
+    if binaries() is None:
+        missing("there is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
+    server = Postgres.make(**settings)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()

@@ -7,22 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from connectors.postgres.captured import Database
-from support.machine import missing
-from support.postgres import Postgres, binaries
+from support.postgres import Postgres, running_server
 
 LOGICAL = {"wal_level": "logical", "max_wal_senders": "20", "max_replication_slots": "20"}
 
 
 @pytest.fixture(scope="package")
 def postgres() -> Iterator[Postgres]:
-    if binaries() is None:
-        missing("there is no PostgreSQL on this machine")
-    server = Postgres.make(**LOGICAL)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
+    yield from running_server(**LOGICAL)
 
 
 @pytest.fixture

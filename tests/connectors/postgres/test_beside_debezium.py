@@ -19,8 +19,7 @@ from hosts.debezium.workload import SCHEMA, Workload
 from hosts.plugins import plugin_path
 from soak.victims import kind_of
 from support.kafka.client import Kafka, Record
-from support.machine import missing
-from support.postgres import LOOPBACK, USER, Postgres, binaries
+from support.postgres import LOOPBACK, USER, Postgres, running_server
 from support.tasks.runs import JSON
 from support.waiting import until
 from support.worker_process import QUICK_JAVA, WorkerProcess
@@ -95,14 +94,7 @@ TABLES = ("everything", "pairs", "loose", "one", "strict", "many", "outbox", "ma
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
-    if binaries() is None:
-        missing("there is no PostgreSQL on this machine")
-    server = Postgres.make(**LOGICAL)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
+    yield from running_server(**LOGICAL)
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,7 @@ from hosts.iceberg_table import columns, rows
 from penstock.core.config.catalog import Kind
 from penstock.core.config.runtime_settings import runtime_config
 from support.kafka.client import Kafka, Record
-from support.machine import missing
-from support.postgres import LOOPBACK, USER, Postgres, binaries
+from support.postgres import LOOPBACK, USER, Postgres, running_server
 from support.tasks.runs import JSON, STRING
 from support.waiting import until
 from support.worker_process import WorkerProcess
@@ -153,14 +152,7 @@ def topic_config(kafka: Kafka, topic: str) -> dict[str, str | None]:
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
-    if binaries() is None:
-        missing("there is no PostgreSQL on this machine")
-    server = Postgres.make()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
+    yield from running_server()
 
 
 KEY = {"type": "struct", "optional": False, "fields": [{"field": "id", "type": "int32", "optional": False}]}

@@ -23,8 +23,7 @@ from penstock.spark.query.jdbc.drivers import install
 from penstock.spark.settings import HostSettings
 from penstock.spark.versions import release
 from support.kafka.client import Kafka
-from support.machine import missing
-from support.postgres import Postgres, binaries
+from support.postgres import Postgres, running_server
 from support.spark.host import Hosted, started
 from support.spark.queries import Query, Sink, Source
 from support.tasks.runs import eventually
@@ -58,14 +57,7 @@ def spark() -> Iterator[Hosted]:
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
-    if binaries() is None:
-        missing("there is no PostgreSQL on this machine")
-    server = Postgres.make()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
+    yield from running_server()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from penstock.spark.query.jdbc.drivers import install
 from support import mariadb as mariadbs
 from support.machine import missing
-from support.postgres import Postgres, binaries
+from support.postgres import Postgres, running_server
 from support.spark.host import Hosted
 from support.spark.transactions import load
 
@@ -32,14 +32,7 @@ def entry(java: Any) -> Any:
 @pytest.fixture(scope="package")
 def postgres() -> Iterator[Postgres]:
     """Tests have tables of their own in it, and start it again if they stop it."""
-    if binaries() is None:
-        missing("There is no PostgreSQL on this machine: initdb is neither on the path nor in /usr/lib/postgresql")
-    server = Postgres.make()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
+    yield from running_server()
 
 
 @pytest.fixture(scope="package")
