@@ -91,7 +91,7 @@ class SinkMachine:
                 positions.begin_if_due(self._now)
             case events.PauseWanted() | events.ResumeWanted():
                 state.pause_wanted = isinstance(event, events.PauseWanted)
-                self._pause_when_free()
+                self._follow_pause()
             case events.StopWanted():
                 self._stop_when_free()
             case events.LoopBroken():
@@ -331,15 +331,12 @@ class SinkMachine:
 
     # -- pauses, rewinds, the end
 
-    def _pause_when_free(self) -> None:
-        if isinstance(self.state.phase, Putting):
-            self._emit(actions.AwaitPut())
-        else:
-            self._follow_pause()
-
     def _follow_pause(self) -> None:
+        """Pause or resume as is wanted, after the put that runs."""
         state = self.state
         match state.phase:
+            case Putting():
+                self._emit(actions.AwaitPut())
             case Idle() if state.pause_wanted:
                 self._pause(Paused())
             case Retrying(batch, at) if state.pause_wanted:
@@ -371,11 +368,10 @@ class SinkMachine:
 
     def _stop_when_free(self) -> None:
         self.state.stop_wanted = True
-        match self.state.phase:
-            case Putting():
-                self._emit(actions.AwaitPut())
-            case Idle() | Retrying() | Paused():
-                self._close()
+        if isinstance(self.state.phase, Putting):
+            self._emit(actions.AwaitPut())
+        elif not isinstance(self.state.phase, Closing):
+            self._close()
 
     def _break_off(self) -> None:
         if not isinstance(self.state.phase, Closing):

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from urllib.parse import unquote
 
-from penstock.core.config.permissions.jdbc_databases import DATABASES, JdbcDatabase
+from penstock.core.config.permissions.jdbc_database import JdbcDatabase
+from penstock.core.config.permissions.jdbc_databases import DATABASES
 from penstock.core.config.permissions.jdbc_urls import UrlError, any_properties
 from penstock.core.config.secrets import is_secret, without_passwords
 

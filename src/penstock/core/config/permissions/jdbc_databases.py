@@ -7,11 +7,10 @@ the drivers' documentation. Whatever is not here is refused, see ``permissions.j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
+from penstock.core.config.permissions.jdbc_database import JdbcDatabase
 from penstock.core.config.permissions.jdbc_urls import (
-    ParsedUrl,
     clickhouse_url,
     db2_url,
     derby_url,
@@ -25,26 +24,6 @@ from penstock.core.config.permissions.jdbc_urls import (
     sqlserver_url,
     teradata_url,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class JdbcDatabase:
-    """One kind of database. Names of properties are given as documented, and compared without their case."""
-
-    form: str
-    """The form of its URLs, for messages."""
-    read: Callable[[str], ParsedUrl]
-    """Takes what follows ``jdbc:`` and the kind in a URL. Raises UrlError."""
-    drivers: frozenset[str]
-    values: frozenset[str]
-    files: frozenset[str] = frozenset()
-    choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Properties of which some values are safe."""
-    plain: bool = False
-    """Whether values may only be words and numbers: where the driver puts them into SQL."""
-
-    def names(self) -> list[str]:
-        return sorted({*self.values, *self.files, *self.choices}, key=str.casefold)
 
 
 def _set(text: str) -> frozenset[str]:
