@@ -172,10 +172,15 @@ def going(pair: Pair, topic: str, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @pytest.mark.parametrize("case", RUN)
-def test_an_odd_plugin_keeps_running_as_in_java(going: dict[str, tuple[Seen, Seen]], case: str) -> None:
+def test_an_odd_plugin_keeps_running_as_in_java(pair: Pair, going: dict[str, tuple[Seen, Seen]], case: str) -> None:
     assert not RUN[case][2] or RUN[case][2] in going["calls"][1][case]
     for ours, java in going.values():
-        assert ours[case] == java[case]
+        assert ours[case] == java[case], logged(pair.ours, name(case, pair.ours))
+
+
+def logged(worker: WorkerProcess, connector: str) -> str:
+    """Return the last lines of the worker's log about a connector."""
+    return "\n".join([line for line in worker.log.read_text().splitlines() if connector in line][-40:])
 
 
 def test_a_plugin_that_exits_does_not_affect_other_connectors(pair: Pair, kafka: Kafka, tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ import org.slf4j.MDC;
  * {@code at.PLACE=DEED}, with {@code @N} after the place for its Nth call only ({@code at.put@3}).
  *
  * <p>Deeds: {@code throw CLASS MESSAGE}, {@code exit STATUS}, {@code halt STATUS}, {@code hang} (until interrupted),
- * {@code deaf} (hangs for ever), {@code sleep MS}, {@code memory} (fills the heap), {@code stack}, {@code leak} (leaves
+ * {@code deaf} (hangs for ever), {@code sleep MS}, {@code linger MS} (sleeps, and writes {@code lingered} or
+ * {@code interrupted} down), {@code memory} (fills the heap), {@code stack}, {@code leak} (leaves
  * a thread behind that is no daemon), {@code share} (uses a thread that all tasks share), {@code missing} (a
  * NoClassDefFoundError), {@code log TEXT} (at DEBUG), {@code context} (throws with the context of log lines, KIP-449),
  * {@code print N} (lines), {@code print N DEED} (does the other one then),
@@ -44,7 +45,10 @@ final class Conduct {
         note(place, detail);
         int call = calls.computeIfAbsent(place, any -> new AtomicInteger()).incrementAndGet();
         String deed = config.getOrDefault("at." + place + "@" + call, config.get("at." + place));
-        if (deed != null) {
+        if (deed != null && deed.startsWith("linger ")) {
+            sleep(Long.parseLong(deed.split(" ")[1]));
+            note(Thread.interrupted() ? "interrupted" : "lingered", "");
+        } else if (deed != null) {
             perform(deed.split(" ", 3));
         }
     }

@@ -38,6 +38,9 @@ final class HostedSink {
     private final SinkTask task;
     private final GroupMember member;
     private final WorkerSinkTaskContext context;
+    private final StopOnce stop = new StopOnce();
+    /** Held by each call of the task: at the end of the session another thread calls its {@code stop}. */
+    private final Object calling = new Object();
     private boolean clear;
     private boolean opened;
 
@@ -54,7 +57,8 @@ final class HostedSink {
         context = HostedSinkTask.context(id, config, member.consumer(), reporter, SessionMetrics.ofTask(session));
     }
 
-    Reply start() {
+    Reply start(Session session) {
+        session.onClose(this::end);
         return call(() -> {
             task.initialize(context);
             task.start(config);
@@ -113,9 +117,22 @@ final class HostedSink {
         return call(() -> Partitions.rows(task.preCommit(new HashMap<>(offsets))));
     }
 
-    Reply stop() {
-        return call(() -> {
+    Reply stop() throws Exception {
+        Reply stopped = stop.call(() -> call(() -> {
             task.stop();
+            return null;
+        }));
+        return stopped == null ? Reply.NONE : stopped;
+    }
+
+    /** Stop a task whose process has ended without doing so, once a call that still runs has returned. */
+    private void end() throws Exception {
+        stop.call(() -> {
+            synchronized (calling) {
+                try (LoaderSwap swap = Host.plugins().withClassLoader(loader)) {
+                    task.stop();
+                }
+            }
             return null;
         });
     }
@@ -127,7 +144,10 @@ final class HostedSink {
     private Map<String, Object> called(Callable<Object> method) {
         Map<String, Object> reply = new LinkedHashMap<>();
         try (LoaderSwap swap = Host.plugins().withClassLoader(loader)) {
-            Object returned = method.call();
+            Object returned;
+            synchronized (calling) {
+                returned = method.call();
+            }
             if (returned != null) {
                 reply.put("returned", returned);
             }

@@ -14,7 +14,7 @@ public final class SinkMethods {
 
     public static void register(Map<String, Method> methods) {
         methods.put("sink.create", SinkMethods::create);
-        methods.put("sink.start", (session, args, payload) -> task(session).start());
+        methods.put("sink.start", (session, args, payload) -> task(session).start(session));
         methods.put("sink.open", (session, args, payload) -> task(session).open(Partitions.all(args.get("partitions"))));
         methods.put("sink.close", (session, args, payload) -> task(session).close(Partitions.all(args.get("partitions"))));
         methods.put("sink.put", SinkMethods::put);

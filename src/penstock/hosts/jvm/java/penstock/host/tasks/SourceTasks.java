@@ -32,7 +32,7 @@ public final class SourceTasks {
     private SourceTask task;
     private Map<String, String> config;
     private TransactionRequests transactions;
-    private boolean stopped;
+    private final StopOnce stop = new StopOnce();
     /** Number of batches that the task has returned. */
     private int returned;
 
@@ -187,14 +187,13 @@ public final class SourceTasks {
     }
 
     private Reply stop() throws Exception {
-        synchronized (this) {
-            if (stopped || task == null) {
-                return Reply.NONE;
-            }
-            stopped = true;
-        }
-        try (LoaderSwap swap = swap()) {
-            task.stop();
+        if (task != null) {
+            stop.call(() -> {
+                try (LoaderSwap swap = swap()) {
+                    task.stop();
+                }
+                return null;
+            });
         }
         return Reply.NONE;
     }
