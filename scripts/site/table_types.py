@@ -156,4 +156,8 @@ def _json() -> list[str]:
         "and milliseconds, without digits after the millisecond. A "
         "number beyond the range of its type is an error of its record, and with `penstock.coercion=java` is changed "
         "as Java changes it. Without a schema whole numbers are `INT64`, others `FLOAT64`.",
+        "A number for a `FLOAT64` or `FLOAT32`, or one with a fraction without a schema, is the nearest that its type "
+        "has, as in Java: of 0.12345678901234567890 a `FLOAT64` keeps 0.12345678901234568, 9007199254740993 becomes "
+        "9007199254740992, and 1e-400 becomes 0. A `Decimal` keeps all digits, with `decimal.format=NUMERIC` too, and "
+        "an integer type takes 9007199254740993.0 exactly and refuses 1.5.",
     ]

@@ -11,6 +11,6 @@ def page(*sections: list[str]) -> str:
         "where this page says so: it is refused by an error that names its column or field, with which the task fails, "
         "or the record becomes a [dead letter](../dead-letters.md).",
         "`Time` and `Timestamp` of Connect end at the millisecond: converters and JdbcSink leave out further digits, "
-        "which values in Python may have.",
+        "which values in Python may have. A moment without a zone is in UTC; a time of day with a zone is refused.",
     ]
     return "\n\n".join([*parts, *(text for section in sections for text in section)]) + "\n"

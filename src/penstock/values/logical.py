@@ -82,7 +82,17 @@ def time_of(millis: int) -> dt.time:
     return dt.time(seconds // 3600, seconds // 60 % 60, seconds % 60, milli * 1000)
 
 
+class ZonedTimeError(DataError):
+    """A time of day with a zone, which a Time does not have: without it the time would be another one elsewhere."""
+
+    def __init__(self, time: dt.time) -> None:
+        super().__init__(f"{time.isoformat()} has a zone, and a Time is a time of day without one: convert it first")
+
+
 def millis_of_day(time: dt.time) -> int:
+    """Return the milliseconds since midnight. Raises ZonedTimeError."""
+    if time.tzinfo is not None:
+        raise ZonedTimeError(time)
     return ((time.hour * 60 + time.minute) * 60 + time.second) * 1000 + time.microsecond // 1000
 
 

@@ -24,6 +24,7 @@ from penstock.api.schema import (
     SchemaType,
 )
 from penstock.java.numbers import double_text, float_text
+from penstock.values.logical import ZonedTimeError
 
 Printer = Callable[[Any], str]
 
@@ -101,6 +102,8 @@ def _old_style(days: int) -> tuple[int, int, int]:
 
 
 def _time(value: dt.time) -> str:
+    if value.tzinfo is not None:
+        raise ZonedTimeError(value)
     return f"Thu Jan 01 {value.hour:02d}:{value.minute:02d}:{value.second:02d} UTC 1970"
 
 

@@ -14,7 +14,7 @@ from penstock.api.schema import Schema, SchemaType
 from penstock.java.dates import DateFormat
 from penstock.java.numbers import double_text, float_text
 from penstock.values.class_names import class_name
-from penstock.values.logical import DAY, millis_since
+from penstock.values.logical import DAY, millis_of_day, millis_since
 
 TIME_FORMAT = DateFormat("HH:mm:ss.SSS'Z'")
 DATE_FORMAT = DateFormat("yyyy-MM-dd")
@@ -58,7 +58,7 @@ def _text(schema: Schema | None, value: Any, inside: bool) -> str:
         case dt.date():
             return moment_text(millis_since(dt.datetime(value.year, value.month, value.day, tzinfo=dt.UTC)))
         case dt.time():
-            return value.strftime("%H:%M:%S.") + f"{value.microsecond // 1000:03d}Z"
+            return value.strftime("%H:%M:%S.") + f"{millis_of_day(value) % 1000:03d}Z"
     raise DataError(f"Failed to serialize unexpected value type {class_name(schema, value)}: {value}")
 
 

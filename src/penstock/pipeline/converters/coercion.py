@@ -12,9 +12,10 @@ from typing import Any
 
 from penstock.api.config import ConfigDef, ConfigType, Importance, Width
 from penstock.api.errors import DataError
-from penstock.api.schema import Schema, SchemaType
+from penstock.api.schema import TIME_NAME, Schema, SchemaType
 from penstock.api.validators import ValidString
 from penstock.values.class_names import class_name
+from penstock.values.logical import ZonedTimeError
 from penstock.values.numeric import wrapped
 
 _FLOAT32_LIMIT = float.fromhex("0x1.ffffffp+127")
@@ -96,6 +97,20 @@ def integer(schema: Schema, java: bool) -> Callable[[int], int]:
 def mismatch(schema: Schema, value: Any) -> DataError:
     """Return the error for a value of another class than its schema's, in Java's words."""
     return DataError(f"Invalid type for {schema.type.name}: class {class_name(None, value)}")
+
+
+def of_field(name: str, schema: Schema, write: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the function that writes a field's values; that of a Time names the field if a time has a zone."""
+    if schema.name != TIME_NAME:
+        return write
+
+    def named(value: Any) -> Any:
+        try:
+            return write(value)
+        except ZonedTimeError as error:
+            raise DataError(f"The value of the field {name} is no Time: {error}") from None
+
+    return named
 
 
 def integer_writer(schema: Schema) -> Callable[[Any], int]:

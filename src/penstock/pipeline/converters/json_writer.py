@@ -27,7 +27,7 @@ from penstock.api.schema import (
 )
 from penstock.java.jackson.reading import literal_number, number
 from penstock.java.numbers import float_text
-from penstock.pipeline.converters.coercion import BITS, float_writer, integer_writer, mismatch
+from penstock.pipeline.converters.coercion import BITS, float_writer, integer_writer, mismatch, of_field
 from penstock.values.class_names import class_name
 from penstock.values.logical import bytes_of, days_since, millis_of_day, millis_since
 
@@ -211,7 +211,9 @@ class JsonWriter:
         return write
 
     def _struct(self, schema: Schema) -> Write:
-        fields = [(field.name, self.writer(field.schema)) for field in schema.fields]
+        fields = [
+            (field.name, of_field(field.name, field.schema, self.writer(field.schema))) for field in schema.fields
+        ]
         names = tuple(name for name, _ in fields)
         types = [_plain_type(field.schema) for field in schema.fields]
         places = [i for i, kind in enumerate(types) if kind is None]

@@ -89,6 +89,17 @@ def test_rows_have_the_struct_of_their_shape() -> None:
     assert made["s1"].to_pylist() == [None, {"c0": 1}, None]
 
 
+def test_a_time_with_a_zone_is_refused_by_the_name_of_its_column() -> None:
+    value = struct(("opens", TIME))
+    times = [dt.time(1, 30), dt.time(1, 30, tzinfo=dt.timezone(dt.timedelta(hours=2)))]
+    handler, failures = errors(tolerate=True)
+    records = batch(*((i, {"opens": time}, value) for i, time in enumerate(times)))
+    made = TableRowMaker(SETTINGS, PassPlan((shape(value),))).rows(records, handler)
+    assert made is not None
+    assert made["s0"].to_pylist() == [{"c0": 90 * 60_000, "c1": 0}]
+    assert [str(each.error) for each in failures] == ["01:30:00+02:00 of column opens has a zone, and a Time has none"]
+
+
 def test_a_pass_stops_at_a_new_shape_and_reports_it() -> None:
     maker = TableRowMaker(SETTINGS, PassPlan((shape(ONE),)))
     records = batch((1, {"name": "a"}, ONE), (2, {"name": "b", "n": 1}, TWO), (3, {"name": "c"}, ONE))

@@ -148,6 +148,8 @@ class TableRowMaker:
             case ColumnKind.DATE:
                 return pa.array(values, pa.date32()).cast(pa.int32())
             case ColumnKind.TIME:
+                if zoned := next((value for value in values if value is not None and value.tzinfo is not None), None):
+                    raise DataError(f"{zoned.isoformat()} of column {column.name} has a zone, and a Time has none")
                 return pa.array(values, pa.time32("ms")).cast(pa.int32())
             case ColumnKind.TIMESTAMP:
                 return pa.array(list(map(_milliseconds, values)), pa.int64())

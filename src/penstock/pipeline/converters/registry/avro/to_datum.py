@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
-from penstock.pipeline.converters.coercion import float_writer, integer_writer, mismatch
+from penstock.pipeline.converters.coercion import float_writer, integer_writer, mismatch, of_field
 from penstock.pipeline.converters.registry.avro.options import AVRO_KINDS, AvroOptions, is_union
 from penstock.pipeline.converters.registry.avro.schema.fastavro_schema import (
     BRANCH,
@@ -171,7 +171,8 @@ class DatumCompiler:
                 fields.append((target.name, target.name, None, _default_of(target)))
                 continue
             default = None if self.options.ignore_default_for_nullables else source.schema.default
-            fields.append((target.name, source.name, default, self.change(source.schema, target.type)))
+            change = of_field(source.name, source.schema, self.change(source.schema, target.type))
+            fields.append((target.name, source.name, default, change))
 
         def write(value: Any) -> dict[str, Any]:
             if type(value) is not dict:

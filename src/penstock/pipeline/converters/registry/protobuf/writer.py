@@ -11,7 +11,7 @@ from typing import Any
 from penstock.api.columns import Table
 from penstock.api.errors import DataError
 from penstock.api.schema import DATE_NAME, DECIMAL_NAME, TIME_NAME, TIMESTAMP_NAME, Schema, SchemaType
-from penstock.pipeline.converters.coercion import CoercionError, float_writer, mismatch
+from penstock.pipeline.converters.coercion import CoercionError, float_writer, mismatch, of_field
 from penstock.pipeline.converters.registry.mapping.pieces import joined
 from penstock.pipeline.converters.registry.mapping.schemas import BITS, KINDS
 from penstock.pipeline.converters.registry.protobuf.column_writer import column_writer
@@ -26,7 +26,7 @@ from penstock.pipeline.converters.registry.protobuf.options import (
     is_union,
 )
 from penstock.values.class_names import class_name
-from penstock.values.logical import bytes_of, millis_since
+from penstock.values.logical import bytes_of, millis_of_day, millis_since
 
 Change = Callable[[Any], Any]
 _KINDS: dict[SchemaType, type] = {**KINDS, SchemaType.FLOAT32: float}
@@ -111,7 +111,7 @@ class ProtobufWriter:
         if field is None:
             raise DataError(f"Cannot find field with name {target} in the Protobuf message {message.full_name}")
         default = None if self._options.ignore_default_for_nullables else schema.default
-        return name, target, default, self._field(schema, field)
+        return name, target, default, of_field(name, schema, self._field(schema, field))
 
     def _field(self, schema: Schema, field: Any) -> Change:
         if schema.type is SchemaType.ARRAY:
@@ -261,7 +261,7 @@ def _date(schema: Schema, value: Any) -> dict[str, Any]:
 
 def _time(schema: Schema, value: Any) -> dict[str, Any]:
     _expect(value, dt.time, "Time")
-    nanos = value.microsecond // 1000 * 1_000_000
+    nanos = millis_of_day(value) % 1000 * 1_000_000
     return {"hours": value.hour, "minutes": value.minute, "seconds": value.second, "nanos": nanos}
 
 
