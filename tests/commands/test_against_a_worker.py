@@ -62,6 +62,26 @@ def test_a_connectors_life(run: Run, kafka: Kafka, tmp_path: Path) -> None:
     assert "lines" not in run("status")
 
 
+def test_a_connector_is_deleted_with_its_offsets(run: Run, kafka: Kafka, tmp_path: Path) -> None:
+    lines, file = tmp_path / "lines.txt", tmp_path / "again.properties"
+    lines.write_text("one\n")
+    topic = kafka.create_topic()
+    file.write_text(f"name=again\nconnector.class=FileStreamSource\ntopic={topic}\nfile={lines}\ntasks.max=1\n")
+    run("apply", "-f", str(file))
+    until(lambda: len(kafka.values(topic)) == 1, "the line")
+    said = run("delete", "again", "--offsets")
+    reset = "The offsets for this connector have been reset successfully"
+    assert said == f"Connector again: {reset}. Deleted the connector.\n"
+    run("apply", "-f", str(file))
+    until(lambda: len(kafka.values(topic)) == 2, "the line once more")
+    run("delete", "again")
+    run("apply", "-f", str(file))
+    lines.write_text("one\ntwo\n")
+    until(lambda: kafka.values(topic)[-1].endswith(b'"two"}'), "the next line alone")
+    assert len(kafka.values(topic)) == 3
+    run("delete", "again", "--offsets")
+
+
 def test_commands_show_the_worker_s_measurements(worker: WorkerProcess, run: Run, kafka: Kafka, tmp_path: Path) -> None:
     lines, file = tmp_path / "lines.txt", tmp_path / "lines.json"
     lines.write_text("one\ntwo\nthree\n")

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from penstock.core.model.tasks import TaskId
-from penstock.declarative.outcome import await_restarts
+from penstock.declarative.outcome import await_restarts, await_stop
 from penstock.http.access.authentication.basic_auth import BasicAuth
 from penstock.http.access.authentication.guard import Authentication
 from penstock.http.access.files import ReloadedFile
 from penstock.http.access.gate import AUTHORIZATION, RequestGate
 from penstock.http.access.roles import Roles
 from penstock.http.client import Client
+from penstock.http.client_errors import LateError
 from support.rest.cluster import RestCluster
 from support.rest.server import serve
 
@@ -47,6 +48,21 @@ def test_delete(penstock: Any, url: str) -> None:
     assert penstock("delete", "a").stdout == "Deleted connector a.\n"
     with Client(url) as worker:
         assert worker.connectors() == ["b"]
+
+
+@pytest.mark.usefixtures("connectors")
+def test_connectors_are_deleted_with_their_offsets_one_by_one(penstock: Any, worker: Client) -> None:
+    said = penstock("delete", "nobody", "a", "--offsets")
+    assert (said.exit_code, said.stderr) == (3, "penstock: Unknown connector nobody\n")
+    assert said.stdout.startswith("Connector a: ")
+    assert said.stdout.endswith(" Deleted the connector.\n")
+    assert worker.connectors() == ["b"]
+
+
+@pytest.mark.usefixtures("connectors")
+def test_a_connector_that_does_not_stop_in_time_is_named(worker: Client) -> None:
+    with pytest.raises(LateError, match=r"After 0 s connector a is not stopped yet \(RUNNING, with 1 tasks\)"):
+        await_stop(worker, "a", 0.0)
 
 
 @pytest.mark.usefixtures("connectors")

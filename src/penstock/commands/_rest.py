@@ -70,7 +70,7 @@ def each(
     After a refused request it continues with the next connector, and ends with the exit status of the first refusal.
     ``then`` is called with the names of those that were not refused, and returns an exit status.
     """
-    from penstock.http.client_errors import ResourceNotFoundError, WorkerError
+    from penstock.http.client_errors import LateError, ResourceNotFoundError, WorkerError
 
     status, accepted = 0, list[str]()
     with client(url, user) as worker:
@@ -78,7 +78,7 @@ def each(
             try:
                 say(act(worker, name) or done.format(name))
                 accepted.append(name)
-            except WorkerError as error:
+            except (WorkerError, LateError) as error:
                 missing = error.connector if isinstance(error, ResourceNotFoundError) else None
                 complain(f"{error}{_meant(worker, missing)}")
                 status = status or error.exit_status

@@ -1,4 +1,4 @@
-"""The outcome of restarts: waits until connectors have started again, or have failed."""
+"""The outcome of restarts and stops: waits until connectors have started again, have failed, or are stopped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.declarative import rollout
 from penstock.http.client import Client
-from penstock.http.client_errors import ClientError, ResourceNotFoundError
+from penstock.http.client_errors import ClientError, LateError, ResourceNotFoundError
 
 _UNDER_WAY = ("RESTARTING", "UNASSIGNED")
 
@@ -38,6 +38,19 @@ def await_restarts(
                 waiting.remove(name)
         if waiting:
             time.sleep(rollout.LOOK_S)
+
+
+def await_stop(worker: Client, name: str, wait: float) -> None:
+    """Return when the connector is stopped and has no tasks. Raises LateError after ``wait`` seconds."""
+    give_up = time.monotonic() + wait
+    while True:
+        shown = worker.status(name)
+        if shown["connector"]["state"] == "STOPPED" and not shown["tasks"]:
+            return
+        if time.monotonic() >= give_up:
+            found = f"{shown['connector']['state']}, with {len(shown['tasks'])} tasks"
+            raise LateError(f"After {wait:g} s connector {name} is not stopped yet ({found})")
+        time.sleep(rollout.LOOK_S)
 
 
 def _look(worker: Client, name: str, task: int | None) -> tuple[bool, str, bool]:

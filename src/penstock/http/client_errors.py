@@ -29,6 +29,10 @@ class ResourceNotFoundError(WorkerError):
         self.connector = connector
 
 
+class LateError(ClientError):
+    """A connector has not reached a state in time."""
+
+
 class UnreachableError(ClientError):
     """No worker answers at the URL, or no broker answers a command that reads Kafka itself."""
 
