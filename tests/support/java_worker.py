@@ -49,9 +49,12 @@ class JavaWorker(WorkerProcess):
         return [
             *(str(java().executable), *self.options),
             f"-Dlog4j2.configurationFile={logging}",
-            *("-cp", os.pathsep.join(map(str, listed(JARS) + jars("kafka")))),
+            *("-cp", os.pathsep.join(map(str, self.class_path()))),
             *("org.apache.kafka.connect.cli.ConnectDistributed", str(properties)),
         ]
+
+    def class_path(self) -> list[Path]:
+        return listed(JARS) + jars("kafka")
 
     def url(self, after: int) -> str | None:
         """Return the URL when the worker answers: its resources are available some time after its port."""
@@ -60,3 +63,10 @@ class JavaWorker(WorkerProcess):
         except httpx.TransportError:
             return None
         return self.settings["listeners"] if answer.status_code == 200 else None
+
+
+class NewerJavaWorker(JavaWorker):
+    """A worker of Java Kafka Connect 4.4.0, with no other connectors than those of its ``plugin.path``."""
+
+    def class_path(self) -> list[Path]:
+        return jars("connect-4.4")
