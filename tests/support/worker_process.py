@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -56,6 +57,8 @@ class WorkerProcess:
     """A worker. ``settings`` are written to its properties file; a port of 0 in ``listeners`` is read from its log."""
 
     start_seconds = 300.0
+    environment: Mapping[str, str] | None = None
+    """The worker's environment variables; None: those of the tests."""
 
     def __init__(self, bootstrap: str, folder: Path, **settings: str) -> None:
         self.name = f"w{uuid.uuid4().hex[:8]}"
@@ -88,7 +91,9 @@ class WorkerProcess:
         command = self.command(properties)
         with self.log.open("ab") as out:
             before = self.log.stat().st_size
-            self.process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+            self.process = subprocess.Popen(
+                command, stdout=out, stderr=out, start_new_session=True, env=self.environment
+            )
         try:
             url = until(lambda: self._running_url(before), f"the worker's address in {self.log}", self.start_seconds)
         except BaseException:
