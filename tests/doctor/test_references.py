@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from hosts.plugins import plugin_path
 from penstock.doctor.class_files import ClassFile, ClassFileError
 from penstock.doctor.findings import Finding, Verdict
 from penstock.doctor.references import JarClasses, judge_references, missing
+from penstock.embedded.jars import jars
 
 OBJECT = "java/lang/Object"
 UTILS = "org/apache/kafka/common/utils/Utils"
@@ -183,6 +185,23 @@ def test_each_location_has_a_finding_and_is_announced(host: Path, tmp_path: Path
     assert "org.apache.kafka.Gone0 (in com.x.B); " in differs.says
     assert differs.says.endswith("; and 2 more")
     assert said == [f"Reading the classes of {good} (1 of 2)", f"Reading the classes of {bad} (2 of 2)"]
+
+
+@pytest.mark.integration
+def test_a_class_that_was_removed_from_a_real_kafka_is_reported(tmp_path: Path) -> None:
+    removed = "org/apache/kafka/common/utils/AppInfoParser.class"
+    plugin = Path(plugin_path(tmp_path / "plugins", "connect-file"), "connect-file")
+    kafka = jars("connect")
+    (clients,) = (each for each in kafka if each.name.startswith("kafka-clients"))
+    assert judge_references([plugin], kafka, "4.3.1", str).verdict is Verdict.WORKS
+    less = tmp_path / clients.name
+    with zipfile.ZipFile(clients) as whole, zipfile.ZipFile(less, "w") as copy:
+        for name in whole.namelist():
+            if name.endswith(".class") and name != removed:
+                copy.writestr(name, whole.read(name))
+    (finding,) = judge_references([plugin], [less, *(set(kafka) - {clients})], "4.3.1", str).findings
+    assert finding.verdict is Verdict.DIFFERS
+    assert "org.apache.kafka.common.utils.AppInfoParser (in org.apache.kafka.connect.file." in finding.says
 
 
 def test_classes_that_loaders_find_under_another_name_are_not_missing(tmp_path: Path) -> None:
