@@ -15,7 +15,7 @@ import pytest
 import penstock
 from penstock.core.model.tasks import SparkDied, SparkReady, TaskRunning, TaskWaiting
 from penstock.pipeline.task import TaskSpec
-from penstock.spark.driver.check import UnfitError, explained, refuse_unfit
+from penstock.spark.driver.check import UnfitError, explained, unfit_executors
 from penstock.spark.java import spark_java
 from penstock.spark.settings import HostSettings
 from support.spark.class_data import EXECUTORS_JAVA, java_options
@@ -103,10 +103,11 @@ def test_tasks_run_while_only_some_executors_have_another_penstock(caplog: pytes
         return {"host": host, "python": "python3", "penstock": version, "spark": "4.2.0"}
 
     conf = {"spark.pyspark.python": "python3"}
-    refuse_unfit([found("one", penstock.__version__), found("two", "0.0.1")], "4.2.1", conf)
-    assert "Tasks may fail on some executors. The executors' Python (python3 on two) has Penstock 0.0.1" in caplog.text
+    (unfit,) = unfit_executors([found("one", penstock.__version__), found("two", "0.0.1")], "4.2.1", conf)
+    assert unfit.startswith("The executors' Python (python3 on two) has Penstock 0.0.1")
+    assert f"Tasks may fail on some executors. {unfit}" in caplog.text
     with pytest.raises(UnfitError, match=r"on one\) has Penstock 0\.0\.1"):
-        refuse_unfit([found("one", "0.0.1"), found("two", "0.0.1")], "4.2.1", conf)
+        unfit_executors([found("one", "0.0.1"), found("two", "0.0.1")], "4.2.1", conf)
 
 
 @pytest.fixture

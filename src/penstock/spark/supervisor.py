@@ -315,10 +315,10 @@ class DriverSupervisor:
         match event:
             case JavaStarted():
                 self._java = Process.open(event.pid)
-            case SparkStarted():
+            case SparkStarted(unfit=unfit):
                 self._slow_starts = 0
                 self.up.set_result(None)
-                self._deliver(SparkReady(slots(self.conf), self._queries))
+                self._deliver(SparkReady(slots(self.conf), self._queries, unfit))
             case DriverPong():
                 self._answered = event.number
                 if event.java is not None:

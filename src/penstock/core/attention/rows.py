@@ -29,6 +29,7 @@ KINDS = {
     "expiring": "A certificate has expired or expires soon",
     "outdated": "A file with a certificate or password has changed since it was read",
     "versions": "Workers of the group have different versions",
+    "executors": "Some of Spark's executors lack something that tasks need",
     "stopped": "The connector has been stopped",
     "paused": "The connector has been paused",
 }

@@ -145,6 +145,8 @@ class SparkReady:
     slots: int
     queries: bool = False
     """Whether this is the application for queries, rather than that for hosted tasks."""
+    unfit: tuple[str, ...] = ()
+    """What some of its executors lack: sentences."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ const KINDS = {
   failed: "Failed", unreachable: "Unreachable", unknown: "Unknown", stalled: "Stalled", retrying: "Retrying",
   "missing-topics": "Missing topics", standstill: "Lag stands still", "partition-standstill": "A partition stands still",
   silent: "Silent", behind: "Falling behind", "no-tasks": "No tasks", waiting: "Waiting", flapping: "Flapping", "dead-letters": "Refused records",
-  expiring: "Certificate expires", outdated: "Credentials have changed", versions: "Versions differ", stopped: "Stopped", paused: "Paused",
+  expiring: "Certificate expires", outdated: "Credentials have changed", versions: "Versions differ",
+  executors: "Executors are unfit", stopped: "Stopped", paused: "Paused",
 };
 const GRAVE = ["failed", "unreachable"], CALM = ["paused", "stopped"];
 const FIRST_ROWS = 10;

@@ -47,8 +47,10 @@ class UnfitError(Exception):
     """The driver or executors lack something that tasks need; the message says what, and how to get it."""
 
 
-def check_executors(context: SparkContext, conf: Mapping[str, str]) -> None:
-    """Run a job in as many partitions as there are slots. Raises UnfitError, and what Spark raises."""
+def check_executors(context: SparkContext, conf: Mapping[str, str]) -> tuple[str, ...]:
+    """Run a job in as many partitions as there are slots; return what some executors lack. Raises UnfitError, and what
+    Spark raises.
+    """
     context.setJobGroup(*_GROUP)
     count = slots(conf)
     try:
@@ -57,19 +59,22 @@ def check_executors(context: SparkContext, conf: Mapping[str, str]) -> None:
         if (sentence := explained(str(error), conf)) is not None:
             raise UnfitError(sentence) from error
         raise
-    refuse_unfit(facts, context.version, conf)
+    return unfit_executors(facts, context.version, conf)
 
 
-def refuse_unfit(facts: Sequence[Mapping[str, str]], spark: str, conf: Mapping[str, str]) -> None:
+def unfit_executors(facts: Sequence[Mapping[str, str]], spark: str, conf: Mapping[str, str]) -> tuple[str, ...]:
     """Look at what executors have found (``task.probe``). Raises UnfitError if none of them is fit.
 
-    If only some are not fit, as while a cluster is upgraded, they are logged. ``spark``: the driver's version.
+    If only some are not fit, as while a cluster is upgraded, return and log a sentence for each. ``spark``: the
+    driver's version.
     """
     unfit = [sentence for executor in facts if (sentence := _unfit(executor, spark, conf)) is not None]
     if unfit and len(unfit) == len(facts):
         raise UnfitError(unfit[0])
-    for sentence in dict.fromkeys(unfit):
+    sentences = tuple(dict.fromkeys(unfit))
+    for sentence in sentences:
         log.warning("Tasks may fail on some executors. %s", sentence)
+    return sentences
 
 
 def refusal_of_master(context: SparkContext, conf: Mapping[str, str]) -> str | None:
@@ -97,8 +102,9 @@ def refusal_of_master(context: SparkContext, conf: Mapping[str, str]) -> str | N
     return None
 
 
-def check_queries(session: SparkSession, conf: Mapping[str, str]) -> None:
-    """Send a row through Arrow to Python and back in each slot of executors. Raises UnfitError, and what Spark raises.
+def check_queries(session: SparkSession, conf: Mapping[str, str]) -> tuple[str, ...]:
+    """Send a row through Arrow to Python and back in each slot of executors; return what some of them lack. Raises
+    UnfitError, and what Spark raises.
 
     A local Spark has none: its one Java and Python are looked at without a job, for which each start would wait.
     """
@@ -107,8 +113,8 @@ def check_queries(session: SparkSession, conf: Mapping[str, str]) -> None:
     context = session.sparkContext
     _check_java(context._jvm)
     if is_local(conf):
-        return
-    check_executors(context, conf)
+        return ()
+    unfit = check_executors(context, conf)
     context.setJobGroup(*_GROUP)
     count = slots(conf)
     rows = session.range(0, count, 1, count)
@@ -122,6 +128,7 @@ def check_queries(session: SparkSession, conf: Mapping[str, str]) -> None:
         if (sentence := explained(text, conf)) is not None:
             raise UnfitError(sentence) from error
         raise
+    return unfit
 
 
 def _check_java(jvm: Any) -> None:

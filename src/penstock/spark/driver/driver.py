@@ -169,13 +169,14 @@ class Driver:
         self.queries = Queries(self.sc, self._end_of_java)
         self.one = self.sc.parallelize([0], 1)
         self._conf = conf
+        unfit: tuple[str, ...] = ()
         if not warm_up:
-            self.queries.check(conf)
+            unfit = self.queries.check(conf)
         elif is_local(conf):
             threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
         else:
-            check_executors(self.sc, conf)
-        self._send(SparkStarted())
+            unfit = check_executors(self.sc, conf)
+        self._send(SparkStarted(unfit))
         if warm_up:
             threading.Thread(target=make_when_quiet, args=(conf,), name="class data", daemon=True).start()
 

@@ -107,6 +107,9 @@ class JavaStarted(Message, frozen=True):
 class SparkStarted(Message, frozen=True):
     """Spark has started: jobs can be submitted."""
 
+    unfit: tuple[str, ...] = ()
+    """What some of its executors lack: sentences."""
+
 
 class CollectorFigures(MessagePart, frozen=True, array_like=True):
     """Work of one of Java's garbage collectors so far."""

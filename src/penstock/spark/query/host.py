@@ -86,12 +86,14 @@ class Queries:
         for handler in logging.getLogger().handlers:
             handler.setLevel(logging.WARNING)
 
-    def check(self, conf: Mapping[str, str]) -> None:
-        """Check that queries can run in this application. Raises UnfitError, and Spark's errors."""
+    def check(self, conf: Mapping[str, str]) -> tuple[str, ...]:
+        """Check that queries can run in this application; return what some of its executors lack. Raises UnfitError,
+        and Spark's errors.
+        """
         from penstock.spark.driver.check import check_queries
 
         with self._lock:
-            check_queries(self._shared_session(), conf)
+            return check_queries(self._shared_session(), conf)
 
     def run(self, group: str, submission: TaskSubmission) -> str | None:
         """Run a query task from its admission to its end; return the first line of its failure, or why it was not

@@ -12,6 +12,7 @@ from penstock.threads import Threads
 from penstock.worker.configuration.configurations import Configurations
 from penstock.worker.monitoring.attention import Attention
 from penstock.worker.monitoring.credentials import Credentials
+from penstock.worker.monitoring.executors import Executors
 from penstock.worker.monitoring.history import History
 from penstock.worker.monitoring.refused_records import RefusedRecords
 from penstock.worker.monitoring.sink_progress import SinkProgress
@@ -46,7 +47,8 @@ class Problems:
             check=configurations.check_overrides,
             clean=configurations.redaction.clean,
         )
-        more = (self._refused.rows, self._trends.rows, self.credentials.rows)
+        self._executors = Executors(herder.settings.worker_id)
+        more = (self._refused.rows, self._trends.rows, self.credentials.rows, self._executors.rows)
         self.attention = Attention(herder, self._sinks.rows, more, history.ends, self._trends.polling)
 
     def start(self) -> None:
@@ -60,6 +62,7 @@ class Problems:
         self._refused.observe(event)
         self._trends.observe(event)
         self.credentials.observe(event)
+        self._executors.observe(event)
 
     def _is_known(self, connector: str) -> bool:
         return connector in self._herder.state.connectors
