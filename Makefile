@@ -104,7 +104,7 @@ page: $(STAMP)  ## measure 500 connectors on one worker against the goals of pag
 bench: $(STAMP)  ## measure performance, compared with Java's Connect if one is given; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m bench $(ARGS)
 
-conformance: $(STAMP)  ## run the conformance suite in CONFORMANCE=folder against a worker of its own
+conformance: $(STAMP)  ## run the conformance suite in CONFORMANCE=folder against a worker of its own; ARGS="--kafka 4.4" gives it a broker of Kafka 4.4
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m conformance $(CONFORMANCE) $(ARGS)
 
 docs: $(STAMP)  ## build the documentation site in build/site, with a reference made from the code

@@ -1,5 +1,5 @@
-"""``python -m conformance FOLDER [ARGUMENTS OF PYTEST]``, for ``make conformance``: the black-box suite for Connect
-clusters in that folder, against a worker with a broker of its own.
+"""``python -m conformance FOLDER [--kafka 4.4] [ARGUMENTS OF PYTEST]``, for ``make conformance``: the black-box suite
+for Connect clusters in that folder, against a worker with a broker of its own, of Kafka 4.3 or 4.4.
 """
 
 from __future__ import annotations
@@ -12,16 +12,22 @@ import tempfile
 from pathlib import Path
 
 from penstock.embedded import Broker
+from support.kafka.newer_broker import NewerBroker
 from support.worker_process import WorkerProcess
+
+BROKERS = {"4.3": Broker, "4.4": NewerBroker}
 
 
 def main(suite: Path, *arguments: str) -> int:
     """Run the suite and return its exit status."""
+    kafka = "4.3"
+    if arguments[:1] == ("--kafka",):
+        _, kafka, *arguments = arguments  # type: ignore[assignment]
     if not (suite / "conftest.py").exists():
         raise SystemExit(
             f"conformance: there is no suite in {suite}; `make conformance CONFORMANCE=FOLDER` tells where it is."
         )
-    with tempfile.TemporaryDirectory(prefix="penstock-conformance-") as scratch, Broker() as broker:
+    with tempfile.TemporaryDirectory(prefix="penstock-conformance-") as scratch, BROKERS[kafka]() as broker:
         folder = Path(scratch)
         folder.chmod(0o755)
         with WorkerProcess(broker.bootstrap, folder, **{"offset.flush.interval.ms": "1000"}) as worker:

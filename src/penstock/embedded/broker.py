@@ -67,6 +67,10 @@ class Broker:
         self._log = self.directory / "broker.log"
         self._console = self.directory / "console.log"
 
+    def class_path(self) -> list[Path]:
+        """Return Kafka's jars. Raises EmbeddedError."""
+        return jars("kafka")
+
     @property
     def bootstrap(self) -> str:
         return f"127.0.0.1:{self.port}"
@@ -135,7 +139,7 @@ class Broker:
                 f"{self._free_to_start / 2**20:.0f} MB to start; free some, or choose another folder for its data."
             )
         self._java = java()
-        self._classpath = jars("kafka")
+        self._classpath = self.class_path()
 
     def _attempt(self, controller_port: int) -> str | None:
         """Starts once; the sentence that says why it failed, or None when the broker answers."""
