@@ -154,8 +154,7 @@ class Worker:
         self._prometheus = PrometheusText(self._metrics.values)
         known = Known(self.id, self._prometheus.families, self._connector, self._configurations.resolve)
         self._telemetry = Telemetry.of(settings, known)
-        audit_topic = (settings.values["penstock.audit.topic"] or "").strip()
-        self._audit = AuditTopic(config, audit_topic) if audit_topic else None
+        self._audit = AuditTopic(config, (settings.values["penstock.audit.topic"] or "").strip())
         self._loop = Loop(self._herder, self._fail)
         redact_by(self._redaction.clean)
         self._levels = LogLevels()
@@ -202,8 +201,7 @@ class Worker:
         self._problems.close()
         self._telemetry.close()
         self._close_providers()
-        if self._audit is not None:
-            self._audit.close()
+        self._audit.close()
         self._plugins.close()
         if self._jvm is not None:
             self._jvm.close()
@@ -383,6 +381,7 @@ class Worker:
 
     def _observe(self, event: LoopEvent) -> None:
         audit_refusals(event)
+        self._audit.serve()
         self._topic_updates.observe(event)
         self._metrics.observe(event)
         self._health.observe(event)

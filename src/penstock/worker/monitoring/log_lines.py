@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from penstock.api.errors import ConnectError
 from penstock.core.config.internal_topics import InternalTopicError
 from penstock.core.model.events import ConnectorFailed, LoopEvent
 from penstock.core.model.local_requests import GetLogs
@@ -22,6 +23,7 @@ from penstock.http.access.audit import LOGGER
 from penstock.http.access.authentication.principals import ANYBODY
 from penstock.kafka.client_settings import internal, own_client_id
 from penstock.kafka.clients import new_producer
+from penstock.kafka.statistics import ClientStatistics, own
 from penstock.observe import add_context, level_name, redacted
 
 MAX_CONNECTORS = 2000
@@ -95,6 +97,8 @@ def _wanted(lines: Iterable[tuple[int, dict[str, Any]]], request: GetLogs) -> It
 log = logging.getLogger(__name__)
 
 FLUSH_S = 5.0
+_PURGED = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+"""Codes of lines that a producer held when it was replaced."""
 _REFUSED = f"{InternalTopicError.java_name}: "
 
 
@@ -123,17 +127,50 @@ class AuditTopic(logging.Handler):
     """
 
     def __init__(self, config: Mapping[str, str], topic: str) -> None:
+        """Without a name of a topic, nothing is sent."""
         super().__init__()
         self._topic = topic
-        self._producer = new_producer(internal(config, "producer", own_client_id(config, "audit")))
-        logging.getLogger(LOGGER).addHandler(self)
+        self._reporting = threading.RLock()
+        self._settings = internal(config, "producer", own_client_id(config, "audit"))
+        if topic:
+            self._producer, self._statistics = self._another()
+            logging.getLogger(LOGGER).addHandler(self)
+
+    def _another(self) -> tuple[Producer, ClientStatistics]:
+        statistics = own("producer", self._settings.get("client.id", ""))
+        return new_producer(self._settings, **statistics.settings()), statistics
+
+    def serve(self) -> None:
+        """Take what the producer reports, which would use memory otherwise, and replace one that has lost its brokers.
+
+        Called by the worker's loop at short intervals.
+        """
+        if self._topic:
+            with self._reporting:
+                self._producer.poll(0)
+                if self._statistics.lost:
+                    self._replace()
+
+    def _replace(self) -> None:
+        try:
+            producer, statistics = self._another()
+        except (ConnectError, KafkaException) as error:
+            log.debug("No other producer of topic %s could be made: %s", self._topic, error)
+            return
+        log.warning("The producer of topic %s has lost all its brokers; replacing it by a new one", self._topic)
+        lost, self._producer, self._statistics = self._producer, producer, statistics
+        lost.purge()
+        lost.flush(FLUSH_S)  # `_delivered` gives its lines to the new one
 
     def emit(self, record: logging.LogRecord) -> None:
         line = record.getMessage()
-        try:
-            key = json.loads(line).get("principal")
-            self._producer.produce(self._topic, line.encode(), key, on_delivery=self._delivered)
+        with self._reporting:
+            self._send(line.encode(), json.loads(line).get("principal"))
             self._producer.poll(0)
+
+    def _send(self, line: bytes | None, key: str | bytes | None) -> None:
+        try:
+            self._producer.produce(self._topic, line, key, on_delivery=self._delivered)
         except KafkaException as error:  # such as for a topic that we may not write to, once that is known
             self._delivered(error.args[0])
         except (BufferError, ValueError) as error:
@@ -141,11 +178,12 @@ class AuditTopic(logging.Handler):
 
     def close(self) -> None:
         logging.getLogger(LOGGER).removeHandler(self)
-        left = self._producer.flush(FLUSH_S)
-        if left:
+        if self._topic and (left := self._producer.flush(FLUSH_S)):
             log.error("%d lines of the audit log could not be sent to topic %s", left, self._topic)
         super().close()
 
     def _delivered(self, error: KafkaError | Exception | None, message: Message | None = None) -> None:
-        if error is not None:
+        if message is not None and isinstance(error, KafkaError) and error.code() in _PURGED:
+            self._send(message.value(), message.key())
+        elif error is not None:
             log.error("A line of the audit log could not be sent to topic %s: %s", self._topic, error)
