@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 
 import pytest
 
@@ -143,6 +144,21 @@ def test_looks_that_take_longer_count_as_longer(monkeypatch: pytest.MonkeyPatch)
         await asyncio.sleep(4 * timeout)
 
     monkeypatch.setattr(query_end, "ALONE_SECONDS", 60.0)
+    asyncio.run(run())
+
+
+def test_a_revocation_that_waits_for_a_query_ends_the_wait_before_the_worker_leaves_its_group() -> None:
+    async def run() -> None:
+        application = Application("revoked-0/1")
+
+        def left() -> float:  # the group has revoked another query when this one had been waited for for 20 s
+            waited = len(application.looks) - 1
+            return math.inf if waited < 20 else 60.0 - (waited - 20) * 10
+
+        await end_of_query("slow-0", OURS, application.jobs[OURS], application, set(), seconds({}), left)
+        assert application.killed == ["Query slow-0 did not end when it was stopped."]
+        assert len(application.looks) == 20 + 5 + 1
+
     asyncio.run(run())
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import logging
+import math
 import socket
 import sys
 import threading
@@ -71,6 +72,8 @@ class HostedTasks:
         self._thread = threading.Thread(target=self._loop.run_forever, name="hosted-tasks", daemon=True)
         self._runs: dict[TaskId, HostedRun] = {}
         self._levels: dict[str, int | str] = {}
+        self.revocation_left: Callable[[], float] = lambda: math.inf
+        """Returns the seconds that are left to stop what the group has revoked. Set before ``start``."""
 
     def start(self) -> None:
         """Start Spark, which is ready when ``SparkReady`` is delivered. Called once.
@@ -194,6 +197,7 @@ class HostedTasks:
             MemberRemoval(),
             self._members,
             TaskLogWriter(self._loop),
+            lambda: self.revocation_left(),
         )
         self._driving = {self._loop.create_task(self._processes.driver.keep())}
         reception = Reception(own, self._key_of, self._ready, self._admit)

@@ -165,6 +165,7 @@ class Worker:
             self._foundation = MemoryFoundation(settings, self.url, self._loop.deliver)
         members = StoredMembers(self._foundation.offset_store, settings.group.group_id if settings.group else "")
         self._hosts = HostedTasks(HostSettings.of(config, self.id), self._deliver, members)
+        self._hosts.revocation_left = self._foundation.revocation_left
         self._topic_updates = TopicUpdates(
             self._topics, lambda: self._herder.state.position, self._hosts.internal_topics
         )

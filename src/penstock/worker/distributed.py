@@ -69,6 +69,10 @@ class KafkaFoundation:
             group.max_bytes,
         )
 
+    def revocation_left(self) -> float:
+        """See ``GroupMember.revocation_left``."""
+        return self._member.revocation_left
+
     def open(self) -> None:
         """Start to read the topics; ``CaughtUp`` is delivered when everything that they have now has been read."""
         self._config.start()

@@ -6,6 +6,7 @@ in-memory stores).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from penstock.api.errors import ConnectError
@@ -29,6 +30,10 @@ class MemoryFoundation:
         self._generation = 0
         self._snapshot = ClusterConfigSnapshot(0)
         self.offset_store = OffsetFile(settings.offset_file)
+
+    def revocation_left(self) -> float:
+        """Nothing is ever revoked."""
+        return math.inf
 
     def open(self) -> None:
         """Raises ConnectError if the file of offsets can't be read, or its folder is not there."""

@@ -10,6 +10,7 @@ One thread (``_run``) joins, leaves and delivers. Calls of the worker are noted,
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import threading
 import time
@@ -253,6 +254,12 @@ class GroupMember:
             self._wake.set()
 
         return done
+
+    @property
+    def revocation_left(self) -> float:
+        """The seconds that are left to stop what was revoked; infinite if nothing was. Any thread may ask."""
+        since = [each.since_ms for each in tuple(self._revocations) if not each.confirmed.is_set()]
+        return (min(since) + self._rebalance_timeout_ms - _now_ms()) / 1000 if since else math.inf
 
     def _watch_broker(self, now_ms: int) -> None:
         known = self._connection.coordinator_known

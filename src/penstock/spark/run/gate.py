@@ -47,3 +47,5 @@ class RunResources:
     removal: MemberRemoval
     members: MemberLog
     logs: TaskLogWriter
+    revocation_left: Callable[[], float]
+    """See ``end_of_query``."""

@@ -381,8 +381,9 @@ class HostedRun:
     def _end_query(self, job: asyncio.Future[JobEnd]) -> asyncio.Task[None]:
         """Return the one task that waits for the end of this run's query, or kills its application."""
         if self._ending is None:
-            seconds = seconds_among_others(self._shared.settings.graceful, self._shared.settings.rebalance_timeout)
-            end = end_of_query(str(self.id), self._group, job, self._driver, self._processes.ending, seconds)
+            shared, ending = self._shared, self._processes.ending
+            seconds = seconds_among_others(shared.settings.graceful, shared.settings.rebalance_timeout)
+            end = end_of_query(str(self.id), self._group, job, self._driver, ending, seconds, shared.revocation_left)
             self._ending = asyncio.get_running_loop().create_task(end)
         return self._ending
 

@@ -3,13 +3,16 @@
 All queries of the worker run in that application. A kill takes the others along, which then all start at the same time.
 On a machine under load a query takes long to end because everything does; a kill would add the load of those starts.
 Therefore the worker waits longer for a query that is not alone, but never so long that it loses its membership of the
-group: it must confirm within ``rebalance.timeout.ms`` that revoked tasks have ended.
+group: it must confirm within ``rebalance.timeout.ms`` that revoked tasks have ended. If the group revokes tasks while a
+restart waits for a query, that query and those that are revoked have that time together.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
@@ -46,12 +49,19 @@ def seconds_among_others(graceful: float, rebalance_timeout: float) -> float:
 
 
 async def end_of_query(
-    name: str, group: str, job: asyncio.Future[JobEnd], application: Application, ending: set[str], among_others: float
+    name: str,
+    group: str,
+    job: asyncio.Future[JobEnd],
+    application: Application,
+    ending: set[str],
+    among_others: float,
+    revocation_left: Callable[[], float] = lambda: math.inf,
 ) -> None:
     """Wait until a cancelled query has ended; kill its application if that takes too long. ``job``: the query's.
 
     ``ending``: the groups of such queries, which need not be spared; this one is added. ``among_others``: the seconds
-    while the application runs queries that nobody has cancelled.
+    while the application runs queries that nobody has cancelled. ``revocation_left`` returns the seconds until the
+    worker leaves its group, since what the group has revoked has not ended.
     """
     ending.add(group)
     loop = asyncio.get_running_loop()
@@ -59,7 +69,7 @@ async def end_of_query(
     while not job.done():
         others = len(application.groups - ending)
         allowed = among_others if others else ALONE_SECONDS
-        if waited >= allowed and not killed:
+        if (waited >= allowed or revocation_left() <= MARGIN_SECONDS) and not killed:
             killed = True
             application.kill(f"Query {name} did not end when it was stopped.")
         elif waited >= ALONE_SECONDS and not said and not killed:
