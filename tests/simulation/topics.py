@@ -34,11 +34,19 @@ class Topics:
         self._unread: dict[str, list[int]] = {}
         """Tokens of those that wait for the end of the topic, for these workers."""
         self._missed: dict[str, list[Any]] = {}
+        self._compacted: set[int] = set()
+        """Positions of records of the config topic that compaction has removed."""
 
     def of_a_start(self) -> tuple[e.ConfigRead, e.StatusRead, e.CaughtUp]:
         """Return the events of a worker that reads the topics when it starts."""
-        entries = tuple(ConfigRecord(i, record) for i, record in enumerate(self.config))
+        there = enumerate(self.config)
+        entries = tuple(ConfigRecord(i, record) for i, record in there if i not in self._compacted)
         return e.ConfigRead(entries), e.StatusRead(tuple(self.status)), e.CaughtUp()
+
+    def compact(self) -> None:
+        """Remove all records of the config topic but the last of each key."""
+        last = {_key(record): i for i, record in enumerate(self.config)}
+        self._compacted = set(range(len(self.config))) - set(last.values())
 
     def block_reading(self, name: str) -> None:
         self._blocked.add(name)
@@ -84,3 +92,9 @@ class Topics:
             self.status.append(record)
             for each in self._workers.values():
                 self._post(each, "status", e.StatusRead((record,)))
+
+
+def _key(record: Any) -> tuple[Any, ...]:
+    """Return what stands for the key of a record of the config topic."""
+    names = (getattr(record, name, None) for name in ("id", "name", "connector"))
+    return type(record), *names

@@ -8,6 +8,7 @@ and has no tasks until they are written again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
@@ -44,6 +45,8 @@ class ConfiguredConnector:
     """Position after the ``commit-`` record of the task configurations."""
     applied_config: dict[str, str] | None = None
     """Configuration from which the task configurations were generated; None if none have been committed."""
+    rewritten_at: int = -1
+    """Position after the record that wrote the same configuration again, which the tasks were generated from."""
     inconsistent: bool = False
     known_tasks: set[int] = field(default_factory=set)
     """Numbers of tasks that it has or had: Java keeps their configurations until the connector is deleted."""
@@ -52,6 +55,10 @@ class ConfiguredConnector:
 
     A new configuration or a client's restart request ends the row.
     """
+
+    def has_tasks(self, configs: Mapping[int, dict[str, str]]) -> bool:
+        """Return whether these are the committed task configurations."""
+        return dict(enumerate(self.task_configs)) == configs
 
 
 @dataclass(slots=True)
@@ -135,6 +142,7 @@ class ClusterState:
             self.deleted.pop(name, None)
             self.layout_position = self.position
         else:
+            known.rewritten_at = self.position if known.config == config == known.applied_config else -1
             known.config = config
             known.restarts = {}
 
@@ -176,6 +184,8 @@ class ClusterState:
         configs = self._uncommitted.pop(name, {})
         connector = self.connectors.get(name)
         if connector is None:  # compaction may leave the tasks of a deleted connector behind
+            return
+        if self.position == connector.rewritten_at + count + 1 and connector.has_tasks(configs):
             return
         self.pending_fencing.add(name)
         connector.inconsistent = any(i not in configs for i in range(count))

@@ -5,6 +5,7 @@ Each is a flow that ends in records of the config topic (Java: AbstractHerder, D
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.core.config.secrets import restored
@@ -14,9 +15,18 @@ from penstock.core.model import actions
 from penstock.core.model import messages as m
 from penstock.core.model.flow import Flow, Until
 from penstock.core.model.limits import config_problem, group_bytes, shortened
-from penstock.core.model.records import ConfigTopicRecord, ConnectorConfig, LoggerLevel, TargetState, TasksCommit
+from penstock.core.model.records import (
+    ConfigTopicRecord,
+    ConnectorConfig,
+    LoggerLevel,
+    TargetState,
+    TaskConfig,
+    TaskCount,
+    TasksCommit,
+)
 from penstock.core.model.settings import HerderSettings
 from penstock.core.model.state import STARTED, STOPPED, ClusterState
+from penstock.core.model.tasks import TaskId
 from penstock.core.offsets import TaskEnds
 from penstock.core.requests.reads import Reads, config_of
 from penstock.core.status.cleanup import StatusCleanup
@@ -83,7 +93,8 @@ class Changes:
             who = request.principal
             records: list[ConfigTopicRecord] = [] if state is None else [TargetState(name, state, who)]
             shown = self.reads.info(name, checked)  # with the tasks that it had before
-            yield from self.leadership.append(*records, ConnectorConfig(name, checked, who))
+            records += [ConnectorConfig(name, checked, who), *self._tasks_of(name, checked)]
+            yield from self.leadership.append(*records)
             return m.Reply(200 if exists else 201, shown)
 
         reply = yield from self.leadership.one_by_one(write)
@@ -91,6 +102,20 @@ class Changes:
             yield from self._until_made(name)
             return m.Reply(reply.status, self.reads.info(name, checked))
         return reply
+
+    def _tasks_of(self, name: str, config: Mapping[str, str]) -> list[ConfigTopicRecord]:
+        """Return the records of the connector's tasks if the configuration is the one that they were generated from.
+
+        They are written again behind it: compaction removes the earlier record of the configuration, and a worker that
+        starts then ignores tasks of a connector that it has not read of yet (KAFKA-17719).
+        """
+        known = self.state.connectors.get(name)
+        if known is None or not known.task_configs or not known.config == known.applied_config == config:
+            return []
+        tasks = [TaskConfig(TaskId(name, i), each) for i, each in enumerate(known.task_configs)]
+        fenced = name in self.state.task_counts and name not in self.state.pending_fencing
+        counts = [TaskCount(name, self.state.task_counts[name])] if fenced else []
+        return [*tasks, TasksCommit(name, len(tasks)), *counts]
 
     def _after_deletion(self, name: str) -> Flow:
         """Continue when no task of a deleted connector of this name can commit offsets any more.
