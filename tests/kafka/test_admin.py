@@ -63,6 +63,19 @@ def test_a_broker_that_goes_away_while_an_internal_topic_is_checked_is_waited_fo
     assert type(caught.value) is kind
 
 
+class Few:
+    """Fewer brokers than the topic is to have replicas, as while a cluster starts."""
+
+    def create_topics(self, topics: list[Any], **limits: float) -> dict[str, Future[Any]]:
+        return {topic.topic: failed(BrokerError.INVALID_REPLICATION_FACTOR) for topic in topics}
+
+
+def test_an_internal_topic_waits_for_enough_brokers() -> None:
+    admin: Any = Few()
+    with pytest.raises(TopicTimeoutError):
+        LogTopic(spec=TopicSpec("t"), setting="config.storage.topic", purpose="x").ensure(admin, "User:a")
+
+
 class Throttled:
     """Brokers that allow no new topics for the moment."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from penstock.api.errors import ConnectError
 from penstock.core.herder import Herder
 from penstock.core.model import actions as a
 from penstock.core.model import events as e
@@ -71,6 +72,8 @@ class Cluster:
         """Worker to which each request was sent."""
         self.broken: set[str] = set()
         """Connectors that fail when they start."""
+        self.without_tasks: set[str] = set()
+        """Connectors that fail when they are asked for configurations of tasks."""
         self.secrets: dict[str, str] = {}
         """Values of config providers by connector."""
 
@@ -317,7 +320,11 @@ class Cluster:
                 known = worker.herder.work.connectors[name]
                 tasks = [{**known.config, "n": str(i)} for i in range(n)]
                 made = a.GeneratedTasks(tasks, self.secrets.get(name, "").encode())
-                self.post(worker, f"connector {name}", e.Completed(token, made))
+                answer = e.Completed(token, made)
+                if name in self.without_tasks:
+                    self.trace(f"{worker.id}: cannot make tasks of {name}")
+                    answer = e.Completed(token, error=ConnectError("the source can't be reached"))
+                self.post(worker, f"connector {name}", answer)
             case _:
                 self._steer_task(worker, action)
 

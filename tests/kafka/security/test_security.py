@@ -26,6 +26,14 @@ def test_without_settings_nobody_logs_in():
     assert security.principal == "User:ANONYMOUS"
 
 
+@pytest.mark.parametrize("name", ["SASL_PLAINTEXT", "sasl_plaintext", "Sasl_Plaintext"])
+def test_the_name_of_a_security_protocol_may_be_in_any_case(name: str):
+    settings = sasl("PLAIN", f'{PLAIN} required username="a" password="b";') | {"security.protocol": name}
+    assert Security.of(settings).principal == "User:a"
+    native = producer_config({"bootstrap.servers": "a:1", **settings})
+    assert (native["security.protocol"], native["sasl.username"]) == ("sasl_plaintext", "a")
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [

@@ -332,6 +332,13 @@ def test_lost_contact_stores_no_more_offsets(kafka: Kafka, bootstrap: str, topic
     assert stored(kafka, offsets_topic, run.connector) == []
 
 
+def test_dropped_records_do_not_count_as_written(bootstrap: str, topic: str) -> None:
+    drop = {"transforms": "drop", "transforms.drop.type": "org.apache.kafka.connect.transforms.Filter"}
+    with TaskRun(scripted(records(topic, "a", "b")), bootstrap, drop) as run:
+        eventually(lambda: run.host.reported.get("source-record-poll-total") == 2)
+    assert run.host.reported["source-record-write-total"] == 0
+
+
 def test_metrics_have_javas_names(bootstrap: str, topic: str) -> None:
     with TaskRun(scripted(records(topic, "a", "b")), bootstrap, {}) as run:
         eventually(lambda: run.host.reported.get("source-record-poll-total") == 2)
