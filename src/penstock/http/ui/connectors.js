@@ -4,7 +4,8 @@ import { attention } from "./attention.js";
 import { CHOICES, bulkDialog } from "./bulk.js";
 import { button, h, state } from "./dom.js";
 import { every, get, principal } from "./rest.js";
-import { STATES, byTrouble, shortCause, traces, troubles, worst } from "./status.js";
+import { STATES } from "./states.js";
+import { byTrouble, shortCause, traces, troubles, worst } from "./status.js";
 
 const LABEL = "penstock.labels.";
 const POLL_MS = 5000, EACH_MS = 16;

@@ -1,10 +1,9 @@
 // What statuses mean: which connector is worst, and the root cause in a trace.
 
-/** From the most urgent state to the least. */
-export const STATES = ["FAILED", "RESTARTING", "UNASSIGNED", "PAUSED", "STOPPED", "RUNNING"];
+import { STATES, UNKNOWN } from "./states.js";
 
-/** A state that the page does not know comes after FAILED. */
-const rank = (state) => (STATES.includes(state) ? STATES.indexOf(state) : 0.25);
+/** A state that the page does not know ranks as UNKNOWN, and is shown by its name. */
+const rank = (state) => STATES.indexOf(STATES.includes(state) ? state : UNKNOWN);
 
 /** The worst state of a connector and its tasks. */
 export function worst(status) {
