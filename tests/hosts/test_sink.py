@@ -316,3 +316,23 @@ def test_null_instead_of_offsets_ends_the_task(sinks: Sinks, kafka: Kafka, topic
     assert (
         "The task's preCommit has returned null instead of offsets" in sinks.run(topic, commit__null="true").failure()
     )
+
+
+def test_all_records_of_a_topic_that_is_created_again_while_a_jar_is_paused_arrive(
+    sinks: Sinks, kafka: Kafka, topic: str
+) -> None:
+    """The new topic has more records than were read of the old one when the consumer sees it."""
+    new = [f"new{number}" for number in range(10)]
+    kafka.produce(topic, ["old0", "old1", "old2"])
+    with sinks.run(topic, **{"consumer.override.metadata.max.age.ms": "500"}) as run:
+        group = f"connect-{run.connector}"
+        eventually(lambda: kafka.committed(group) == {(topic, 0): 3})
+        run.control.pause()
+        eventually(lambda: run.host.states[-1:] == ["paused"])
+        kafka.renew_topic(topic)
+        kafka.produce(topic, new)
+        eventually(lambda: len(sinks.calls("open")) == 2)
+        run.control.resume()
+        eventually(lambda: kafka.committed(group) == {(topic, 0): 10})
+    assert values(sinks.written) == ["old0", "old1", "old2", *new]
+    assert len(sinks.calls("close")) == 2

@@ -1,6 +1,7 @@
 """Whatever happens to a sink, in whatever order: it puts every record in order, and commits only what it has put.
 
-Fetches, ends of puts, rebalances, pauses, requests of the task, commits and failures of ``pre_commit`` are drawn.
+Fetches, ends of puts, rebalances, topics that are created again, pauses, requests of the task, commits and failures of
+``pre_commit`` are drawn.
 ``PENSTOCK_TEST_EXAMPLES=5000`` tests that many sinks instead of a few.
 """
 
@@ -38,6 +39,8 @@ class WatchedSink(SimulatedSink):
         """Per partition the next offset that the task is to get."""
         self.open: set[TopicPartition] = set()
         self.unanswered: list[dict[TopicPartition, int]] = []
+        self.old: set[TopicPartition] = set()
+        """Partitions whose topic was created again, until they are closed."""
         self.putting: FetchedBatch | None = None
         self.losing = False
 
@@ -68,12 +71,17 @@ class WatchedSink(SimulatedSink):
                 self.putting = batch
             case actions.PutBehind(batch):
                 self._check(batch, behind=self.putting)
+            case actions.BeginCommit():
+                self._recreate()
+            case actions.ReopenPartitions(starts):
+                self.due |= starts
             case actions.OpenTask(partitions):
                 assert self.open.isdisjoint(partitions)
                 self.open |= set(partitions)
             case actions.CloseTask(partitions):
                 assert self.open >= set(partitions)
                 self.open -= set(partitions)
+                self.old -= set(partitions)
             case actions.CommitOffsets(offsets, closing):
                 self._write(dict(offsets), closing)
         super().carry_out(action)
@@ -89,9 +97,19 @@ class WatchedSink(SimulatedSink):
             assert batch is not None
             assert batch.records.origin.partitions.count(partition.partition) == end - first  # type: ignore[union-attr]
 
+    def _recreate(self) -> None:
+        """Perhaps find out that the topic of a partition was deleted and created again."""
+        there = sorted(self.machine.state.assigned & self.position.keys())
+        if there and self.draw.random() < 0.2:
+            partition = self.draw.choice(there)
+            self.old.add(partition)
+            self.group.pop(partition, None)
+            self.outcome(events.TopicsRecreated({partition: self.draw.randint(0, 2)}))
+
     def _write(self, offsets: dict[TopicPartition, int], closing: bool) -> None:
         for partition, offset in offsets.items():
             assert offset <= self.due[partition], f"{partition}: {offset} is committed, but {self.due[partition]} due"
+        assert self.old.isdisjoint(offsets), "these offsets are in a topic that is gone"
         assert not self.losing, "other members may have committed later offsets"
         self.group |= offsets
         if not closing:

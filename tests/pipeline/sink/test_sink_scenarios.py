@@ -146,6 +146,8 @@ def _event(words: list[str]) -> events.SinkEvent:
             return events.PartitionsRevoked(tuple(map(_partition, names)))
         case ["lose", *names]:
             return events.PartitionsRevoked(tuple(map(_partition, names)), lost=True)
+        case ["recreate", *offsets]:
+            return events.TopicsRecreated(dict(map(_offset, offsets)))
         case ["pause"]:
             return events.PauseWanted()
         case ["resume"]:

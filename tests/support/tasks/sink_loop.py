@@ -18,6 +18,7 @@ from penstock.pipeline.sink import events
 from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.commits import OffsetCommits
 from penstock.pipeline.sink.context import SinkContext
+from penstock.pipeline.sink.identities import TopicIdentities
 from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
 from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.original_records import OriginalRecords
@@ -51,7 +52,9 @@ def sink_loop(
         Subscription({"topics": "t"}, {}, 1.0),
         PartitionWatch(client, ClientStatistics("consumer", "c"), 1.0),
     )
-    consumer = GroupConsumer(client, subscription, 10, "earliest", cooperative, watch, member)
+    consumer = GroupConsumer(
+        client, subscription, 10, "earliest", cooperative, watch, TopicIdentities(lambda topics: {}), member
+    )
     task.context = context = SinkContext({}, None)
     parts = SinkSteps(list(steps), OriginalRecords(), queue, LocalPuts(task))
     loop = SinkLoop(runtime, task, context, consumer, parts, OffsetCommits(metrics), CommitTiming(60.0, timeout))

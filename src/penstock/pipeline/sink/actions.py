@@ -64,6 +64,13 @@ class LookUpStarts:
 
 
 @dataclass(frozen=True, slots=True)
+class ReopenPartitions:
+    """Begin again with partitions whose topics were deleted and created again, at these offsets: ``StartsFound``."""
+
+    starts: Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
 class AssignPartitions:
     """Let the consumer fetch from these partitions, at these offsets; then resume and pause partitions.
 
@@ -158,7 +165,9 @@ class CloseTask:
 
 @dataclass(frozen=True, slots=True)
 class BeginCommit:
-    """Wait for dead letters: ``LettersArrived``, or nothing. With ``closing`` nothing is done after an abort."""
+    """Compare the IDs of topics, perhaps ``TopicsRecreated``; then wait for dead letters: ``LettersArrived``, or
+    nothing. With ``closing`` nothing is done after an abort.
+    """
 
     partitions: tuple[TopicPartition, ...]
     closing: bool = False
@@ -242,6 +251,7 @@ SinkAction = (
     | ResumePartitions
     | SeekPartition
     | LookUpStarts
+    | ReopenPartitions
     | AssignPartitions
     | LookForStandstill
     | StartBatch

@@ -5,7 +5,7 @@ Java: ``WorkerSinkTask``: ``HandleRebalance``, ``rewind``, ``pauseAll``, ``resum
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import assert_never
 
 from penstock.api.sink import TopicPartition
@@ -36,6 +36,9 @@ class SinkPartitions:
     def open(self, event: events.StartsFound) -> None:
         state = self._state
         state.assigned |= frozenset(event.partitions)
+        if state.reopening:
+            state.unwritten |= state.reopening
+            state.commit_requested = True
         state.paused &= state.assigned
         self._positions.begin(event.starts)
         if event.partitions:
@@ -51,6 +54,10 @@ class SinkPartitions:
                 self._positions.rewind(partition, offset)
         targets = {p: state.taken.get(p, opening.get(p, 0)) for p in partitions}
         state.opening = {}
+        if state.reopening:  # the consumer has them
+            state.rewinds.update(targets)
+            state.reopening = NO_PARTITIONS
+            return
         paused = state.assigned if state.held else state.paused & state.assigned
         self._emit(actions.AssignPartitions(targets, frozenset(partitions) - paused, paused))
 
@@ -61,15 +68,38 @@ class SinkPartitions:
         self._state.closing = frozenset(event.partitions)
         self._emit(actions.CloseTask(event.partitions))
 
+    def recreated(self, starts: Mapping[TopicPartition, int]) -> None:
+        self._state.recreated.update({p: start for p, start in starts.items() if p in self._state.assigned})
+
+    def reopen(self) -> None:
+        """Let the task finish with partitions of topics that are gone, and begin again with them in the new topics.
+
+        Records of theirs that were fetched are put first.
+        """
+        state = self._state
+        waiting = {partition for batch in state.ahead for partition in batch.ends}
+        starts = {p: start for p, start in sorted(state.recreated.items()) if p not in waiting}
+        if starts and state.batch is None:
+            partitions = tuple(starts)
+            self._emit(actions.BeginCommit(partitions, closing=True))
+            state.closing = state.reopening = frozenset(partitions)
+            self._emit(actions.CloseTask(partitions))
+            self._emit(actions.ReopenPartitions(starts))
+
     def closed(self, partitions: tuple[TopicPartition, ...]) -> None:
         """Forget partitions that the task has closed.
 
-        Without a cooperative assignor the next assignment may give them back, and then they stay paused, as in Java.
+        Without a cooperative assignor the next assignment may give them back, and then they stay paused, as in Java. So
+        do those that are opened again, which the consumer keeps.
         """
         state = self._state
         self._positions.forget(partitions)
+        for partition in partitions:
+            state.recreated.pop(partition, None)
+            if partition in state.reopening:  # an offset in the old topic
+                state.rewinds.pop(partition, None)
         state.assigned, state.closing = state.assigned - frozenset(partitions), NO_PARTITIONS
-        if self._settings.cooperative:
+        if self._settings.cooperative and not state.reopening:
             state.paused &= state.assigned
 
     # -- requests of the task

@@ -48,7 +48,9 @@ class PartitionsAssigned:
 
 @dataclass(frozen=True, slots=True)
 class StartsFound:
-    """The outcome of ``LookUpStarts``: where reading begins, for those partitions of which it is known."""
+    """The outcome of ``LookUpStarts`` and ``ReopenPartitions``: where reading begins, for those partitions of which it
+    is known.
+    """
 
     partitions: tuple[TopicPartition, ...]
     starts: Mapping[TopicPartition, int]
@@ -67,6 +69,16 @@ class PartitionsRevoked:
 
     partitions: tuple[TopicPartition, ...]
     lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsRecreated:
+    """The topics of these partitions were deleted and created again; where reading begins in the new ones.
+
+    Found before a commit, or when records come from before the position.
+    """
+
+    starts: Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +264,7 @@ SinkEvent = (
     | FailureFound
     | Rebalance
     | StartsFound
+    | TopicsRecreated
     | TaskOpened
     | TaskClosed
     | PartitionSought

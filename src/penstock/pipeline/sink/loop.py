@@ -26,6 +26,7 @@ from penstock.pipeline.sink.batch import FetchedBatch
 from penstock.pipeline.sink.commits import OffsetCommits, agreed_offsets
 from penstock.pipeline.sink.context import SinkContext
 from penstock.pipeline.sink.fetch import FetchedRecords
+from penstock.pipeline.sink.identities import TopicIdentities
 from penstock.pipeline.sink.machine import SinkMachine
 from penstock.pipeline.sink.member import MemberReport
 from penstock.pipeline.sink.original_records import OriginalRecords
@@ -53,6 +54,7 @@ class GroupConsumer:
     cooperative: bool
     """Whether partitions are assigned and revoked a few at a time (cooperative assignors)."""
     watch: standstill.PartitionWatch
+    identities: TopicIdentities
     member: MemberReport
 
 
@@ -201,6 +203,9 @@ class SinkLoop:
                 self._seek(partition, offset)
             case actions.LookUpStarts(partitions):
                 self._look_up_starts(partitions)
+            case actions.ReopenPartitions(starts):
+                self.steps.originals.forget(starts)
+                self.handle(events.StartsFound(tuple(starts), starts))
             case actions.AssignPartitions():
                 self._assign(action)
             case actions.LookForStandstill(at):
@@ -246,12 +251,29 @@ class SinkLoop:
                 self.runtime.metrics.spent("poll", time.monotonic() - began)
                 assigned = self.machine.state.assigned
                 fetched = self.records.batch(messages, next(iter(assigned)) if len(assigned) == 1 else None)
-                batch = self.steps.skipped.without(fetched)
-                if batch is not fetched:
-                    self.context.request_commit()  # the user who has asked for it waits for that
+                if (rest := self._of_known_topics(fetched)) is not None:
+                    batch = self.steps.skipped.without(rest)
+                    if batch is not rest:
+                        self.context.request_commit()  # the user who has asked for it waits for that
         except Exception as e:
             self.handle(events.FailureFound(e))
         self.handle(events.Fetched(batch, drained))
+
+    def _of_known_topics(self, batch: FetchedBatch) -> FetchedBatch | None:
+        """Return the records without those that the consumer has gone back for, as ``auto.offset.reset`` says, since
+        their topic was deleted and created again: they are read once more when the task knows.
+        """
+        taken = self.machine.state.taken
+        back = {partition for partition, end in batch.ends.items() if end <= taken.get(partition, -1)}
+        if back:
+            self._compare_topics()
+            return batch.divided(back & self.machine.state.recreated.keys())[1]
+        return batch
+
+    def _compare_topics(self) -> None:
+        consumer = self.consumer
+        if starts := consumer.identities.recreated(consumer.client, self.machine.state.assigned, consumer.offset_reset):
+            self.handle(events.TopicsRecreated(starts))
 
     def _seek(self, partition: TopicPartition, offset: int) -> None:
         """A partition that is not fetched yet can't seek; it is tried again in the next turn."""
@@ -264,6 +286,7 @@ class SinkLoop:
         self.handle(events.PartitionSought(partition, offset))
 
     def _look_up_starts(self, partitions: tuple[TopicPartition, ...]) -> None:
+        self.consumer.identities.learn(partitions)
         client = [ClientPartition(*partition) for partition in partitions]
         starts = positions(self.consumer.client, client, self.consumer.offset_reset)
         self.handle(events.StartsFound(partitions, starts))
@@ -336,11 +359,14 @@ class SinkLoop:
             self.consumer.watch.forget(partitions)
             self.handle(events.TaskClosed(partitions))
             self.context.assign(self.machine.state.assigned)
+            self.consumer.identities.keep(self.machine.state.assigned | self.machine.state.reopening)
 
     def _begin_commit(self, action: actions.BeginCommit) -> None:
         if action.closing and self.runtime.control.aborted:
             return
-        metrics, began = self.runtime.metrics, time.monotonic()
+        state, metrics, began = self.machine.state, self.runtime.metrics, time.monotonic()
+        if not action.closing or any(state.taken.get(p) != state.committed.get(p) for p in action.partitions):
+            self._compare_topics()
         self.settle = self.context.settling(self.steps.queue, max(self.timing.timeout, QUEUE_FLUSH_SECONDS))
         if self.settle():
             self.handle(events.LettersArrived(action.partitions, action.closing))

@@ -80,6 +80,8 @@ class SinkMachine:
                 self._rebalance_when_free(event)
             case events.StartsFound():
                 self._partitions.open(event)
+            case events.TopicsRecreated(starts):
+                self._partitions.recreated(starts)
             case events.TaskOpened(partitions):
                 self._partitions.assign(partitions)
             case events.TaskClosed(partitions):
@@ -133,6 +135,7 @@ class SinkMachine:
                 if state.failure is not None:
                     self._emit(actions.FailTask(state.failure))
                     return
+                self._partitions.reopen()
                 self._positions.begin_if_due(now)
                 self._partitions.seek()
                 self._look()
@@ -146,7 +149,8 @@ class SinkMachine:
     def _due(self) -> bool:
         """Return whether something waits for the end of the put that runs."""
         state = self.state
-        return state.pause_wanted != state.connector_paused or self._positions.due(self._now) or bool(state.rewinds)
+        waits = bool(state.rewinds or state.recreated)
+        return waits or state.pause_wanted != state.connector_paused or self._positions.due(self._now)
 
     def _fetch_ahead(self, phase: Putting) -> None:
         if not self.state.held and phase.batch is not None and not self.state.ahead:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +65,13 @@ class OriginalRecords:
         self.raw = raw
         while self._before and (self._size > MAX_BYTES or self._before[0].committed(committed)):
             self._size -= self._before.popleft().size
+
+    def forget(self, partitions: Collection[TopicPartition]) -> None:
+        """Forget the fetches with records of these partitions, whose offsets will come again with others."""
+        self._before = deque(each for each in self._before if each.ends.keys().isdisjoint(partitions))
+        self._size = sum(each.size for each in self._before)
+        if self._last is not None and not self._last.ends.keys().isdisjoint(partitions):
+            self._last = self.raw = None
 
     def original(self, record: Batch) -> Batch:
         """Return the record as it was read. Both have one row."""

@@ -44,6 +44,7 @@ class SinkPositions:
         for partition in partitions:
             state.taken.pop(partition, None)
             state.committed.pop(partition, None)
+            state.unwritten.discard(partition)
             state.moved.add(partition)
 
     def take(self, batch: FetchedBatch) -> None:
@@ -97,8 +98,10 @@ class SinkPositions:
     def agreed(self, event: OffsetsAgreed, now: float) -> None:
         """Write the offsets if they, or what the group keeps with them, have changed."""
         state = self._state
-        before = {p: offset for p, offset in state.committed.items() if p in event.asked}
-        after = before | self._committable(event.agreed, event.asked)
+        asked = event.asked.keys() - state.recreated.keys()
+        before = {p: offset for p, offset in state.committed.items() if p in asked - state.unwritten}
+        agreed = self._committable(event.agreed, event.asked)
+        after = before | {p: offset for p, offset in agreed.items() if p in asked}
         if after == before and all(kept(after[p]) == kept(before[p]) for p in after):
             self._emit(ReportCommit(CommitResult.DONE))
             return
@@ -110,7 +113,7 @@ class SinkPositions:
     def failed(self, event: PreCommitFailed) -> None:
         """Read again from the last committed offsets, unless the partitions are being closed."""
         if not event.closing:
-            asked, committed = event.partitions, self._state.committed
+            asked, committed = set(event.partitions) - self._state.recreated.keys(), self._state.committed
             self._state.rewinds.update({p: int(committed[p]) for p in asked if p in committed})
 
     def answered(self, event: CommitAnswered, now: float) -> None:
@@ -127,6 +130,7 @@ class SinkPositions:
         for partition, offset in event.written.items():
             if partition in state.taken and (event.closing or partition not in state.moved):
                 state.committed[partition] = offset
+                state.unwritten.discard(partition)
         result = CommitResult.DONE if event.error is None else CommitResult.FAILED
         self._emit(ReportCommit(result, seconds, event.error or ""))
 

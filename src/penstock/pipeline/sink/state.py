@@ -82,11 +82,19 @@ class SinkState:
     """Partitions that are being opened, so that the consumer does not have them yet, with the offsets of the group."""
     closing: Partitions = NO_PARTITIONS
     """Partitions that are being closed."""
+    recreated: dict[TopicPartition, int] = field(default_factory=dict)
+    """Partitions whose topics were deleted and created again, with where reading begins in the new ones, until the task
+    has closed them. Their positions are in the old topic and are not committed.
+    """
+    reopening: Partitions = NO_PARTITIONS
+    """Those of them that are being opened again."""
 
     taken: dict[TopicPartition, int] = field(default_factory=dict)
     """Per partition the next offset after what the task has taken."""
     committed: dict[TopicPartition, int] = field(default_factory=dict)
     """Per partition the offset that the group has, or at which the task has begun."""
+    unwritten: set[TopicPartition] = field(default_factory=set)
+    """Partitions of which the group may have another offset: one in a topic that is gone."""
     rewinds: dict[TopicPartition, int] = field(default_factory=dict)
     """The offsets from which the task wants to read again, until the consumer has sought them."""
     paused: Partitions = NO_PARTITIONS

@@ -35,6 +35,7 @@ from penstock.pipeline.runtime import CommitTiming, StopOnce, TaskRuntime
 from penstock.pipeline.sink.commits import OffsetCommits
 from penstock.pipeline.sink.context import SinkContext, WorkerErrantRecordReporter
 from penstock.pipeline.sink.figures import SinkFigures
+from penstock.pipeline.sink.identities import TopicIdentities, TopicIdRequests
 from penstock.pipeline.sink.loop import GroupConsumer, SinkLoop, SinkSteps
 from penstock.pipeline.sink.member import MemberReport, SinkGroupMember, consumer_settings
 from penstock.pipeline.sink.original_records import OriginalRecords
@@ -169,6 +170,9 @@ def _consumer(
     java = consumer_settings(spec)
     native = consumer_config(java)
     statistics = ClientStatistics("consumer", java["client.id"])
+    ids = TopicIdRequests(
+        lambda: admin_like({**java, "client.id": f"{java['client.id']}-topics"}), CommitTiming.of(spec).interval
+    )
     cooperative = "cooperative" in str(native.get("partition.assignment.strategy", ""))
     # PartitionWatch needs the events at the ends of partitions.
     client = new_consumer(java, on_commit=commits.answered, **{"enable.partition.eof": True, **statistics.settings()})
@@ -185,5 +189,6 @@ def _consumer(
         str(native["auto.offset.reset"]),
         cooperative or native.get("group.protocol") == "consumer",
         PartitionWatch(client, statistics, native.get("fetch.wait.max.ms", 500) / 1000),
+        TopicIdentities(ids.ask),
         MemberReport(client, native, host.group_member),
     )
