@@ -42,6 +42,8 @@ def test_what_the_group_keeps_with_an_offset_is_committed_when_it_alone_changes(
     seen: list[tuple[int, str, int | None]] = []
 
     def pre_commit(self: Any, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        if not any(offsets.values()):  # the record has not come yet
+            return {}
         known = self.context.member.committed(offsets)
         seen.extend((each, each.metadata, each.leader_epoch) for each in known.values() if each is not None)
         text = "first" if not seen else "second"
@@ -99,8 +101,8 @@ def test_a_negative_offset_of_pre_commit_is_not_where_to_read_again(kafka: Kafka
     answers: list[Any] = [{first: 1, second: -1}, ConnectError("disk full")]
 
     def pre_commit(self: Any, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        if len(offsets) < 2 or not answers:
-            return offsets
+        if list(offsets.values()) != [1, 1] or not answers:
+            return {partition: offset for partition, offset in offsets.items() if offset or not answers}
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
