@@ -82,7 +82,7 @@ kill-test-databases: $(STAMP)  ## 100 kills of Spark while rows go into tables o
 fuzz: $(STAMP)  ## 10,000 random requests and attacks by four roles and a stranger, with secrets to be found; ARGS="--help" lists the options
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m fuzz $(ARGS)
 
-soak-values: $(STAMP)  ## pass 10,000 values of each type through the JDBC connectors, in PostgreSQL, MariaDB and SQLite, and the registry's converters, beside foreign readers; ARGS="--minutes 8" does a part, and the next run continues
+soak-values: $(STAMP)  ## pass 10,000 values of each type through the JDBC connectors, SparkSink and SparkSource and the registry's converters, past foreign readers and writers; ARGS="--minutes 8" does a part, and the next run continues
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m soak values $(ARGS)
 
 soak-parsers: $(STAMP)  ## 100,000 hostile inputs for each parser of bytes from outside; ARGS="--help" lists the options

@@ -90,7 +90,11 @@ def _spark() -> list[str]:
             ("format", "what it lacks"),
             [
                 ("parquet, delta", "nothing"),
-                ("orc", "days from 5 to 14 October 1582, which are refused"),
+                (
+                    "orc",
+                    "days before 15 October 1582, instants before the 16th and those of the last second before 1970: "
+                    "they are refused",
+                ),
                 ("json", "bytes, which are Base64 in it; infinity and NaN are texts"),
                 (
                     "csv",

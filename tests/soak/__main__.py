@@ -243,7 +243,9 @@ def values(
     ),
     only: Annotated[str, typer.Option(help="Expression for pytest's -k, such as mariadb.")] = "",
 ) -> None:
-    """Pass values of each type of PostgreSQL, MariaDB and SQLite through the JDBC connectors, and check them."""
+    """Pass values of each type of databases, formats of files and the registry's formats through connectors and
+    converters, and check them.
+    """
     seed = seed or random.randrange(1, 2**31)
     print(f"--seed {seed} --number {number} --minutes {minutes:g} --kept {kept}")
     _end("Soak of values", of_values.run(number, seed, minutes, kept, only))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import uuid
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,52 @@ def files(table: Path) -> list[Path]:
 def log(table: Path) -> list[Path]:
     """Return the log's files, one per version."""
     return sorted((table / "_delta_log").glob("*.json"))
+
+
+_NAMES = {"TINYINT": "byte", "SMALLINT": "short", "INT": "integer", "BIGINT": "long"}
+"""Names of types in the schemas of Delta, where they are not those of SQL."""
+
+
+def create(
+    table: Path, columns: dict[str, str], required: Collection[str] = (), constraints: Mapping[str, str] | None = None
+) -> None:
+    """Create a table of these columns, by their types in SQL, as a writer without Spark does."""
+    fields = [
+        {
+            "name": name,
+            "type": _NAMES.get(type, type.lower().replace(" ", "")),
+            "nullable": name not in required,
+            "metadata": {"__CHAR_VARCHAR_TYPE_STRING": type} if type.startswith("varchar") else {},
+        }
+        for name, type in columns.items()
+    ]
+    for each in fields:
+        if str(each["type"]).startswith("varchar"):
+            each["type"] = "string"
+    metadata = {
+        "id": str(uuid.uuid4()),
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps({"type": "struct", "fields": fields}),
+        "partitionColumns": [],
+        "configuration": {f"delta.constraints.{name}": sql for name, sql in (constraints or {}).items()},
+    }
+    commit(table, 0, {"protocol": {"minReaderVersion": 1, "minWriterVersion": 3}}, {"metaData": metadata})
+
+
+def commit(table: Path, version: int, *actions: dict[str, Any]) -> None:
+    """Add a version to the log of a table."""
+    place = table / "_delta_log"
+    place.mkdir(parents=True, exist_ok=True)
+    draft = place / f".{version}"
+    draft.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    draft.rename(place / f"{version:020}.json")
+
+
+def add_file(table: Path, name: str) -> None:
+    """Add a file that lies in the table's folder to the table."""
+    status = (table / name).stat()
+    added = {"path": name, "partitionValues": {}, "size": status.st_size, "dataChange": True}
+    commit(table, len(log(table)), {"add": {**added, "modificationTime": int(status.st_mtime * 1000)}})
 
 
 @contextmanager

@@ -1,9 +1,10 @@
 """Dates and times in ORC as Spark writes it: through Java's calendar, and in the time zone of the executors' Java.
 
-Java's calendar is Julian before 15 October 1582, and has no ten days before that one. ORC converts its days to those of
-ISO 8601 on request; the ten days, which Spark would write as the 15th, are refused. Instants are kept as local times,
-so that one of two hours is lost when clocks are set back: a zone where this happens is refused too. So are instants of
-the last second before 1970: ORC's writer rounds their seconds to 0, and readers add the fraction to that.
+Java's calendar is Julian before 15 October 1582. On request ORC's writer converts such days to those of ISO 8601, but
+only in the first 1,024 rows of a file that Spark writes: its vectors keep the note that they are converted when the
+next rows come. So they are refused. Instants are kept as local times, so that one of two hours is lost when clocks are
+set back: a zone where this happens is refused too. So are instants of the last second before 1970: ORC's writer rounds
+their seconds to 0, and readers add the fraction to that.
 """
 
 from __future__ import annotations
@@ -21,10 +22,8 @@ from penstock.api.errors import ConnectError, DataError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_PROLEPTIC = "orc.proleptic.gregorian"
-"""Whether days in ORC are those of ISO 8601; readers other than Spark know no others."""
-_GAP_START, _GAP_END = dt.date(1582, 10, 5), dt.date(1582, 10, 15)
-"""The days that Java's calendar does not have: from the first one to before the second one."""
+_FIRST_DAY, _FIRST_INSTANT = dt.date(1582, 10, 15), dt.datetime(1582, 10, 16, tzinfo=dt.UTC)
+"""The first day of ISO 8601 in Java's calendar, and the first instant that is later than its begin in all zones."""
 _LAST_SECOND = dt.datetime(1969, 12, 31, 23, 59, 59, 1000, dt.UTC), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 """Instants that ORC moves by a second: from the first one to before the second one."""
 _ZONE = re.compile(r"-Duser\.timezone=(\S+)")
@@ -45,9 +44,10 @@ def refuse_unwritable(column: str, array: pa.Array) -> None:
         return
     if not has_times(array.type):
         return
-    if _any_between(array, *(pa.scalar(day, pa.date32()).cast(array.type) for day in (_GAP_START, _GAP_END))):
+    first = _FIRST_INSTANT if pa.types.is_timestamp(array.type) else _FIRST_DAY
+    if pc.any(pc.less(array, pa.scalar(first, array.type))).as_py():
         raise DataError(
-            f"column {column} has a value from 5 to 14 October 1582, which Spark writes as the 15th in files of "
+            f"column {column} has a value before {first:%d %B %Y}, which Spark may write as another day in files of "
             "format=orc: use format=parquet, or send it as text"
         )
     if pa.types.is_timestamp(array.type) and _any_between(
@@ -63,14 +63,9 @@ def _any_between(array: pa.Array, start: pa.Scalar, end: pa.Scalar) -> bool:
     return bool(pc.any(pc.and_(pc.greater_equal(array, start), pc.less(array, end))).as_py())
 
 
-def orc_options(frame: DataFrame, format: str) -> dict[str, str]:
-    """Return the options of a writer of these rows; none for other formats.
-
-    Raises ConnectError if Java's zone of the executors would lose an hour of their instants.
-    """
-    if format != "orc":
-        return {}
-    if _has_instants(frame.schema):
+def check_zone(frame: DataFrame, format: str) -> None:
+    """Raise ConnectError if Java's zone of the executors would lose an hour of instants that are written as ORC."""
+    if format == "orc" and _has_instants(frame.schema):
         context = frame.sparkSession.sparkContext
         jvm: Any = context._jvm
         java = jvm.java.time.ZoneId
@@ -86,7 +81,6 @@ def orc_options(frame: DataFrame, format: str) -> dict[str, str]:
                 "format=orc keeps instants as local times, and would take one hour for the other: "
                 "leave out -Duser.timezone of spark.executor.extraJavaOptions, or use format=parquet"
             )
-    return {_PROLEPTIC: "true"}
 
 
 def _has_instants(type: t.DataType) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from penstock.spark.query.sink.orc import orc_options
+from penstock.spark.query.sink.orc import check_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,5 +23,6 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
 
 
 def writer_options(frame: DataFrame, format: str) -> dict[str, str]:
-    """Return the options of a writer of these rows. Raises ConnectError as ``orc_options`` does."""
-    return {**_OPTIONS.get(format, {}), **orc_options(frame, format)}
+    """Return the options of a writer of these rows. Raises ConnectError as ``check_zone`` does."""
+    check_zone(frame, format)
+    return dict(_OPTIONS.get(format, {}))

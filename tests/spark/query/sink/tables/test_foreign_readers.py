@@ -70,7 +70,7 @@ def test_a_pattern_for_json_in_all_folders_matches_rows_alone(sink: Callable[...
 def test_a_source_reads_the_days_and_instants_that_a_sink_has_written(
     hosted: Hosted, sink: Callable[..., Sink], kafka: Kafka, tmp_path: Path, format: str
 ) -> None:
-    days = [*BEFORE, *AFTER] if format == "orc" else DAYS
+    days = ["1582-10-16", *AFTER[1:]] if format == "orc" else DAYS
     rows = [
         {"id": i, "day": day, "moment": f"{day}T01:02:03.456Z", "local": f"{day}T23:59:59.999"}
         for i, day in enumerate(days)
@@ -88,10 +88,8 @@ def test_a_source_reads_the_days_and_instants_that_a_sink_has_written(
     if format == "orc":
         files = [orc.read_table(file, columns=["id", "day"]) for file in one.folder.glob("*.orc")]
         found = pa.concat_tables(files)
-        numbers = found["day"].cast(pa.int32()).to_pylist()  # of which Python's own dates know no more than pyarrow
-        assert dict(zip(found["id"].to_pylist(), numbers, strict=True)) == {
-            row["id"]: (dt.date.fromisoformat(str(row["day"])) - dt.date(1970, 1, 1)).days for row in rows
-        }
+        read = dict(zip(found["id"].to_pylist(), found["day"].to_pylist(), strict=True))
+        assert read == {row["id"]: dt.date.fromisoformat(str(row["day"])) for row in rows}
     place = tmp_path / "source"
     place.mkdir()
     with Source(hosted, kafka, place, format=format, path=str(one.folder), schema=schema) as source:
@@ -104,10 +102,10 @@ def test_a_source_reads_the_days_and_instants_that_a_sink_has_written(
         assert back[row["id"]]["moment"] == (moment - epoch) // dt.timedelta(milliseconds=1)
 
 
-def test_orc_refuses_the_days_that_its_calendar_does_not_have(
-    sink: Callable[..., Sink],
-) -> None:
+@pytest.mark.parametrize("day", [BEFORE[0], BEFORE[-1], "1582-10-10"])
+def test_orc_refuses_days_that_spark_writes_as_others(sink: Callable[..., Sink], day: str) -> None:
     with sink(partitions=1, schema=SCHEMA, format="orc") as one:
-        one.produce(row(1, "1582-10-10"))
+        # In a longer file ORC's writer does not convert the last rows to the calendar that the file names.
+        one.produce(*(row(i, AFTER[1]) for i in range(1_500)), row(1_500, day))
         one.start()
-        assert "column day has a value from 5 to 14 October 1582" in one.failure()
+        assert "column day has a value before 15 October 1582" in one.failure()

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from soak.drawing import values
 from soak.extremes import BYTES, DATES, EPOCH, MICRO, MOMENTS, TEXT, decimals, moments, whole
 from support.kafka.client import Kafka
+from support.spark import delta
 from support.spark.host import Hosted
 from support.spark.queries import Sink, Source
 
@@ -61,25 +62,30 @@ SINGLES = st.floats(width=32, allow_nan=False, allow_infinity=False)
 DIGITS = Context(prec=38)
 WITHOUT = {"csv": ("data",)}
 """Types that a format does not have."""
-GAP = dt.date(1582, 10, 5), dt.date(1582, 10, 15)
-"""Days that ORC does not have; its readers know instants in nanoseconds."""
+FIRST = dt.date(1582, 10, 15)
+"""The first day that SparkSink writes into ORC."""
 LAST_SECOND = EPOCH - dt.timedelta(seconds=1)
 """The second before 1970, of which SparkSink writes no instants into ORC."""
+OLDEST, NEWEST = dt.datetime(1700, 1, 1, tzinfo=dt.UTC), dt.datetime(2262, 1, 1, tzinfo=dt.UTC)
+"""Instants that readers of ORC have, who count nanoseconds."""
 
 
 def rows_of(format: str, *, micro: bool) -> st.SearchStrategy[dict[str, Any]]:
-    """Return rows for a sink (``micro``: instants have microseconds), or for the files that a source reads."""
-    text = TEXT.map(lambda given: given.replace("\r", "")) if format == "csv" else TEXT
-    if format == "csv" and not micro:
-        text = text.filter(bool)  # Spark reads an empty text as null
-    days, at = DATES, MOMENTS
+    """Return rows for a sink (``micro``: instants have microseconds), or for the files that a source reads.
+
+    The strategies draw no value that a format does not have: to filter a row of a list means to draw the list again.
+    """
+    text, days, at = TEXT, DATES, MOMENTS
+    if format == "csv":
+        # Spark reads an empty text as null.
+        characters = st.characters(exclude_characters="\0\r", exclude_categories=("Cs",))
+        text = st.text(characters, min_size=0 if micro else 1, max_size=30)
     if format == "orc":
-        # Files of PyArrow do not name their calendar; earlier days are Julian then.
-        days = DATES.filter(lambda day: day >= GAP[1] or (micro and day < GAP[0]))
+        days = st.one_of(st.dates(min_value=FIRST), st.sampled_from([FIRST, dt.date(1900, 2, 28), dt.date.max]))
         # Files of PyArrow have no instants before 1970 that Java's reader of ORC accepts.
-        start = dt.datetime(1700 if micro else 1970, 1, 1, tzinfo=dt.UTC)
-        at = moments(start, dt.datetime(2262, 1, 1, tzinfo=dt.UTC))
-        at = at.filter(lambda moment: not LAST_SECOND <= moment < EPOCH)
+        at = (
+            st.one_of(moments(OLDEST, LAST_SECOND - MICRO), moments(EPOCH, NEWEST)) if micro else moments(EPOCH, NEWEST)
+        )
     if not micro:
         at = at.map(lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000))
     of = {
@@ -156,9 +162,22 @@ READERS: dict[str, Callable[[list[Path]], list[dict[str, Any]]]] = {
     "orc": lambda files: of_arrow(map(orc.read_table, files)),
     "json": lambda files: of_texts(lines(files)),
     "csv": lambda files: of_texts(records(files)),
+    "delta": lambda files: of_arrow(map(pq.read_table, files)),
 }
 OPTIONS = {"csv": {"option_header": "true", "option_escape": '"'}}
 """Options with which quotes in a text are doubled (RFC 4180), as programs other than Spark write them."""
+
+
+def spark_for(format: str, request: pytest.FixtureRequest) -> Hosted:
+    """Return a Spark with Delta for it, and else the one without."""
+    hosted: Hosted = request.getfixturevalue("spark" if format == "delta" else "hosted")
+    return hosted
+
+
+def files_of(folder: Path, format: str) -> list[Path]:
+    if format == "delta":
+        return delta.files(folder)
+    return [file for file in folder.rglob(f"*.{format}") if not file.name.startswith((".", "_"))]
 
 
 def exact(row: dict[str, Any]) -> dict[str, Any]:
@@ -174,11 +193,11 @@ def with_json_zeros(row: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("format", READERS)
 def test_values_of_a_sink_are_those_of_a_foreign_reader(
-    hosted: Hosted, kafka: Kafka, tmp_path: Path, format: str
+    request: pytest.FixtureRequest, kafka: Kafka, tmp_path: Path, format: str
 ) -> None:
     written = 0
     with Sink(
-        hosted,
+        spark_for(format, request),
         kafka,
         kafka.create_topic(),
         tmp_path / "table",
@@ -194,8 +213,8 @@ def test_values_of_a_sink_are_those_of_a_foreign_reader(
             sink.produce(*map(as_json, rows))
             first, written = written, written + len(rows)
             sink.written(written)
-            files = [file for file in sink.folder.rglob(f"*.{format}") if not file.name.startswith((".", "_"))]
-            found = {row["id"]: row for row in READERS[format](files) if row["id"] >= first}
+            read = READERS[format](files_of(sink.folder, format))
+            found = {row["id"]: row for row in read if row["id"] >= first}
             assert [exact(found[row["id"]]) for row in rows] == [exact(row) for row in rows]
 
         values(rows_of(format, micro=True), check)
@@ -236,25 +255,31 @@ def of_records(row: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("format", READERS)
 def test_values_of_a_foreign_writer_arrive_in_the_topic_of_a_source(
-    hosted: Hosted, kafka: Kafka, tmp_path: Path, format: str
+    request: pytest.FixtureRequest, kafka: Kafka, tmp_path: Path, format: str
 ) -> None:
     put_so_far = 0
     more = {**OPTIONS.get(format, {}), **({"option_multiLine": "true"} if format == "csv" else {})}
+    more |= {} if format == "delta" else {"schema": schema_of(format)}
     with Source(
-        hosted,
+        spark_for(format, request),
         kafka,
         tmp_path,
         format=format,
-        schema=schema_of(format),
         value_converter_decimal_format="NUMERIC",
         **more,
     ) as source:
+        if format == "delta":
+            delta.create(source.folder, {"id": "INT", **TYPES})
         source.start()
 
         def check(given: list[dict[str, Any]]) -> None:
             nonlocal put_so_far
             rows = [{"id": put_so_far + i, **row} for i, row in enumerate(given)]
-            put(source.folder, f"{put_so_far}.{format}", format, rows)
+            if format == "delta":
+                put(source.folder, f"{put_so_far}.parquet", "parquet", rows)
+                delta.add_file(source.folder, f"{put_so_far}.parquet")
+            else:
+                put(source.folder, f"{put_so_far}.{format}", format, rows)
             first, put_so_far = put_so_far, put_so_far + len(rows)
             source.wait(put_so_far)
             arrived = (json.loads(value or b"", parse_float=str) for value in kafka.values(source.topic))
