@@ -407,3 +407,30 @@ def test_numbers_may_have_leading_zeros():
     assert values == [{"a": 7, "b": [-1, 0.5]}, 12]
     (_, values) = read(converter(), *envelope(INT32_JSON, b"007"))
     assert values == [7]
+
+
+@pytest.mark.parametrize(
+    ("text", "double", "integer"),
+    [
+        ("0.1234567890123456789", 0.12345678901234568, None),
+        ("9007199254740993", 9007199254740992.0, 9007199254740993),
+        ("9007199254740993.0", 9007199254740992.0, 9007199254740993),
+        ("1e-400", 0.0, None),
+        ("9223372036854775808", 9223372036854775808.0, None),
+    ],
+)
+def test_numbers_are_the_nearest_of_a_float_and_exact_otherwise(text: str, double: float, integer: int | None) -> None:
+    """Java's ``doubleValue``, ``longValue`` and ``decimalValue`` of Jackson's number."""
+
+    def read(schema: str) -> object:
+        found = converter()
+        return found.to_connect("t", (), f'{{"schema":{schema},"payload":{text}}}'.encode())[1]
+
+    assert read('{"type":"double"}') == double
+    name = '"name":"org.apache.kafka.connect.data.Decimal","version":1,"parameters":{"scale":"2"}'
+    assert read(f'{{"type":"bytes",{name}}}') == Decimal(text)
+    if integer is not None:
+        assert read('{"type":"int64"}') == integer
+    else:
+        with pytest.raises(DataError, match="INT64 cannot hold"):
+            read('{"type":"int64"}')

@@ -12,8 +12,9 @@ from py4j.protocol import Py4JJavaError
 
 from penstock.connectors.jdbc.columns import ColumnKind, RecordPart, RowShape, SinkColumn
 from penstock.core.attention.states import Part, Watched, state_rows
-from penstock.spark.query.jdbc.rows import RefusedRow
+from penstock.spark.query.jdbc.rows import refused_row
 from penstock.spark.query.safe import Safe
+from penstock.spark.query.sink.rows.refused import RefusedRow
 from support.kafka.client import Kafka
 from support.mariadb import MariaDb
 from support.postgres import Postgres
@@ -83,7 +84,7 @@ def refusal(report: list[str], table: str) -> RefusedRow:
     assert (done, rows) == (f"done\tt\t0\t{FAR + 3}", "rows\t2")
     said, topic, partition, offset, shape, column, state, text = line.split("\t")
     assert (said, topic, partition, offset, shape) == ("refused", "t", "0", str(FAR + 1), "0")
-    return RefusedRow.of(text, table, ["id", "name"], column, state)
+    return refused_row(text, table, ["id", "name"], column, state)
 
 
 @pytest.mark.parametrize("copied", [True, False])

@@ -23,11 +23,13 @@ from penstock.pipeline.task import TaskSpec
 from penstock.spark.query.dataframes import full_text, narrowed
 from penstock.spark.query.jdbc.java import JdbcJava, caused, lacks_driver, refused
 from penstock.spark.query.jdbc.plan import PassPlan, PassTotals, Stops
-from penstock.spark.query.jdbc.rows import RefusedRow, RefusedRows, TableRows
+from penstock.spark.query.jdbc.row_maker import SINK_CLASS
+from penstock.spark.query.jdbc.rows import TableRows, refused_row
 from penstock.spark.query.jdbc.tables import SinkTables
 from penstock.spark.query.safe import Safe
 from penstock.spark.query.sink.progress import Partition, later_of
 from penstock.spark.query.sink.rows.plan import reported
+from penstock.spark.query.sink.rows.refused import Refused, RefusedRows, refusal
 from penstock.spark.query.sink.tables.files import folder_name
 from penstock.spark.query.sink.tables.target import SinkOwner
 from penstock.spark.query.sink.totals import BatchTotals, SumOf
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 log = logging.getLogger(__name__)
-
-Refused = dict[Partition, dict[int, RefusedRow]]
 
 
 @dataclass(slots=True)
@@ -74,6 +74,7 @@ class JdbcWriter:
         self._tables = SinkTables(self._java, settings)
         self._ledger = LedgerStatements.of(settings.connection.dialect, settings.ledger) if settings.ledger else None
         self._totals = session.sparkContext.accumulator(PassTotals(), SumOf())
+        self._letter_totals = session.sparkContext.accumulator(BatchTotals(), SumOf())
         self._shapes: list[RowShape] = []
         self._drifted: dict[RowShape, str] = {}
         """The shapes whose tables lack columns, with what dead letters say about it."""
@@ -185,7 +186,7 @@ class JdbcWriter:
             self._take(writer, progress)
         stops = self._totals.value.stops
         if progress.letters and not self._tolerates:
-            raise _refusal(progress.letters)
+            raise refusal(progress.letters, "The database")
         if progress.letters and self._ledger is not None:
             return None
         progress.totals.add(self._totals.value.batch)
@@ -229,16 +230,16 @@ class JdbcWriter:
                     progress.done[topic, int(partition)] = int(offset)
                 case ["refused", topic, partition, offset, shape, column, state, text]:
                     place, its = (topic, int(partition)), self._tables.known(self._shapes[int(shape)])
-                    row = RefusedRow.of(text, its.table, [each.name for each in its.columns], column, state)
+                    row = refused_row(text, its.table, [each.name for each in its.columns], column, state)
                     for found in (progress.refused, progress.letters):
                         found.setdefault(place, {})[int(offset)] = row
 
     def _report(self, records: DataFrame, progress: _Progress) -> None:
         """Send the dead letters; the records are read once more for it."""
-        self._totals.value = PassTotals()
-        rows = RefusedRows(self._spec, dict(progress.letters), self._totals)
+        self._letter_totals.value = BatchTotals()
+        rows = RefusedRows(self._spec, dict(progress.letters), self._letter_totals, SINK_CLASS)
         records.mapInArrow(rows, "value STRING").write.format("noop").mode("overwrite").save()
-        progress.totals.add(self._totals.value.batch)
+        progress.totals.add(self._letter_totals.value)
         progress.letters = {}
 
     def _raise(self, error: Exception) -> NoReturn:
@@ -263,15 +264,3 @@ class JdbcWriter:
         if self._settings.connection.dialect.errors.verdict(found) is SqlVerdict.TRANSIENT:
             return caused(NotWrittenError(error, str(found)), found)
         return refused("The database refuses a batch", found)
-
-
-def _refusal(letters: Refused) -> ConnectError:
-    (topic, partition), found = next(iter(sorted(letters.items())))
-    offset = min(found)
-    place = f"topic {topic}, partition {partition}, offset {offset}"
-    error = ConnectError(
-        f"The database refuses the row of {place}: {found[offset].text} "
-        "(errors.tolerance=all skips such rows, errors.deadletterqueue.topic.name keeps them)"
-    )
-    error.add_note(f"In the row of {place}")
-    return error

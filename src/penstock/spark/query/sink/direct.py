@@ -20,11 +20,12 @@ from penstock.pipeline.chain import Chain
 from penstock.pipeline.conversion import Conversion
 from penstock.pipeline.converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
 from penstock.pipeline.task import TaskFencedError
-from penstock.spark.query.dataframes import narrowed
+from penstock.spark.query.dataframes import full_text, narrowed
 from penstock.spark.query.sink.rows.columns import VALUE
+from penstock.spark.query.sink.tables.constraints import REFUSES
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.totals import BatchTotals
-from penstock.spark.query.sink.writer import raise_not_written
+from penstock.spark.query.sink.writer import BatchWriter, raise_not_written
 from penstock.spark.versions import observed, text_of_bytes
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def goes_direct(settings: SinkSettings) -> bool:
 class DirectWriter:
     """The ``SinkWriter`` of rows that Spark makes by itself.
 
-    ``value_sql`` is that of ``direct_value``, ``session`` the task's own.
+    ``value_sql`` is that of ``direct_value``, ``session`` the task's own. ``rows`` writes batches of which the table
+    has refused a row, so that its record is known.
     """
 
     def __init__(
@@ -73,7 +75,9 @@ class DirectWriter:
         session: SparkSession,
         target: SinkTarget,
         may_write: Callable[[], bool],
+        rows: BatchWriter,
     ) -> None:
+        self._rows = rows
         self._value_sql, self._target, self._may_write = value_sql, target, may_write
         self._session = session
         self._evolution = Evolution(settings, session)
@@ -105,6 +109,8 @@ class DirectWriter:
             else:
                 rows.write.format("noop").mode("overwrite").save()
         except Exception as error:
+            if REFUSES.search(full_text(error)):
+                return self._rows.write(records, version, confirm)
             raise_not_written(error)
         return _totals(figures, self._session)
 

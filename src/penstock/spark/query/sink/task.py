@@ -310,17 +310,18 @@ def _of_target(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _K
         most=shape.max_records,
         options={},
     )
+    errors = ErrorSettings.of(connector)
 
     def writer(spec: TaskSpec, session: SparkSession, owner: SinkOwner, safe: Safe, _: str | None) -> SinkWriter:
         target = task_class.target(connector, DriverContext(session, owner.connector, owner.cluster, owner.group))
         select = QueryLimits.of(spec.worker_config, task_class).select(session, settings.sql)
-        return BatchWriter(safe.keep_spec(spec), settings, session, target, select)
+        return BatchWriter(safe.keep_spec(spec), settings, session, target, select, tolerates=errors.tolerate)
 
-    return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)
+    return _Kind(settings, BatchRetries(errors), writer)
 
 
 def _of_spark(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _Kind:
-    settings = SinkSettings.of(connector)
+    settings, errors = SinkSettings.of(connector), ErrorSettings.of(connector)
 
     def writer(
         spec: TaskSpec, session: SparkSession, owner: SinkOwner, safe: Safe, value_sql: str | None
@@ -328,12 +329,13 @@ def _of_spark(task_class: type[QuerySinkTask], connector: dict[str, str]) -> _Ki
         limits = QueryLimits.of(spec.worker_config, task_class)
         limits.check_path("path", settings.path, PathReader.HADOOP)
         target = limits.target(target_of(settings, owner, session, spec.internal_topics), settings)
-        if value_sql is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
-            return DirectWriter(value_sql, settings, session, target, safe.may_write)
         select = limits.select(session, settings.sql, writes_once(settings))
-        return BatchWriter(safe.keep_spec(spec), settings, session, target, select)
+        rows = BatchWriter(safe.keep_spec(spec), settings, session, target, select, tolerates=errors.tolerate)
+        if value_sql is not None and goes_direct(settings) and not is_on(spec.worker_config, TRACES):
+            return DirectWriter(value_sql, settings, session, target, safe.may_write, rows)
+        return rows
 
-    return _Kind(settings, BatchRetries(ErrorSettings.of(connector)), writer)
+    return _Kind(settings, BatchRetries(errors), writer)
 
 
 def _of_jdbc(_: type[QuerySinkTask], connector: dict[str, str]) -> _Kind:

@@ -20,10 +20,14 @@ from penstock.api.query import BatchVersion, OffsetKeeper, SinkTarget
 from penstock.connectors.spark.sink_settings import SinkSettings
 from penstock.spark.query.dataframes import declared, full_text, narrowed, root_cause
 from penstock.spark.query.safe import SafeSpec
+from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.rows.columns import check_declared, merged
 from penstock.spark.query.sink.rows.keys import Keys
 from penstock.spark.query.sink.rows.pipeline import Rows
 from penstock.spark.query.sink.rows.plan import CHANGE, EXTRAS, SCHEMA_COLUMN, RowPlan, reported
+from penstock.spark.query.sink.rows.refused import Refused, RefusedRows, refusal
+from penstock.spark.query.sink.rows.row_maker import SINK_CLASS
+from penstock.spark.query.sink.tables.constraints import REFUSES, VIOLATED, refused_rows
 from penstock.spark.query.sink.tables.evolution import Evolution
 from penstock.spark.query.sink.totals import BatchTotals, SumOf, TotalsOfParts
 from penstock.spark.query.sql.select import SqlSelect
@@ -84,7 +88,10 @@ def raise_not_written(error: Exception) -> NoReturn:
 
 
 class BatchWriter:
-    """Writes batches of one run to ``target``; ``select`` is the checked ``sql``, if there is one."""
+    """Writes batches of one run to ``target``; ``select`` is the checked ``sql``, if there is one.
+
+    ``tolerates``: whether records whose rows a table refuses are left out (``errors.tolerance=all``).
+    """
 
     def __init__(
         self,
@@ -93,10 +100,16 @@ class BatchWriter:
         session: SparkSession,
         target: SinkTarget,
         select: SqlSelect | None = None,
+        *,
+        tolerates: bool,
     ) -> None:
         self._spec, self._settings, self._target, self._select = spec, settings, target, select
         self._evolution = Evolution(settings, session)
         self._totals = session.sparkContext.accumulator(TotalsOfParts(), SumOf())
+        self._letter_totals = session.sparkContext.accumulator(BatchTotals(), SumOf())
+        self._tolerates = tolerates
+        self._refused: dict[Partition, set[int]] = {}
+        """Offsets of records of the batch whose rows the table has refused; they are dead letters."""
         self._columns = None if settings.schema is None else declared(settings.schema)
         if self._columns is not None:
             check_declared(self._columns, settings.schema or "")
@@ -124,6 +137,7 @@ class BatchWriter:
         Raises PipelineError, NotWrittenError, and Spark's errors for rows that can never be written.
         """
         records = records.selectExpr(*RECORDS)
+        self._refused, self._letter_totals.value = {}, BatchTotals()
         while True:
             self._totals.value = TotalsOfParts()
             try:
@@ -138,14 +152,42 @@ class BatchWriter:
                     # Records without values, or that can't be converted, which is to be reported.
                     self._rows(records, NOTHING, accepted).write.format("noop").mode("overwrite").save()
             except Exception as error:
-                report = reported(full_text(error))
+                text = full_text(error)
+                report = reported(text)
                 if "columns" in report and self._columns is not None:
                     self._columns = merged(self._columns, _struct(report["columns"]))
                     continue
                 if "trace" in report:
                     raise PipelineError(report["trace"]) from None
+                if columns is not None and self._settings.format == "delta" and REFUSES.search(text):
+                    self._refuse(records, columns, accepted, error)
+                    continue
                 raise_not_written(error)
-            return self._totals.value.together()
+            totals = self._totals.value.together()
+            totals.add(self._letter_totals.value)
+            return totals
+
+    def _refuse(
+        self, records: DataFrame, columns: t.StructType, accepted: frozenset[str] | None, error: Exception
+    ) -> None:
+        """Report the rows that the table refuses, and leave them out from now on.
+
+        Raises ConnectError if they are not tolerated, or not known.
+        """
+        found: Refused = {}
+        if self._select is None:
+            rows = self._rows(records, columns, accepted, placed=True)
+            found = refused_rows(self._evolution.kept(rows, CHANGE.names), self._settings)
+        if not found:
+            if not VIOLATED.search(full_text(error)):
+                raise_not_written(error)
+            raise ConnectError(f"{self._settings.target} refuses a row: {root_cause(error)}") from error
+        if not self._tolerates:
+            raise refusal(found, self._settings.target) from error
+        rows = records.mapInArrow(RefusedRows(self._spec, found, self._letter_totals, SINK_CLASS), "value STRING")
+        rows.write.format("noop").mode("overwrite").save()
+        for place, offsets in found.items():
+            self._refused.setdefault(place, set()).update(offsets)
 
     def _probe(self, records: DataFrame) -> t.StructType | None:
         """Return the columns of the first values, or None if there are no values."""
@@ -153,7 +195,10 @@ class BatchWriter:
         found = records.mapInArrow(rows, f"{SCHEMA_COLUMN} STRING").collect()
         return functools.reduce(merged, (_struct(row[0]) for row in found)) if found else None
 
-    def _rows(self, records: DataFrame, columns: t.StructType, accepted: frozenset[str] | None) -> DataFrame:
+    def _rows(
+        self, records: DataFrame, columns: t.StructType, accepted: frozenset[str] | None, *, placed: bool = False
+    ) -> DataFrame:
+        """``placed``: a look at the rows, with the places of their records; failures are left to the writing."""
         declared = self._settings.schema is not None
         sql, keyed = self._settings.sql is not None, self._keys is not None
         plan = RowPlan(
@@ -162,12 +207,14 @@ class BatchWriter:
             self._extras,
             self._zone,
             tombstones=sql,
-            keyed=keyed,
+            keyed=keyed or placed,
             orc=self._settings.format == "orc",
             accepted=accepted,
+            refused={place: frozenset(offsets) for place, offsets in self._refused.items()},
             target=self._settings.target,
         )
-        frame = narrowed(records.mapInArrow(Rows(self._spec, plan, self._totals, self._keys), plan.row_type()))
+        rows = Rows(self._spec, plan, self._totals, self._keys, report=not placed)
+        frame = narrowed(records.mapInArrow(rows, plan.row_type()))
         return frame if self._select is None or columns is NOTHING else self._select.of(frame)
 
 

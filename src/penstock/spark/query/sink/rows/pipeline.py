@@ -7,7 +7,7 @@ writing of the rows is left to Spark.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -32,6 +32,7 @@ from penstock.pipeline.telemetry.stages import timed
 from penstock.pipeline.telemetry.traces import MAX_TRACES, TRACES, is_on, traceparents
 from penstock.pipeline.trace import trace
 from penstock.spark.query.safe import SafeSpec, plugins_for
+from penstock.spark.query.sink.progress import Partition
 from penstock.spark.query.sink.rows.held_letters import HeldFailures, HeldProducer
 from penstock.spark.query.sink.rows.keys import Keying, Keys
 from penstock.spark.query.sink.rows.plan import SCHEMA_COLUMN, RowPlan, RowsError, lost_host
@@ -48,11 +49,13 @@ class Rows:
     totals: Accumulator[TotalsOfParts]
     keys: Keys | None = None
     """By what rows are found that are to be changed."""
+    report: bool = True
+    """Whether failures of records are reported; otherwise these are left out silently."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
             try:
-                pipeline = Pipeline.start(self.spec, stack, report=self.plan is not None)
+                pipeline = Pipeline.start(self.spec, stack, report=self.report and self.plan is not None)
                 if self.keys is not None:
                     pipeline.transforms.append(Keying(self.keys, SINK_CLASS).step)
                 if self.plan is None:
@@ -69,12 +72,22 @@ class Rows:
     def _rows(self, pipeline: Pipeline, maker: RowMaker, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with pipeline.one_try():
             for arrow in batches:
-                batch = pipeline.process(raw_batch(arrow))
+                batch = _without(pipeline.process(raw_batch(arrow)), maker.plan.refused)
                 if rows := maker.rows(batch, pipeline.errors):
                     pipeline.metrics.add("sink-record-send-total", rows.num_rows)
                     yield rows
         if pipeline.first is not None:
             self.totals.add(TotalsOfParts({pipeline.first: pipeline.totals()}))
+
+
+def _without(batch: Batch, refused: Mapping[Partition, Collection[int]]) -> Batch:
+    """Return the batch without records whose rows the table refuses."""
+    if not refused:
+        return batch
+    origin = batch.origin
+    assert isinstance(origin, SinkOrigin)
+    places = zip(zip(origin.topics, origin.partitions, strict=True), origin.offsets, strict=True)
+    return batch.select([i for i, (place, offset) in enumerate(places) if offset not in refused.get(place, ())])
 
 
 def _probe(pipeline: Pipeline, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

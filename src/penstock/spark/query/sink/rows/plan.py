@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from pyspark.sql import types as t
 
 from penstock.hosts.errors import HostLost
+from penstock.spark.query.sink.progress import Partition
 
 EXTRAS = t.StructType(
     [
@@ -90,6 +92,8 @@ class RowPlan:
     """Whether the rows are written as ORC, which does not have all days."""
     accepted: frozenset[str] | None = None
     """The columns, in lower case, beside which a record may have no others; None: any."""
+    refused: Mapping[Partition, Collection[int]] = field(default_factory=dict)
+    """Offsets of records whose rows the table refuses, by partition; they are left out."""
     target: str = ""
     """The name of the table in messages about them."""
 

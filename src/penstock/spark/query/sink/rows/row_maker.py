@@ -67,7 +67,7 @@ class RowMaker:
     """Makes Arrow batches of the plan's columns. Raises RowsError for values that have others."""
 
     def __init__(self, plan: RowPlan) -> None:
-        self._plan = plan
+        self.plan = plan
         self._columns = plan.value_type()
         self._arrow = pa.struct(list(arrow_schema(self._columns, plan.zone)))
         extras = t.StructType([EXTRAS[name] for name in plan.extras])
@@ -86,15 +86,15 @@ class RowMaker:
 
     def rows(self, batch: Batch, errors: ErrorHandler) -> pa.RecordBatch | None:
         """The rows of a batch, of which ``errors`` handles those that do not fit; None if there are none."""
-        if not self._plan.tombstones and not isinstance(batch.value_column, Table) and None in batch.values:
+        if not self.plan.tombstones and not isinstance(batch.value_column, Table) and None in batch.values:
             batch = batch.select([i for i, value in enumerate(batch.values) if value is not None])
         if not len(batch):
             return None
-        if self._plan.accepted is not None and not _kinds(batch) <= self._accepted:
+        if self.plan.accepted is not None and not _kinds(batch) <= self._accepted:
             batch = errors.run([self._drift], batch)
             if not len(batch):
                 return None
-        if not self._plan.declared:
+        if not self.plan.declared:
             try:
                 self._check(batch)
             except DataError:
@@ -109,7 +109,7 @@ class RowMaker:
             if not len(batch):
                 return None
             columns = self._all(batch)
-        if self._plan.keyed:
+        if self.plan.keyed:
             columns += change(batch)
         return pa.RecordBatch.from_arrays(columns, names=self._names)
 
@@ -127,9 +127,9 @@ class RowMaker:
         """Raises DataError for records with columns that the table lacks. Returns the batch."""
         for kind in _kinds(batch) - self._accepted:
             found = columns_of(*kind).names if kind[1] is not NoneType else []
-            if more := [name for name in found if name.casefold() not in (self._plan.accepted or ())]:
+            if more := [name for name in found if name.casefold() not in (self.plan.accepted or ())]:
                 raise DataError(
-                    f"{', '.join(more)}: not among the columns of {self._plan.target}, and schema.drift=dead-letter"
+                    f"{', '.join(more)}: not among the columns of {self.plan.target}, and schema.drift=dead-letter"
                 )
             self._accepted.add(kind)
         return batch
@@ -140,7 +140,7 @@ class RowMaker:
 
     def _all(self, batch: Batch) -> list[pa.Array]:
         """Return the columns of the values, and of what else rows have of their records."""
-        extras = (extra(name, batch, self._extras.field(name).type) for name in self._plan.extras)
+        extras = (extra(name, batch, self._extras.field(name).type) for name in self.plan.extras)
         return [*self._array(batch).flatten(), *extras]
 
     def _array(self, batch: Batch) -> pa.StructArray:

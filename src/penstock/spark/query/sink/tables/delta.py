@@ -11,12 +11,13 @@ import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.java_gateway import JavaPackage
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
+from pyspark.sql import types as t
 
 from penstock.api.drift import SchemaDrift
 from penstock.connectors.spark.sink_settings import SinkSettings
@@ -134,6 +135,34 @@ def _invariant(text: str) -> str:
         return str(json.loads(text)["expression"]["expression"])
     except (ValueError, KeyError, TypeError):
         return text  # of no form that Delta reads
+
+
+class TableDescription(NamedTuple):
+    """The columns of a table, with their metadata, and its conditions for rows by their names."""
+
+    columns: t.StructType
+    constraints: dict[str, str]
+
+
+def description_of(session: SparkSession, settings: SinkSettings) -> TableDescription | None:
+    """Return a table's description; None if it can't be read, as that of a table in a catalog that is not Spark's."""
+    try:
+        snapshot = _snapshot(session, settings)
+    except (PySparkException, Py4JError):
+        return None
+    if snapshot is None or not (text := snapshot.metadata().schemaString()):
+        return None
+    columns = t.StructType.fromJson(json.loads(str(text)))
+    jvm: Any = session._jvm
+    found = {}
+    for name, sql in dict(java_map(jvm, snapshot.metadata().configuration())).items():
+        if str(name).casefold().startswith(_CONSTRAINT):
+            found[str(name)[len(_CONSTRAINT) :]] = str(sql)
+    for column in columns:
+        for name, value in (column.metadata or {}).items():
+            if name.casefold() == _INVARIANTS:
+                found[f"of {column.name}"] = _invariant(str(value))
+    return TableDescription(columns, found)
 
 
 CHANGES = "penstock_changes"
