@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from confluent_kafka import ConsumerGroupState, KafkaException, Producer
@@ -131,16 +130,9 @@ class ConnectorAdmin:
             self._admin = new_admin(self._settings)
         return self._admin
 
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        """``asking``, which notes whether a broker has answered."""
-        try:
-            with asking():
-                yield
-        except KafkaRequestError as error:
-            self._heard([error])
-            raise
-        self._heard([])
+    def _asking(self) -> asking:
+        """Return ``asking`` that notes whether a broker has answered."""
+        return asking(self._heard)
 
     def _heard(self, outcomes: Iterable[object]) -> None:
         """Note the outcomes of a request; drop the client if none has been an answer for too long."""

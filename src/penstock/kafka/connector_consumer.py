@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message
@@ -37,16 +36,36 @@ def failure(error: KafkaException) -> KafkaRequestError:
     return KafkaRequestError(sentence(error), "_FAIL")
 
 
-@contextmanager
-def asking() -> Iterator[None]:
-    """Turns the errors of both clients into KafkaRequestError."""
-    try:
-        yield
-    except KafkaException as error:
-        raise failure(error) from error
-    except group_errors.KafkaError as error:
-        code = str(getattr(error, "message", type(error).__name__))
-        raise KafkaRequestError(str(error), code, unreached=bool(error.retriable)) from error
+class asking:
+    """Turns the errors of both clients into KafkaRequestError; ``heard`` is called with that error, or with nothing.
+
+    Not by ``contextlib.contextmanager``, which since Python 3.12 leaves the first error in a reference cycle.
+    """
+
+    def __init__(self, heard: Callable[[list[object]], None] = lambda outcomes: None) -> None:
+        self._heard = heard
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        failed: KafkaRequestError | None = None
+        if isinstance(error, KafkaRequestError):
+            failed = error
+        elif isinstance(error, KafkaException):
+            failed = failure(error)
+        elif isinstance(error, group_errors.KafkaError):
+            code = str(getattr(error, "message", type(error).__name__))
+            failed = KafkaRequestError(str(error), code, unreached=bool(error.retriable))
+        try:
+            if failed is not None:
+                self._heard([failed])
+                if failed is not error:
+                    raise failed from error
+            elif error is None:
+                self._heard([])
+        finally:
+            del failed  # no reference cycle
 
 
 class ConnectorConsumer:
