@@ -360,9 +360,8 @@ class SinkMachine:
         self._emit(actions.ReportPaused())
 
     def _failed(self, error: Exception) -> None:
-        """Let the task fail after the fetch, or after the put that runs.
-
-        A rebalance does not wait any longer for records that could not be converted within it.
+        """Let the task fail after the fetch or the put that runs. A rebalance no longer waits for records that could
+        not be converted within it.
         """
         state = self.state
         state.failure = state.failure or error
@@ -394,11 +393,8 @@ class SinkMachine:
     # -- rebalances
 
     def _rebalance_when_free(self, event: events.Rebalance) -> None:
-        match self.state.phase:
-            case Closing():
-                pass
-            case Putting():
-                self.state.rebalance = event
-                self._emit(actions.AwaitPut())
-            case Idle() | Retrying() | Paused():
-                self._partitions.rebalance(event)
+        if isinstance(self.state.phase, Putting):
+            self.state.rebalance = event
+            self._emit(actions.AwaitPut())
+        elif not isinstance(self.state.phase, Closing):
+            self._partitions.rebalance(event)

@@ -353,7 +353,9 @@ class HostedRun:
             case LostReport():
                 self.stop(self._shared.settings.graceful)  # it ends on its own, unless the connector's code hangs
             case LogReport():
-                self._shared.logs.write(_nothing, self._lines_written)  # in its turn: those of this report are written
+                self._shared.logs.write(
+                    lambda: None, self._lines_written
+                )  # in its turn: those of this report are written
             case GroupMemberReport():
                 self._member.heard(report)
             case MetricsReport():
@@ -381,19 +383,15 @@ class HostedRun:
     def _end_query(self, job: asyncio.Future[JobEnd]) -> asyncio.Task[None]:
         """Return the one task that waits for the end of this run's query, or kills its application."""
         if self._ending is None:
-            shared, ending = self._shared, self._processes.ending
-            seconds = seconds_among_others(shared.settings.graceful, shared.settings.rebalance_timeout)
-            end = end_of_query(str(self.id), self._group, job, self._driver, ending, seconds, shared.revocation_left)
-            self._ending = asyncio.get_running_loop().create_task(end)
+            left, settings = self._shared.revocation_left, self._shared.settings
+            seconds = seconds_among_others(settings.graceful, settings.rebalance_timeout)
+            query = str(self.id), self._group, job, self._driver, self._processes.ending
+            self._ending = asyncio.get_running_loop().create_task(end_of_query(*query, seconds, left))
         return self._ending
 
 
 def _either(*futures: asyncio.Future[Any]) -> set[asyncio.Future[Any]]:
     return set(futures)
-
-
-def _nothing() -> None:
-    pass
 
 
 def _is_number(value: object) -> bool:
