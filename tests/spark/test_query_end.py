@@ -162,6 +162,21 @@ def test_a_revocation_that_waits_for_a_query_ends_the_wait_before_the_worker_lea
     asyncio.run(run())
 
 
+def test_a_query_that_ends_at_once_ends_no_other_though_a_revocation_is_late() -> None:
+    async def run() -> None:
+        application = Application("other-0/1")
+        ending = asyncio.create_task(
+            end_of_query("slow-0", OURS, application.jobs[OURS], application, set(), seconds({}), lambda: 0.0)
+        )
+        while not application.looked(3):
+            await asyncio.sleep(0)
+        application.jobs[OURS].set_result(JobEnd())
+        await ending
+        assert application.killed == []
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("rebalance_timeout", [20, 30, 60, 90, 300])
 @pytest.mark.parametrize("graceful", [0, 1, 5])
 def test_a_query_is_killed_before_the_worker_has_to_confirm_its_end(graceful: int, rebalance_timeout: int) -> None:

@@ -61,7 +61,7 @@ async def end_of_query(
 
     ``ending``: the groups of such queries, which need not be spared; this one is added. ``among_others``: the seconds
     while the application runs queries that nobody has cancelled. ``revocation_left`` returns the seconds until the
-    worker leaves its group, since what the group has revoked has not ended.
+    worker leaves its group, since what the group has revoked has not ended; a query has ``ALONE_SECONDS`` in any case.
     """
     ending.add(group)
     loop = asyncio.get_running_loop()
@@ -69,7 +69,8 @@ async def end_of_query(
     while not job.done():
         others = len(application.groups - ending)
         allowed = among_others if others else ALONE_SECONDS
-        if (waited >= allowed or revocation_left() <= MARGIN_SECONDS) and not killed:
+        late = waited >= ALONE_SECONDS and revocation_left() <= MARGIN_SECONDS
+        if (waited >= allowed or late) and not killed:
             killed = True
             application.kill(f"Query {name} did not end when it was stopped.")
         elif waited >= ALONE_SECONDS and not said and not killed:

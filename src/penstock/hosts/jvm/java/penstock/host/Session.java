@@ -352,13 +352,14 @@ public final class Session {
 
     /** Close what is open, then end the threads; those that should and do not keep this JVM from new sessions. */
     private void end() {
+        failWaiting(); // for a reply that can't come any more: a call of the plugin may have to return before its stop
         Thread closing = new Thread(group, this::closeAll, "close " + group.getName());
         own.add(closing);
         closing.start();
         join(closing, CLOSE_MS);
         lines.finish();
         closed = true;
-        waiting.values().forEach(each -> each.completeExceptionally(new ConnectException("The task has ended")));
+        failWaiting();
         outgoing.add(new Outgoing(null, Reply.EMPTY));
         List<Thread> left = LeftThreads.end(group, own, CLOSE_MS);
         left.forEach(each ->
@@ -368,6 +369,10 @@ public final class Session {
         }
         join(writer, CLOSE_MS); // the last lines are among what it sends
         group.session = null;
+    }
+
+    private void failWaiting() {
+        waiting.values().forEach(each -> each.completeExceptionally(new ConnectException("The task has ended")));
     }
 
     private void closeAll() {
