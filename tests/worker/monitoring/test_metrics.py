@@ -11,9 +11,9 @@ from penstock.core.group.membership import Joined, Revoked
 from penstock.core.herder import Herder
 from penstock.core.model import messages as m
 from penstock.core.model.actions import Action
-from penstock.core.model.events import Event, Report
+from penstock.core.model.events import ConnectorFailed, Event, Report
 from penstock.core.model.records import TaskStatus
-from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskId, TaskMetrics
+from penstock.core.model.tasks import SparkDied, SparkFigures, SparkReady, TaskFailed, TaskId, TaskMetrics
 from penstock.worker.monitoring.metrics import WorkerMetrics
 from penstock.worker.monitoring.prometheus_text import PrometheusText
 from simulation.cluster import Cluster
@@ -172,6 +172,20 @@ def test_startups(cluster: MeasuredCluster) -> None:
     assert seen.types["kafka_connect_worker_task_count"] == "gauge"
 
 
+def test_a_failure_before_the_start_counts_as_a_failed_startup(cluster: MeasuredCluster) -> None:
+    create(cluster)
+    runs = cluster.herder.work
+    cluster.tell(ConnectorFailed("orders", runs.connectors["orders"].run + 1, "no start"))
+    for run in (runs.tasks[T0].run + 1, runs.tasks[T0].run + 2):
+        cluster.tell(TaskFailed(T0, run, "no start"))
+        cluster.tell(TaskFailed(T0, run, "the same again"))
+    seen = samples(cluster)
+    assert (seen("worker_connector_startup_attempts_total"), seen("worker_task_startup_attempts_total")) == (2, 4)
+    assert (seen("worker_connector_startup_success_total"), seen("worker_connector_startup_failure_total")) == (1, 1)
+    assert (seen("worker_task_startup_success_total"), seen("worker_task_startup_failure_total")) == (2, 2)
+    assert seen("worker_task_startup_failure_percentage") == 0.5
+
+
 def test_reported_values_become_metrics(cluster: MeasuredCluster) -> None:
     create(cluster)
     run = cluster.herder.work.tasks[T0].run
@@ -194,7 +208,19 @@ def test_reported_values_become_metrics(cluster: MeasuredCluster) -> None:
     assert seen.of_task("task_error_total_record_errors") == 2
     assert seen.of_task("source_task_source_record_poll_total", T1) is None
     cluster.ask("one", m.RestartTask("orders", 0))
-    assert samples(cluster).of_task("source_task_source_record_poll_total") is None
+    seen = samples(cluster)
+    assert seen.of_task("source_task_source_record_poll_total") is None
+    assert seen.of_task("task_error_total_record_errors") is None
+
+
+def test_nothing_is_left_of_a_task_that_was_deleted(cluster: MeasuredCluster) -> None:
+    create(cluster)
+    run = cluster.herder.work.tasks[T0].run
+    cluster.tell(TaskMetrics(T0, run, {"source-record-poll-total": 5.0, "total-record-errors": 2.0}))
+    assert 'connector="orders"' in samples(cluster).text
+    cluster.ask("one", m.DeleteConnector("orders"))
+    cluster.tell(TaskMetrics(T0, run, {"source-record-poll-total": 6.0, "total-record-errors": 3.0}))  # a late report
+    assert 'connector="orders"' not in samples(cluster).text
 
 
 def test_stages_places_clients_and_plugins_of_a_task(cluster: MeasuredCluster) -> None:
