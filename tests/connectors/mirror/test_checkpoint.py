@@ -255,6 +255,12 @@ def test_the_syncs_of_an_earlier_topic_are_forgotten_before_another_thread_can_l
     assert locked == [(True, {"a.t": [checkpoint(10, 5)]})]
 
 
+def test_a_connector_that_is_disabled_has_no_tasks() -> None:
+    """Otherwise the tasks that it had before would go on."""
+    with started(MirrorCheckpointConnector(), mirror_config("127.0.0.1:1", "a", "b", enabled="false")) as connector:
+        assert connector.task_configs(1) == []
+
+
 def test_groups_that_are_not_known_yet_are_asked_for_again() -> None:
     connector = MirrorCheckpointConnector()
     config = mirror_config("127.0.0.1:1", "a", "b", admin_timeout_ms="500")

@@ -79,6 +79,11 @@ def test_partitions_of_a_task() -> None:
 
 
 class Shouting(DefaultReplicationPolicy):
+    made = 0
+
+    def __init__(self) -> None:
+        Shouting.made += 1
+
     def format_remote_topic(self, source: str, topic: str) -> str:
         return f"{source}.{topic}".upper()
 
@@ -97,9 +102,15 @@ def test_classes_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
     module = type(pytest)("my_mirror")
     module.Shouting, module.OnlyOne = Shouting, OnlyOne  # type: ignore[attr-defined]
     monkeypatch.setitem(__import__("sys").modules, "my_mirror", module)
+    monkeypatch.setattr(Shouting, "made", 0)
     found = config(replication_policy_class="my_mirror.Shouting", topic_filter_class="my_mirror:OnlyOne", only="t")
     assert found.policy.format_remote_topic("a", "t") == "A.T"
     assert [found.topic_filter().should_replicate_topic(topic) for topic in ("t", "u")] == [True, False]
+    assert [found.offset_syncs_topic, found.checkpoints_topic] == [
+        "mm2-offset-syncs.b.internal",
+        "a.checkpoints.internal",
+    ]
+    assert Shouting.made == 1, "a policy may know something that another object of its class does not"
 
 
 def test_a_class_of_the_wrong_kind() -> None:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
+from penstock.api.batch import Batch, SourceOrigin
 from penstock.api.errors import KafkaError
 from penstock.api.sink import TopicPartition
 from penstock.connectors.mirror.records import OffsetSync
 from penstock.connectors.mirror.source.offset_syncs import MAX_OUTSTANDING, OffsetSyncs, SyncProgress
+from penstock.connectors.mirror.source.task import MirrorSourceTask
 from penstock.kafka.connector_clients import ConnectorClients
 from support.kafka.client import Kafka
 from support.mirror.golden import golden
@@ -51,6 +53,7 @@ class Acknowledging:
 
     def __init__(self) -> None:
         self.sent: list[bytes | None] = []
+        self.syncs: list[OffsetSync] = []
         self.arrived: list[Callable[[KafkaError | None], None]] = []
 
     def send(
@@ -62,6 +65,7 @@ class Acknowledging:
         on_delivery: Callable[[KafkaError | None], None],
     ) -> None:
         self.sent.append(key)
+        self.syncs.append(OffsetSync.read(key, value))
         self.arrived.append(on_delivery)
 
     def serve(self) -> None:
@@ -95,6 +99,14 @@ def test_syncs_that_wait_for_others_are_written_without_a_record() -> None:
     assert len(producer.sent) == MAX_OUTSTANDING
     syncs.serve()
     assert len({*producer.sent}) == 2 * MAX_OUTSTANDING
+
+
+def test_a_record_that_was_dropped_on_its_way_has_no_sync() -> None:
+    producer, task, partition = Acknowledging(), MirrorSourceTask(), {"cluster": "a", "partition": 0, "topic": "t"}
+    task._syncs = OffsetSyncs(producer, "syncs", 0)
+    origin = SourceOrigin([partition] * 3, [{"offset": number} for number in range(3)])
+    task.commit_records(Batch.of("a.t", [b""] * 3, origin=origin), ["a.t"] * 3, [0] * 3, [7, -1, 8])
+    assert producer.syncs == [OffsetSync(TopicPartition("t", 0), 0, 7), OffsetSync(TopicPartition("t", 0), 2, 8)]
 
 
 @pytest.mark.integration
