@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.hosts.jvm.messages.base import PluginReference
 from penstock.hosts.jvm.messages.tasks import (
     CreateJavaSinkTask,
     CreateJavaSourceTask,
@@ -18,6 +19,7 @@ from penstock.hosts.jvm.messages.tasks import (
     StopJavaSinkTask,
     StopJavaSourceTask,
 )
+from penstock.hosts.jvm.messages.worker import CreateJavaPolicy
 from penstock.hosts.jvm.plugins.catalogue import find
 from penstock.hosts.jvm.process import JvmSpec
 from support.tasks.runs import eventually
@@ -85,3 +87,12 @@ def test_a_sink_is_stopped_after_the_put_that_runs(open_sessions: OpenSessions, 
     eventually(lambda: "put.nothing" in calls(journal))
     session.close()
     assert calls(journal)[-3:] == ["put.nothing", "lingered", "stop"]
+
+
+def test_an_override_policy_is_closed(open_sessions: OpenSessions, spec: JvmSpec, tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    session = open_sessions(spec=spec)
+    session.call(CreateJavaPolicy(PluginReference(f"{NAME}Policy"), {"journal": str(journal)}))
+    assert calls(journal) == []
+    session.close()
+    assert calls(journal) == ["close"]

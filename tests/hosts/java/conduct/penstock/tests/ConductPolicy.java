@@ -14,6 +14,7 @@ import java.util.Map;
 /** Forbids overrides of {@code acks}, and names what it was asked about; needs metrics and its own loader. */
 public final class ConductPolicy implements ConnectorClientConfigOverridePolicy, Monitorable {
     private PluginMetrics metrics;
+    private Conduct conduct = new Conduct(Map.of());
 
     @Override
     public void withPluginMetrics(PluginMetrics given) {
@@ -22,6 +23,9 @@ public final class ConductPolicy implements ConnectorClientConfigOverridePolicy,
 
     @Override
     public void configure(Map<String, ?> configs) {
+        if (configs.get("journal") instanceof String journal) {
+            conduct = new Conduct(Map.of("journal", journal));
+        }
     }
 
     @Override
@@ -42,5 +46,6 @@ public final class ConductPolicy implements ConnectorClientConfigOverridePolicy,
 
     @Override
     public void close() {
+        conduct.at("close");
     }
 }

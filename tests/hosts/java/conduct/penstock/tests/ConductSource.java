@@ -34,6 +34,10 @@ public final class ConductSource extends SourceConnector {
         .define("odd.offsets", Type.BOOLEAN, false, Importance.LOW, "Whether offsets have values that JSON has not.")
         .define("exactly.once", Type.STRING, "SUPPORTED", Importance.LOW, "SUPPORTED, UNSUPPORTED or null.");
 
+    private static final String SERVICE = "META-INF/services/org.apache.kafka.common.config.provider.ConfigProvider";
+    /** The loader of the thread while this class was initialized. */
+    private static final ClassLoader FIRST = Thread.currentThread().getContextClassLoader();
+
     private Map<String, String> config = Map.of();
     private Conduct conduct = new Conduct(Map.of());
     private volatile boolean reconfigured;
@@ -52,6 +56,7 @@ public final class ConductSource extends SourceConnector {
     @Override
     public Config validate(Map<String, String> configs) {
         new Conduct(configs).at("validate");
+        noteLoaders("validate", configs);
         if ("null".equals(configs.get("valid"))) {
             return null;
         }
@@ -63,6 +68,7 @@ public final class ConductSource extends SourceConnector {
         config = props;
         conduct = new Conduct(props);
         conduct.at("connector.start", Thread.currentThread().getName());
+        noteLoaders("start", props);
         MetricName settings = context().pluginMetrics().metricName("settings", "How many it has", new LinkedHashMap<>());
         context().pluginMetrics().addMetric(settings, (Measurable) (given, now) -> props.size());
         if (props.containsKey("look.up")) {
@@ -75,6 +81,17 @@ public final class ConductSource extends SourceConnector {
             thread = new Thread(() -> later(reconfigure, raise), "later");
             thread.setDaemon(true);
             thread.start();
+        }
+    }
+
+    /** With {@code loaders}: whether the thread has the loader of this class, now and at first, and what that does. */
+    private static void noteLoaders(String method, Map<String, String> props) {
+        if (props.containsKey("loaders")) {
+            ClassLoader own = ConductSource.class.getClassLoader();
+            ClassLoader now = Thread.currentThread().getContextClassLoader();
+            String path = own.getResource(SERVICE).getPath();
+            new Conduct(props).note("loaders", method + " " + (now == own) + " first " + (FIRST == own)
+                + " parallel " + own.isRegisteredAsParallelCapable() + " resource " + path.contains("test-conduct"));
         }
     }
 
@@ -100,6 +117,7 @@ public final class ConductSource extends SourceConnector {
     @Override
     public List<Map<String, String>> taskConfigs(int maxTasks) {
         conduct.at("taskConfigs", maxTasks);
+        noteLoaders("taskConfigs", config);
         int count = reconfigured ? Integer.parseInt(config.getOrDefault("tasks.then", "1")) : maxTasks;
         List<Map<String, String>> tasks = new ArrayList<>();
         switch (config.getOrDefault("tasks.made", "")) {
