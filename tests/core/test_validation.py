@@ -279,6 +279,7 @@ def test_the_settings_of_a_plugin_include_the_runtimes() -> None:
     assert (names("FileStreamSource") or [])[:4] == ["file", "topic", "batch.size", "name"]
     assert (names("FileStreamSinkConnector") or [])[-1] == "errors.deadletterqueue.context.headers.enable"
     assert names(f"{KAFKA}transforms.HoistField$Value") == ["field"]
+    assert (names("JsonConverter") or [])[:2] == ["converter.type", "schemas.enable"], "a header converter, too"
     assert names("RecordIsTombstone") == []
     assert names("Nothing") is None
 

@@ -61,6 +61,12 @@ def test_admin_nowhere(serve: Serve) -> None:
     assert get(f"{url}connectors").status_code == 200
 
 
+def test_a_path_that_there_is_not_is_no_error_of_the_worker(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    url = serve({"listeners": LOCAL}).advertised_url
+    assert [get(f"{url}{path}").status_code for path in ("nothing", "connectors/a/nothing")] == [404, 404]
+    assert [line for line in caplog.records if line.levelname in ("WARNING", "ERROR")] == []
+
+
 def test_headers_of_every_reply(serve: Serve) -> None:
     url = serve({"listeners": LOCAL}).advertised_url
     answer = get(url)

@@ -98,6 +98,20 @@ def test_a_revocation_that_takes_too_long_costs_the_membership(start: Callable[.
     until(lambda: settled(a, b), "a and b share")
 
 
+def test_the_longest_time_for_a_rebalance_is_no_shorter_one(start: Callable[..., Worker]) -> None:
+    """A member may add something to it, to know how long an answer may take."""
+    a = start("a", rebalance_timeout_ms=str(2**31 - 1))
+    until(lambda: settled(a), "a runs everything")
+    a.confirms = False
+    b = start("b", rebalance_timeout_ms=str(2**31 - 1))
+    until(lambda: a.seen(Revoked), "something is revoked from a")
+    a.go_round(40)
+    assert (a.seen(PollTimeoutExpired), a.seen(Failed), b.seen(Failed)) == ([], [], [])
+    a.confirms = True
+    a.seen(Revoked)[0].done()
+    until(lambda: settled(a, b), "a and b share")
+
+
 def test_a_worker_that_no_longer_ticks_leaves_and_comes_back(start: Callable[..., Worker]) -> None:
     a = start("a", rebalance_timeout_ms="1500")
     b = start("b")

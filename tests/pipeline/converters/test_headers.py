@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from penstock import values
 from penstock.api.batch import NO_HEADERS, Batch
 from penstock.api.errors import DataError
 from penstock.api.record import Header
@@ -54,6 +55,14 @@ def test_headers_that_repeat_are_what_each_is_by_itself(converter: type) -> None
 def test_values_of_headers() -> None:
     assert read(ROWS[:1] * 2) == [(Header("a", INT8, 1), Header("b", STRING, "x"))] * 2
     assert read(ROWS[:1] * 2, StringConverter)[1][0] == Header("a", OPTIONAL_STRING, "1")
+
+
+@pytest.mark.parametrize("text", ["1E+1000000000", "[1E+1000000000, 1]"])
+def test_the_digits_of_a_number_with_a_large_exponent_are_never_written_out(text: str) -> None:
+    ((header,),) = read([(("a", text.encode()),)])
+    written = SimpleHeaderConverter().from_connect_header("t", "a", header.schema, header.value)
+    assert written == text.replace(" ", "").encode()
+    assert values.to_long(STRING, text.strip("[]").partition(",")[0]) == 0
 
 
 def test_other_converters_are_asked_for_each() -> None:
