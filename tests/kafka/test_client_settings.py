@@ -95,6 +95,7 @@ def test_an_admin_client_also_takes_the_workers_settings_without_a_prefix():
 def test_the_workers_own_clients_take_its_settings_without_a_prefix():
     producer = internal(WORKER, "producer", "id")
     assert (producer["request.timeout.ms"], producer["acks"]) == ("7", "all")
+    assert producer["enable.idempotence"] == "false"
     assert "linger.ms" not in producer
     assert "key.converter" not in producer
 
