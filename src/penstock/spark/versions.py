@@ -232,6 +232,16 @@ def _others(format: str) -> str:
     return f"install a Spark that it is built for ({', '.join(names)}), for example {_install(names[-1])}"
 
 
+def make_active(session: SparkSession) -> None:
+    """Make this Spark's active session of the thread, in Java too. Some sources ask for it, and a few of them find only
+    Spark's defaults without one.
+    """
+    kind: Any = type(session)
+    jvm: Any = session._jvm
+    java = kind._get_j_spark_session_class(jvm) if hasattr(kind, "_get_j_spark_session_class") else jvm.SparkSession
+    java.setActiveSession(session._jsparkSession)
+
+
 def arrow_schema(columns: t.StructType, zone: str) -> pa.Schema:
     """Return Arrow's schema of columns. Spark before 4.2 has instants in UTC, and later ones in the session's zone."""
     from pyspark.sql.pandas.types import to_arrow_schema

@@ -34,7 +34,7 @@ from penstock.spark.query.source.pausing import BetweenBatches
 from penstock.spark.run.task_link import ChannelHost, LastReport, LogRelay, Steering, report_end, watch_stalls
 from penstock.spark.run.task_threads import OfTask, inherit_task
 from penstock.spark.task import named, plugins, resolver
-from penstock.spark.versions import cancel_jobs, check_format, check_jars, error_loggers
+from penstock.spark.versions import cancel_jobs, check_format, check_jars, error_loggers, make_active
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -267,6 +267,7 @@ class Queries:
         jvm.java.lang.Thread.currentThread().setContextClassLoader(
             session._jsparkSession.sharedState().jarClassLoader()
         )
+        make_active(session)
         return session
 
     def _shared_session(self) -> SparkSession:
