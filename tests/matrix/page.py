@@ -110,8 +110,7 @@ def page() -> str:
     for format in FORMATS:
         for each in RELEASES:
             if format in each.formats:
-                tested = "" if format == "delta" else ", which is not tested"
-                lines.append(f"- {format} on {each.name}: `spark.jars.packages={each.formats[format]}`{tested}")
+                lines.append(f"- {format} on {each.name}: `spark.jars.packages={each.formats[format]}`")
             elif (reason := refusal(format, None, each)) is not None:
                 lines.append(f"- {format} on {each.name} is refused: {reason}")
     lines += [

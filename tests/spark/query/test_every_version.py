@@ -19,7 +19,7 @@ from penstock.spark.settings import HostSettings
 from penstock.spark.versions import CONTACT, RDD, other_spark, refusal, release
 from support.jars import require
 from support.kafka.client import Kafka
-from support.spark import delta
+from support.spark import delta, iceberg
 from support.spark.host import Hosted, Spec, id_of, started, without_waiting
 from support.spark.queries import ID, NAME, JdbcSink, JdbcSource, Sink, Source, field, record
 from support.tasks.runs import JSON, STRING
@@ -48,20 +48,33 @@ EPOCH, MILLISECOND = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(millis
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Hosted]:
-    """A Spark with SQLite's driver, and with Delta if there is a build for it."""
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of Iceberg's tables."""
+    return tmp_path_factory.mktemp("warehouse")
+
+
+@pytest.fixture(scope="module")
+def spark(warehouse: Path) -> Iterator[Hosted]:
+    """A Spark with SQLite's driver, and with Delta and Iceberg if there are builds for it."""
     (driver,) = install("jdbc-sqlite")
-    settings = {"spark.jars": str(driver)}
+    settings: dict[str, str] = {}
+    jars = [str(driver)]
     if release().delta is not None:
         require(delta.JARS)
-        settings = delta.spark_settings() | {"spark.jars": f"{delta.spark_settings()['spark.jars']},{driver}"}
+        settings |= delta.spark_settings()
+        jars.append(settings["spark.jars"])
+    if "iceberg" in release().formats:
+        require(iceberg.JARS)
+        settings |= iceberg.spark_settings(warehouse)
+        jars.append(settings["spark.jars"])
+    settings["spark.jars"] = ",".join(jars)
     with started(HostSettings(spark=settings, graceful=60.0)) as hosted:
         yield hosted
 
 
 def lacks(format: str) -> None:
     """Skip the test if there is no such format for this Spark, with the sentence by which Penstock refuses it."""
-    if format in release().lacks or (format == "delta" and release().delta is None):
+    if format in release().lacks or (format in ("delta", "iceberg") and format not in release().formats):
         pytest.skip(str(refusal(format, None, release())))
 
 
@@ -99,22 +112,27 @@ def test_a_hosted_task_runs_and_pauses_and_stops(spark: Hosted, spec: Spec) -> N
     assert OffsetsReported in kinds
 
 
-@pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv", "xml", "delta"])
-def test_sparksink_writes_and_sparksource_reads(spark: Hosted, kafka: Kafka, tmp_path: Path, format: str) -> None:
+@pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv", "xml", "delta", "iceberg"])
+def test_sparksink_writes_and_sparksource_reads(
+    spark: Hosted, kafka: Kafka, tmp_path: Path, warehouse: Path, format: str
+) -> None:
     lacks(format)
+    kind = iceberg.IcebergSink if format == "iceberg" else Sink
     schema = FLAT if format in ("csv", "xml") else SCHEMA
     more = {"option.rowTag": "row"} if format == "xml" else {}
-    topic, folder = kafka.create_topic(partitions=1), tmp_path / "table"
+    topic = kafka.create_topic(partitions=1)
+    folder = (warehouse if format == "iceberg" else tmp_path) / "shop" / "table"
     rows = ORC_ROWS if format == "orc" else ROWS
-    with Sink(spark, kafka, topic, folder, format=format, schema=schema, **more) as sink:
+    with kind(spark, kafka, topic, folder, **{"format": format, "schema": schema, **more}) as sink:
         sink.produce(*rows)
         sink.start()
         sink.written(len(rows))
         sink.stop()
     place = tmp_path / "source"
     place.mkdir()
-    declared = {} if format == "delta" else {"schema": schema}
-    with Source(spark, kafka, place, format=format, path=str(folder), **declared, **more) as source:
+    path = iceberg.name_of(folder) if format == "iceberg" else str(folder)
+    declared = {} if format in ("delta", "iceberg") else {"schema": schema}
+    with Source(spark, kafka, place, format=format, path=path, **declared, **more) as source:
         source.start()
         found = sorted(source.wait(len(rows)), key=lambda row: row["id"])
     assert [row["day"] for row in found] == [row["day"] and (day(row["day"]) - day("1970-01-01")).days for row in rows]
