@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from penstock.api.errors import KafkaError
-from penstock.api.kafka import KafkaRequestError, TopicSpec
+from penstock.api.kafka import KafkaAdmin, KafkaRequestError, TopicSpec
 from penstock.kafka import connector_clients
 from penstock.kafka.connector_clients import ConnectorClients
 from support.kafka.client import Kafka
@@ -43,6 +45,13 @@ def test_records_that_a_lost_producer_holds_fail() -> None:
     (error,) = outcomes
     assert isinstance(error, KafkaRequestError)
     assert not producer._statistics.lost
+
+
+@pytest.mark.parametrize("request_of", [lambda admin: admin.groups(0.1), lambda admin: admin.committed("g", 0.1)])
+def test_the_trace_of_a_request_that_fails_names_its_client(request_of: Callable[[KafkaAdmin], object]) -> None:
+    with pytest.raises(KafkaRequestError) as failed:
+        request_of(ConnectorClients().admin(NOWHERE))
+    assert failed.value.__notes__ == ["The request was sent by the client test."]
 
 
 def test_an_admin_client_that_no_broker_answers_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

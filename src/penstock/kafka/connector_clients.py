@@ -122,7 +122,8 @@ class ConnectorAdmin:
         self._admin: AdminClient | None = new_admin(self._settings)
         self._silent_since: float | None = None
         """Time of the first of the last requests that no broker has answered, by the monotonic clock."""
-        self._offsets = GroupOffsets(settings, settings.get("client.id", ""))
+        self._name = settings.get("client.id", "")
+        self._offsets = GroupOffsets(settings, self._name)
 
     @property
     def _client(self) -> AdminClient:
@@ -132,7 +133,7 @@ class ConnectorAdmin:
 
     def _asking(self) -> asking:
         """Return ``asking`` that notes whether a broker has answered."""
-        return asking(self._heard)
+        return asking(self._heard, self._name)
 
     def _heard(self, outcomes: Iterable[object]) -> None:
         """Note the outcomes of a request; drop the client if none has been an answer for too long."""
@@ -157,7 +158,7 @@ class ConnectorAdmin:
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def topic_ids(self, topics: Iterable[str], timeout: float) -> dict[str, str | KafkaRequestError | None]:
-        with asking():
+        with asking(client=self._name):
             found = topic_id_outcomes(self._client, topics, timeout)
         ids = {name: failure(id) if isinstance(id, KafkaException) else id for name, id in found.items()}
         self._heard(ids.values())
@@ -166,7 +167,7 @@ class ConnectorAdmin:
     def ends(
         self, partitions: Iterable[TopicPartition], timeout: float
     ) -> dict[TopicPartition, int | KafkaRequestError]:
-        with asking():
+        with asking(client=self._name):
             found = ends(self._client, partitions, timeout)
         positions = {
             TopicPartition(*place): failure(end) if isinstance(end, KafkaException) else end
@@ -271,7 +272,7 @@ class ConnectorAdmin:
 
     def is_idle(self, group: str, timeout: float) -> bool:
         try:
-            with asking():
+            with asking(client=self._name):
                 asked = self._client.describe_consumer_groups([group], request_timeout=timeout)
                 description = answer(asked[group], timeout)
         except KafkaRequestError as error:
@@ -283,11 +284,11 @@ class ConnectorAdmin:
         return bool(description.state == ConsumerGroupState.EMPTY)
 
     def committed(self, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
-        with asking():
+        with asking(client=self._name):
             return self._offsets.committed(group, timeout)
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, tuple[int, str]]) -> None:
-        with asking():
+        with asking(client=self._name):
             self._offsets.commit(group, offsets)
 
     def close(self) -> None:

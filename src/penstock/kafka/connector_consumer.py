@@ -39,11 +39,13 @@ def failure(error: KafkaException) -> KafkaRequestError:
 class asking:
     """Turns the errors of both clients into KafkaRequestError; ``heard`` is called with that error, or with nothing.
 
+    The trace of the error names the ``client``, if it is given: a connector may have several, of several clusters.
+
     Not by ``contextlib.contextmanager``, which since Python 3.12 leaves the first error in a reference cycle.
     """
 
-    def __init__(self, heard: Callable[[list[object]], None] = lambda outcomes: None) -> None:
-        self._heard = heard
+    def __init__(self, heard: Callable[[list[object]], None] = lambda outcomes: None, client: str = "") -> None:
+        self._heard, self._client = heard, client
 
     def __enter__(self) -> None:
         return None
@@ -59,6 +61,8 @@ class asking:
             failed = KafkaRequestError(str(error), code, unreached=bool(error.retriable))
         try:
             if failed is not None:
+                if self._client:
+                    failed.add_note(f"The request was sent by the client {self._client}.")
                 self._heard([failed])
                 if failed is not error:
                     raise failed from error

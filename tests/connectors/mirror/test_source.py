@@ -121,6 +121,8 @@ def test_a_source_that_can_not_be_reached_is_logged(bootstrap: str, caplog: pyte
     with started(MirrorSourceConnector(), config) as connector:
         assert connector.task_configs(1) == []
     assert "loading initial set of topic-partitions" in caplog.text
+    assert "|replication-source-admin." in caplog.text, "the trace names the client, and with it the cluster"
+    assert "|replication-target-admin" not in caplog.text
 
 
 # -- the task
