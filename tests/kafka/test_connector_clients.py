@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from penstock.api.errors import KafkaError
 from penstock.api.kafka import KafkaAdmin, KafkaRequestError, TopicSpec
@@ -87,3 +88,23 @@ def test_an_answer_keeps_the_admin_client(kafka: Kafka, monkeypatch: pytest.Monk
         assert admin.partition_counts(SECONDS)
     assert admin._client is client
     admin.close()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_that_is_not_there_is_told_from_one_with_members(kafka: Kafka, protocol: str) -> None:
+    admin, topic = ConnectorClients().admin({"bootstrap.servers": kafka.bootstrap}), kafka.create_topic()
+    group = f"g-{topic}"
+    assert admin.is_idle(group, SECONDS) is None
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group, "group.protocol": protocol})
+    consumer.subscribe([topic])
+
+    def assigned() -> bool:
+        consumer.poll(0.1)
+        return bool(consumer.assignment())
+
+    until(assigned, "a partition", SECONDS)
+    assert admin.is_idle(group, SECONDS) is False
+    consumer.commit(offsets=[TopicPartition(topic, 0, 0)], asynchronous=False)
+    consumer.close()
+    until(lambda: admin.is_idle(group, SECONDS) is True, "the member has left", SECONDS)

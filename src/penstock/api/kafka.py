@@ -206,8 +206,8 @@ class KafkaAdmin(Protocol):
     def groups(self, timeout: float) -> list[str]:
         """Return the consumer groups."""
 
-    def is_idle(self, group: str, timeout: float) -> bool:
-        """Return whether the group exists and has no members."""
+    def is_idle(self, group: str, timeout: float) -> bool | None:
+        """Return whether the group has no members; None if there is no such group."""
 
     def committed(self, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
         """Return the offsets that a group has committed, each with its metadata; none if there is no such group."""

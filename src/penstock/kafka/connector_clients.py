@@ -270,17 +270,19 @@ class ConnectorAdmin:
                 raise KafkaException(found.errors[0])
         return [group.group_id for group in found.valid]
 
-    def is_idle(self, group: str, timeout: float) -> bool:
+    def is_idle(self, group: str, timeout: float) -> bool | None:
         try:
             with asking(client=self._name):
                 asked = self._client.describe_consumer_groups([group], request_timeout=timeout)
                 description = answer(asked[group], timeout)
         except KafkaRequestError as error:
             if error.code == "GROUP_ID_NOT_FOUND":
-                return False
+                return None
             if error.unreached and self._asks_groups:
                 self._admin = None  # it may wait for a coordinator that is no broker of the cluster any more
             raise
+        if description.state == ConsumerGroupState.DEAD:  # what brokers say of a group that there is not
+            return None
         return bool(description.state == ConsumerGroupState.EMPTY)
 
     def committed(self, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:

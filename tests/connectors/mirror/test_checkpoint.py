@@ -53,7 +53,7 @@ def test_groups_never_go_back_on_the_target() -> None:
 
 
 class Target:
-    """A cluster of which groups exist without members, are not there, or can't be asked for."""
+    """A cluster of which groups exist with or without members, are not there, or can't be asked for."""
 
     def __init__(self, **groups: str) -> None:
         self.groups = groups
@@ -61,10 +61,13 @@ class Target:
         self.ids: dict[str, str | None] = {"a.t": None}
         self.commits: list[str] = []
 
-    def is_idle(self, group: str, timeout: float) -> bool:
+    def is_idle(self, group: str, timeout: float) -> bool | None:
         if self.groups[group] == "away":
             raise KafkaRequestError("Timed out", "_TIMED_OUT", unreached=True)
-        return self.groups[group] == "idle"
+        return None if self.groups[group] == "missing" else self.groups[group] == "idle"
+
+    def committed(self, group: str, timeout: float) -> dict[TopicPartition, tuple[int, str]]:
+        return {PARTITION: (4, "")}
 
     def topic_ids(self, topics: set[str], timeout: float) -> dict[str, str | None]:
         return {each: id for each, id in self.ids.items() if each in topics}
@@ -74,6 +77,25 @@ class Target:
 
     def commit(self, group: str, offsets: object) -> None:
         self.commits.append(group)
+
+
+def test_a_group_that_had_members_a_moment_ago_is_not_set_back(caplog: pytest.LogCaptureFixture) -> None:
+    """They leave after the target was asked, as in a rolling restart, and have committed more than is translated."""
+    target = Target(used="members", idle="idle", new="missing")
+    task: Any = MirrorCheckpointTask()
+    task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
+    task._target, task._timeout, task._idle = target, 1.0, {}
+    task._groups = [*target.groups]
+    task._checkpoints, task._identified = KnownCheckpoints("b"), True
+    task._checkpoints.known = {group: {PARTITION: checkpoint(10, 5)} for group in target.groups}
+    task._look_for_idle()
+    target.groups["used"] = "idle"
+    task._commit_groups()
+    assert target.commits == ["idle", "new"]
+    assert "Unable to sync offsets for consumer group used." in caplog.text
+    task._look_for_idle()
+    task._commit_groups()
+    assert target.commits[2:] == ["used", "idle", "new"]
 
 
 def test_nothing_is_committed_for_a_group_of_which_the_target_does_not_tell() -> None:
@@ -104,7 +126,7 @@ def test_a_group_goes_back_from_the_offset_that_it_was_committed_at_while_its_to
     task._config = MirrorConfig(CHECKPOINT_SETTINGS, mirror_config("127.0.0.1:1", "a", "b"))
     task._target, task._timeout, task._checkpoints, task._identified = target, 1.0, KnownCheckpoints("b"), True
     task._translation = OffsetTranslation()
-    task._unanswered, target.ids = set(), {"a.t": "1"}
+    task._unanswered, task._active, target.ids = set(), set(), {"a.t": "1"}
     task._checkpoints.note([checkpoint(10, 5)], {"a.t": "0"})
     task._look(target.ids)
     task._checkpoints.note([checkpoint(11, 3)], target.ids)

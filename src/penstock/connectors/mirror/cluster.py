@@ -69,15 +69,19 @@ def commit(target: KafkaAdmin, group: str, offsets: Committed) -> bool:
         target.commit(group, offsets)
     except KafkaRequestError as error:
         if error.code == "UNKNOWN_MEMBER_ID":
-            log.warning(
-                "Unable to sync offsets for consumer group %s. This is likely caused by consumers currently using this "
-                "group in the target cluster.",
-                group,
-            )
+            warn_of_members(group)
         else:
             log.error("Unable to sync offsets for consumer group %s: %s", group, error)
         return False
     return True
+
+
+def warn_of_members(group: str) -> None:
+    log.warning(
+        "Unable to sync offsets for consumer group %s. This is likely caused by consumers currently using this "
+        "group in the target cluster.",
+        group,
+    )
 
 
 def _done(outcome: Outcome, problem: str, name: str, expected: str | None = None) -> bool:

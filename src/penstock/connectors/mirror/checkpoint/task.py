@@ -91,6 +91,7 @@ class MirrorCheckpointTask(SourceTask):
         """Whether the IDs are known that checkpoints of an earlier run were written with."""
         self._idle: dict[str, Committed] = {}
         self._unanswered: set[str] = set()
+        self._active: set[str] = set()
         self._scheduler = Scheduler(f"MirrorCheckpointTask: {c.label}", c.admin_timeout)
         self._reading = threading.Thread(target=self._read, name=f"mirror-{c.label}-topics", daemon=True)
         self._reading.start()
@@ -298,12 +299,16 @@ class MirrorCheckpointTask(SourceTask):
         """Note what groups without members have committed there; one that does not exist has nothing.
 
         Of one that could not be asked for it is not known, so nothing is committed for it: it might be farther there.
+        Nor is anything for one with members, which might have left when it is committed.
         """
-        self._unanswered = set(self._groups)
+        self._unanswered, self._active = set(self._groups), set()
         for group in self._groups:
             try:
-                if self._target.is_idle(group, self._timeout):
+                idle = self._target.is_idle(group, self._timeout)
+                if idle:
                     self._idle[group] = self._target.committed(group, self._timeout)
+                elif idle is False:
+                    self._active.add(group)
                 self._unanswered.discard(group)
             except KafkaError as error:
                 log.error(
@@ -327,7 +332,9 @@ class MirrorCheckpointTask(SourceTask):
             offsets = to_commit(usable, on_target)
             reached = self._reached({(group, place): offset for place, (offset, _) in offsets.items()})
             offsets = {place: each for place, each in offsets.items() if (group, place) in reached}
-            if offsets and cluster.commit(self._target, group, offsets):
+            if offsets and group in self._active:
+                cluster.warn_of_members(group)
+            elif offsets and cluster.commit(self._target, group, offsets):
                 for place in offsets:
                     stale.pop((group, place), None)
         self._idle.clear()
